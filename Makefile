@@ -1,54 +1,81 @@
-# Two commands do everything: `make run` builds Skylight and serves demo data, `make test` builds and runs every test and leaves pictures of the
-# pages in .build/screenshots.
-# Both install what is missing on Debian and Ubuntu, and say so.
+# Three commands do everything: `make run` builds Skylight and serves demo data, `make check` builds and runs the quick tests, and `make test` builds
+# and runs every test and leaves pictures of the pages in .build/screenshots.
+# All install what is missing on Debian and Ubuntu, and say so.
 
 PORT ?= 8080
 # More for `skylight serve` or for the benchmarks, such as: make run ARGS="--data ./data", make bench ARGS="--quick"
 ARGS ?=
 
-# Tests in Swift that run side by side. More would keep each other from answering in time on a small machine.
-TESTS_AT_A_TIME ?= 8
+# Tests in Swift that run side by side. More would keep each other, and the tests in Python beside them, from answering in time on a small machine.
+TESTS_AT_A_TIME ?= 4
 # Processes that run the tests in Python side by side: auto is one more than there are processors, 0 is one after the other.
 PYTHON_TESTS_AT_A_TIME ?= auto
+
+# The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, tables with every cell, processes, and whatever waits
+# for time to pass.
+LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SpeedLaw|StalledReader)Tests
+LENGTHY := $(LENGTHY)|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
+LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests
+LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Option|RunningServer|Schema|Serve)Tests
+# The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
+QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
+# Flags of every release build; a build with other flags starts from the beginning. Nobody debugs a release, and without debug information
+# BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
+RELEASE := --configuration release -debug-info-format none
 
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench screenshots system-packages test-packages bench-packages
+.PHONY: help run check test build-tests swift-tests python-tests bench screenshots system-packages test-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
+	@echo "make check        build everything and run the quick tests, for every commit"
 	@echo "make test         build everything and run all tests"
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Starting Skylight; Ctrl-C ends it"
 	@exec "$$(swift build --configuration release --show-bin-path)/skylight" serve --demo --port $(PORT) $(ARGS)
 
-test: system-packages test-packages $(VENV)/installed
+test: export PYTHON_TESTS = $(wildcard Tests/Clients Tests/Browser Tests/Durability)
+check: export PYTHON_TESTS = $(QUICK)
+# Each process would fill servers of its own with demo data.
+check: export PYTHON_TESTS_AT_A_TIME = 0
+check: export SWIFT_TESTS = --skip '$(LENGTHY)'
+
+test check: build-tests
+	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"
+	@SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" \
+		$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) swift-tests python-tests
+
+build-tests: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
 	swift build --build-tests
-	@echo "==> Running the tests in Swift"
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build
-	@echo "==> Running the tests in Python: clients and pages against the running server, and servers that are killed"
-	SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" $(VENV)/bin/python -m pytest -p no:cacheprovider -q -n $(PYTHON_TESTS_AT_A_TIME) $(wildcard Tests/Clients Tests/Browser Tests/Durability)
+
+swift-tests:
+	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS)
+
+# Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
+python-tests:
+	$(VENV)/bin/python -m pytest -p no:cacheprovider -q -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
-	swift build --configuration release --product skylight
-	SKYLIGHT_BENCHMARKS=1 swift build --configuration release --product skylight-benchmarks
+	swift build $(RELEASE) --product skylight
+	SKYLIGHT_BENCHMARKS=1 swift build $(RELEASE) --product skylight-benchmarks
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$$(swift build --configuration release --show-bin-path) && \
 		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 screenshots: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight"
-	swift build --configuration release --product skylight
+	swift build $(RELEASE) --product skylight
 	@echo "==> Taking the pictures of the README"
 	@SKYLIGHT_BIN="$$(swift build --configuration release --show-bin-path)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
 

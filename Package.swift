@@ -59,6 +59,7 @@ let package = Package(
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(name: "CCachedReading"),
+        floor("CEmbeddedFiles"),
         floor(
             "AssetStore",
             on: [
@@ -70,23 +71,23 @@ let package = Package(
             ]
         ),
         floor(
-            "RemoteRecordStore",
-            on: [
-                "AssetStore", "RecordStore", "Records", "JSON",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ]
-        ),
-        floor(
             "Accounts",
             on: [
                 "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]
+        ),
+        floor(
+            "RemoteRecordStore",
+            on: [
+                "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
         // 5
@@ -120,7 +121,7 @@ let package = Package(
         floor(
             "WebServices",
             on: [
-                "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -128,22 +129,54 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        floor("CEmbeddedFiles"),
         floor(
             "Console",
             on: [
-                "CEmbeddedFiles", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // 7
+        // 7: modules that compile side by side
+        floor(
+            "RecordPages",
+            on: [
+                "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        floor(
+            "TrafficPages",
+            on: [
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        floor(
+            "AdminPages",
+            on: [
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        ),
+        // 8
+        floor(
+            "ConsolePages",
+            on: ["RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", .product(name: "Hummingbird", package: "hummingbird")]
+        ),
+        // 9
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
                 "RecordStore", "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -196,6 +229,7 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -247,7 +281,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -8,7 +8,9 @@ import pytest
 SPREAD = {"test_accessibility.py", "test_page_weight.py", "test_schemathesis.py"}
 # The longest tests start first, so that no process finishes late. Then come the tests of pages with the original demo data, before other tests add to
 # it.
-FIRST = ["test_schemathesis.py", "test_kill_uploads.py", "test_kill.py", "test_crawl.py", "test_accessibility.py", "test_page_weight.py"]
+FIRST = [
+    "test_crawl.py", "test_schemathesis.py", "test_kill_uploads.py", "test_kill.py", "test_many_containers.py", "test_accessibility.py", "test_page_weight.py",
+]
 
 
 def pytest_xdist_auto_num_workers():

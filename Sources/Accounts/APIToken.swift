@@ -26,6 +26,21 @@ public struct APIToken: Sendable, Hashable {
     public internal(set) var lastUsed: Timestamp?
     public internal(set) var revoked: Timestamp?
 
+    public init(
+        id: String, name: String, container: ContainerID, environment: Environment, allowedOrigins: [String], callback: String?, made: Timestamp,
+        lastUsed: Timestamp?, revoked: Timestamp?
+    ) {
+        self.id = id
+        self.name = name
+        self.container = container
+        self.environment = environment
+        self.allowedOrigins = allowedOrigins
+        self.callback = callback
+        self.made = made
+        self.lastUsed = lastUsed
+        self.revoked = revoked
+    }
+
     /// True if requests with the token are accepted.
     public var isLive: Bool { revoked == nil }
 }

@@ -22,6 +22,21 @@ public struct ServerKey: Sendable, Hashable {
     public internal(set) var lastUsed: Timestamp?
     public internal(set) var revoked: Timestamp?
 
+    public init(
+        keyID: String, name: String, container: ContainerID, environment: Environment, publicKeyPEM: String, userRecordName: Name, made: Timestamp,
+        lastUsed: Timestamp?, revoked: Timestamp?
+    ) {
+        self.keyID = keyID
+        self.name = name
+        self.container = container
+        self.environment = environment
+        self.publicKeyPEM = publicKeyPEM
+        self.userRecordName = userRecordName
+        self.made = made
+        self.lastUsed = lastUsed
+        self.revoked = revoked
+    }
+
     /// True if signatures with the key are accepted.
     public var isLive: Bool { revoked == nil }
 }

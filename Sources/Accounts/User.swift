@@ -36,7 +36,7 @@ public struct User: Sendable, Hashable {
         case stranger
     }
 
-    init(
+    public init(
         handle: String, userRecordName: Name, displayName: String, emailAddress: String? = nil, made: Timestamp? = nil, maker: Maker = .server
     ) {
         self.handle = handle

@@ -23,6 +23,21 @@ public struct WebAuthSession: Sendable, Hashable {
     public internal(set) var lastUsed: Timestamp?
     public internal(set) var revoked: Timestamp?
 
+    public init(
+        id: String, user: Name, container: ContainerID, environment: Environment, apiTokenID: String?, keepsSignedIn: Bool, made: Timestamp,
+        lastUsed: Timestamp?, revoked: Timestamp?
+    ) {
+        self.id = id
+        self.user = user
+        self.container = container
+        self.environment = environment
+        self.apiTokenID = apiTokenID
+        self.keepsSignedIn = keepsSignedIn
+        self.made = made
+        self.lastUsed = lastUsed
+        self.revoked = revoked
+    }
+
     /// Time when the last possible token of the session expires.
     public var expires: Timestamp {
         Timestamp(milliseconds: (lastUsed ?? made).milliseconds.addingSaturated(Int64(keepsSignedIn ? Self.longLife : Self.life) * 1000))
@@ -32,4 +47,16 @@ public struct WebAuthSession: Sendable, Hashable {
     public func isLive(at moment: Timestamp) -> Bool {
         revoked == nil && moment < expires
     }
+}
+
+/// The result of validating a web auth token.
+public enum WebAuthVerdict: Sendable, Hashable {
+    case valid(WebAuthSession)
+    /// Not a token of this server, or a modified one.
+    case unknown
+    /// Too old, or replaced by a newer token whose grace period is over.
+    case expired(WebAuthSession)
+    case revoked(WebAuthSession)
+    /// For another container or environment.
+    case elsewhere(WebAuthSession)
 }

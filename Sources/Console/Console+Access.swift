@@ -8,17 +8,17 @@ extension Console {
     /// The size limit of the sign-in form, in bytes.
     private static let signInFormLimit = 16 << 10
     /// The size limit in bytes of the largest form, which uploads a file to import.
-    static let largestForm = importFormLimit
+    package static let largestForm = 33 << 20
 
     /// Adds the administrator's sign-in. It is open to all clients.
-    func addAdministratorSignIn(to router: Router<ServingRequestContext>) {
-        router.get(RouterPath(SignInPath.page)) { request, _ -> Response in
+    func addAdministratorSignIn(to router: Routes.Group) {
+        router.get(SignInPath.page) { request, _ -> Response in
             let next = SignInPath.local(request.queryFields["next"])
             guard access.mode == .required, access.consoleSession(of: request) == nil else { return .redirect(to: next ?? "/") }
             let notice: AdministratorSignInView.Notice? = request.queryFields["signed-out"] == "1" ? .signedOut : nil
             return try response(AdministratorSignInView(next: next, hasPassword: accounts.hasAdministratorPassword, notice: notice))
         }
-        router.post(RouterPath(SignInPath.page)) { request, context -> Response in
+        router.post(SignInPath.page) { request, context -> Response in
             let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInFormLimit))
             let next = SignInPath.local(fields["next"])
             guard access.mode == .required else { return .redirect(to: next ?? "/") }
@@ -43,8 +43,8 @@ extension Console {
     }
 
     /// Adds the sign-out. It is behind the gate.
-    func addSignOut(to router: Router<ServingRequestContext>) {
-        router.post(RouterPath(SignInPath.signOut)) { request, _ -> Response in
+    func addSignOut(to router: Routes.Group) {
+        router.post(SignInPath.signOut) { request, _ -> Response in
             guard access.mode == .required else { return .redirect(to: "/") }
             if let session = SignedIn.session { accounts.endConsoleSession(token: session.token) }
             var answer = Response.redirect(to: FormFields.url(SignInPath.page, [(name: "signed-out", value: "1")]))

@@ -1,16 +1,17 @@
-internal import HTTPServing
+package import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import Records
 
 extension Console {
     /// The default size limit of a form, in bytes.
     private static let formLimit = 1 << 20
-    static let placePath = "/c/:container/:environment/:database"
+    private static let containerFormLimit = 16 << 10
+    package static let placePath = "/c/{container}/{environment}/{database}"
 
-    func addStaticFiles(to router: Router<ServingRequestContext>) {
-        router.get("/static/:name") { request, context in
-            guard let name = context.parameters.get("name"), let response = renderer.staticFiles.response(name, to: request) else {
+    func addStaticFiles(to router: Routes.Group) {
+        router.get("/static/{name}") { request, context in
+            guard let response = renderer.staticFiles.response(String(context.parts[1]), to: request) else {
                 throw HTTPError(.notFound)
             }
             return response
@@ -18,7 +19,7 @@ extension Console {
     }
 
     /// Adds the pages outside of any container.
-    func addServerPages(to router: Router<ServingRequestContext>) {
+    func addServerPages(to router: Routes.Group) {
         router.get("/") { request, _ in
             let page = try await HomeView.load(request.queryFields, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
@@ -35,72 +36,42 @@ extension Console {
         }
     }
 
-    func addPages(to router: Router<ServingRequestContext>) {
-        show("query", on: router) { try await QueryView.answer($0) }
-        show("fetch", on: router) { .page(try await FetchView.load($0)) }
-        show("changes", on: router) { visit in
-            if let zoneID = visit.place.zoneID { return .page(try await RecordFeedView.load(visit, zoneID: zoneID)) }
-            return .page(try await ZoneFeedView.load(visit))
+    /// Adds the pages for a whole container. They are not part of a place (container, environment, database), because the actions may delete it.
+    func addContainerPages(to router: Routes.Group) {
+        router.get("/container") { request, _ in
+            try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
         }
-        show("record", on: router) { .page(try await RecordView.load($0)) }
-        show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
-        show("zones", on: router) { .page(try await ZonesView.load($0)) }
-        show("zone", on: router) { .page(try await ZoneView.load($0)) }
-        show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }
-        show("zone/purge", on: router) { .page(try await ZoneActions.confirmPurge($0)) }
-        show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }
-        show("types", on: router) { .page(try await TypesView.load($0)) }
-        show("type", on: router) { .page(try await TypeView.load($0)) }
-        show("type/remove", on: router) { .page(try await TypeActions.confirmRemoval($0)) }
-        show("field/remove", on: router) { .page(try await TypeActions.confirmFieldRemoval($0)) }
-        show("indexes", on: router) { .page(try await IndexesView.load($0)) }
-        show("roles", on: router) { .page(try await RolesView.load($0)) }
-        show("history", on: router) { .page(try await HistoryView.load($0)) }
-        show("schema", on: router) { .page(try await SchemaView.load($0)) }
-        show("find", on: router) { try await Finder.answer($0) }
-        show("users", on: router) { .page(try await UsersView.load($0, access)) }
-        show("users/user", on: router) { .page(try await UserView.load($0)) }
-        show("users/remove", on: router) { .page(try UserRemoval.confirm($0)) }
+        router.post("/containers/rename") { request, _ in
+            try answer(try await ContainerView.rename(try await request.form(limit: Self.containerFormLimit), console: self))
+        }
+        router.post("/containers/delete") { request, _ in
+            try answer(try await ContainerView.delete(try await request.form(limit: Self.containerFormLimit), console: self))
+        }
     }
 
-    func addActions(to router: Router<ServingRequestContext>) {
-        act("record/delete", on: router) { try await RecordActions.delete($0) }
-        act("zones/create", on: router) { try await ZoneActions.create($0) }
-        act("zone/delete", on: router) { try await ZoneActions.delete($0) }
-        act("zone/purge", on: router) { try await ZoneActions.purge($0) }
-        act("zone/share", on: router) { try await ZoneActions.share($0) }
-        act("zone/unshare", on: router) { try await ZoneActions.stopSharing($0) }
-        act("types/create", on: router) { try await TypeActions.create($0) }
-        act("type/remove", on: router) { try await TypeActions.remove($0) }
-        act("field/add", on: router) { try await TypeActions.addField($0) }
-        act("field/remove", on: router) { try await TypeActions.removeField($0) }
-        act("type/indexes", on: router) { try await SchemaActions.changeIndexes($0) }
-        act("composites/change", on: router) { try await SchemaActions.changeCompositeIndexes($0) }
-        act("roles/add", on: router) { try await RoleActions.add($0) }
-        act("roles/remove", on: router) { try await RoleActions.remove($0) }
-        act("roles/give", on: router) { try await RoleMembers.give($0) }
-        act("roles/take", on: router) { try await RoleMembers.take($0) }
-        act("roles/grants", on: router) { try await RoleActions.setGrants($0) }
-        act("users/add", on: router) { try await UsersView.add($0) }
-        act("users/remove", on: router) { try await UserRemoval.remove($0) }
+    private func answer(_ answer: Answer) throws -> Response {
+        switch answer {
+        case .redirect(let location): .redirect(to: location)
+        case .page(let page): try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        }
     }
 
     /// Adds a page of a place. An error appears within the page frame, with links back.
-    func show(
-        _ page: String, on router: Router<ServingRequestContext>, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+    package func show(
+        _ page: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
-        router.get(RouterPath("\(Self.placePath)/\(page)")) { request, context in
+        router.get("\(Self.placePath)/\(page)") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return try await response(to: visit) { try await answer(visit) }
         }
     }
 
     /// Adds a form that changes data and then redirects to the address that the action returns.
-    func act(
-        _ path: String, on router: Router<ServingRequestContext>, fromThisMachineOnly: Bool = false,
+    package func act(
+        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
         _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
-        router.post(RouterPath("\(Self.placePath)/\(path)")) { request, context in
+        router.post("\(Self.placePath)/\(path)") { request, context in
             if fromThisMachineOnly { try checkPeer(of: request, context) }
             let fields = try await request.form(limit: Self.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
@@ -108,7 +79,7 @@ extension Console {
         }
     }
 
-    func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
+    package func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
         let page: any Page
         do {
             switch try await answer() {
@@ -117,9 +88,17 @@ extension Console {
             }
         } catch let error as RecordError {
             // A refused form names the page that it was on.
-            let form = SchemaActions.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
+            let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
             page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
         }
         return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, staticFiles: renderer.staticFiles))
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because injected faults affect all clients.
+    package func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
+        guard context.isFromThisMachine(request) else {
+            throw RecordError(
+                .accessDenied, "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel")
+        }
     }
 }

@@ -8,11 +8,11 @@ internal import Records
 extension Console {
     /// The size limit of the sign-in form, in bytes.
     private static let signInLimit = 16 << 10
-    private static let signInPath: RouterPath = "/sign-in"
+    private static let signInPath = "/sign-in"
 
     /// Adds the page where the user of an app signs in: an answer with status 421
     /// refers to it. It is open to all clients, and is not part of the console.
-    func addSignInPages(to router: Router<ServingRequestContext>) {
+    func addSignInPages(to router: Routes.Group) {
         router.get(Self.signInPath) { request, _ in
             try signInResponse(SignIn.show(request.queryFields["ticket"] ?? "", by: access, renderer.staticFiles))
         }
@@ -37,14 +37,14 @@ extension Console {
         case .page(let page, let way):
             response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
             // The form-action policy also applies to the redirect target of a form.
-            if let target = way?.formTarget, let policy = HTTPField.Name("Content-Security-Policy") {
-                response.headers[policy] = SecurityHeaders.contentSecurityPolicy.replacing("form-action 'self'", with: "form-action 'self' \(target)")
+            if let target = way?.formTarget {
+                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing("form-action 'self'", with: "form-action 'self' \(target)")
             }
         case .redirect(let location):
             response = .redirect(to: location)
         }
         // Otherwise the browser severs the connection between this window and its opener.
-        if let policy = HTTPField.Name("Cross-Origin-Opener-Policy") { response.headers[policy] = "unsafe-none" }
+        response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
         response.headers[.cacheControl] = "no-store"
         return response
     }

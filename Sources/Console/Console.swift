@@ -12,21 +12,17 @@ public struct Console: Sendable {
     let engine: any RecordEngine
     let accounts: Accounts
     /// The access rules for the pages.
-    let access: AccessControl
+    package let access: AccessControl
     /// The stores of asset files.
     let assets: AssetStores
-    let rehearsals: Rehearsals
+    package let rehearsals: Rehearsals
     /// The log of web service requests.
-    let log: RequestLog
+    package let log: RequestLog
     /// The web services of this server, for replays of requests; `nil` if replays are not available.
-    let webServices: (any HTTPResponder<ServingRequestContext>)?
-    let renderer: PageRenderer
+    package let webServices: (any HTTPResponder<ServingRequestContext>)?
+    package let renderer: PageRenderer
     /// The background jobs that process many records.
-    let runs = BackgroundRuns()
-    /// The running and the latest record checks.
-    let checks = CheckRuns()
-    /// The uploaded files that wait for their import.
-    let uploads = ImportUploads()
+    package let runs = BackgroundRuns()
 
     /// - Parameters:
     ///   - engine: the engine without fault injection: the console always shows the stored data.
@@ -50,33 +46,42 @@ public struct Console: Sendable {
         self.log = log
         self.webServices = webServices
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
-        uploads.sweepLeftovers()
-        ZoneCopy.scratchFolder().later { $0.sweep() }
     }
 
-    /// Adds the pages, the static files, and the error pages.
+    /// Adds the start page, the sign-in, the static files, and the error pages.
     ///
-    /// Requires the guards of `HTTPServing` before it: they set the security headers and refuse forms from other sites.
-    public func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: ErrorPages(renderer: renderer))
-        addStaticFiles(to: router)
-        addSignInPages(to: router)
-        addAdministratorSignIn(to: router)
+    /// Requires the guards of `HTTPServing`: they set the security headers and refuse forms from other sites.
+    /// - Returns: the group for all other pages, which are for the administrator alone.
+    package func addFrame(to routes: Routes) -> Routes.Group {
+        let errors = ErrorPages(renderer: renderer)
+        addStaticFiles(to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
+        let open = routes.group { request, context, next in
+            try await Self.offEventLoop { try await errors.handle { try await next(request, context) } }
+        }
+        addSignInPages(to: open)
+        addAdministratorSignIn(to: open)
         // The administrator alone may use the routes below. Their error pages are part of the session.
-        router.add(middleware: ConsoleGate(access: access, renderer: renderer))
-        router.add(middleware: ErrorPages(renderer: renderer))
+        let gate = access.mode == .required ? ConsoleGate(access: access, renderer: renderer) : nil
+        let router = routes.group { request, context, next in
+            try await Self.offEventLoop {
+                try await errors.handle {
+                    guard let gate else { return try await next(request, context) }
+                    return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                }
+            }
+        }
+        router.otherwise { _, _ in throw HTTPError(.notFound) }
         addSignOut(to: router)
         addServerPages(to: router)
-        addPages(to: router)
-        addActions(to: router)
-        addSchemaPages(to: router)
-        addRequestPages(to: router)
-        addKeyPages(to: router)
-        addResultPages(to: router)
-        addWorkbenchPages(to: router)
-        addRehearsals(to: router)
-        addHistoryPages(to: router)
-        addCheckPages(to: router)
-        addEditPages(to: router)
+        addContainerPages(to: router)
+        show("find", on: router) { try await Finder.answer($0) }
+        show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
+        act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
+        return router
+    }
+
+    /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections of an event loop.
+    private static func offEventLoop(_ body: () async throws -> Response) async throws -> Response {
+        try await withTaskExecutorPreference(globalConcurrentExecutor) { try await body() }
     }
 }

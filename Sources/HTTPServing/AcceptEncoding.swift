@@ -7,6 +7,10 @@ public struct AcceptEncoding: Sendable {
 
     public init(_ request: Request) {
         var weights: [Substring: Double] = [:]
+        guard request.headers.contains(.acceptEncoding) else {
+            self.weights = weights
+            return
+        }
         for coding in request.headers[values: .acceptEncoding].joined(separator: ",").lowercased().split(separator: ",") {
             let parts = coding.split(separator: ";", omittingEmptySubsequences: false).map { $0.filter { $0 != " " && $0 != "\t" }[...] }
             guard let name = parts.first, !name.isEmpty else { continue }

@@ -1,43 +1,43 @@
-internal import HTTPTypes
-public import Hummingbird
+public import HTTPTypes
+internal import Hummingbird
 
 /// Compresses text answers for clients that accept gzip.
 ///
 /// Leaves answers unchanged if they are small, already encoded, event streams, or support ranges, because a
 /// range of the compressed bytes has other content. Streamed answers are flushed in time, see ``StreamGzip``.
-public struct Compression: RouterMiddleware {
-    public typealias Context = ServingRequestContext
-
+enum Compression {
     /// The minimum size in bytes of answers to compress.
     private static let smallest = 1024
 
-    public init() {}
-
-    public func handle(
-        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
-    ) async throws -> Response {
-        let response = try await next(request, context)
-        guard Self.isCompressible(response) else { return response }
-        var compressed = response
+    static func apply(to response: inout Response, for request: Request) {
+        guard isCompressible(response) else { return }
         // Caches must know that the answer depends on Accept-Encoding, even if it is not compressed.
-        compressed.headers[.vary] = [response.headers[.vary], "Accept-Encoding"].compactMap(\.self).joined(separator: ", ")
-        guard AcceptEncoding(request).prefersGzip else { return compressed }
+        response.headers.vary(on: "Accept-Encoding")
+        guard request.headers.contains(.acceptEncoding), AcceptEncoding(request).prefersGzip else { return }
         let body = response.body
-        compressed.headers[.contentEncoding] = "gzip"
-        if let tag = response.headers[.eTag], !tag.hasPrefix("W/") { compressed.headers[.eTag] = "W/" + tag }
-        compressed.body =
+        response.headers[.contentEncoding] = "gzip"
+        if let tag = response.headers[.eTag], !tag.hasPrefix("W/") { response.headers[.eTag] = "W/" + tag }
+        response.body =
             body.contentLength == nil
             ? ResponseBody { writer in try await StreamGzip.write(body, to: &writer) }
             : ResponseBody { writer in try await body.write(GzipWriter(writer)) }
-        return compressed
     }
 
     private static func isCompressible(_ response: Response) -> Bool {
-        guard response.status == .ok || response.status.kind == .clientError, !response.headers.contains(.contentEncoding),
-            !response.headers.contains(.acceptRanges), !response.headers.contains(.contentRange),
-            response.body.contentLength ?? .max >= smallest, let type = response.headers[.contentType]?.lowercased()
+        guard response.body.contentLength ?? .max >= smallest, response.status == .ok || response.status.kind == .clientError,
+            !response.headers.contains(.contentEncoding), !response.headers.contains(.acceptRanges), !response.headers.contains(.contentRange),
+            let type = response.headers[.contentType]
         else { return false }
-        if type.hasPrefix("text/event-stream") { return false }
-        return ["text/", "application/json", "application/x-ndjson", "application/javascript", "image/svg+xml"].contains { type.hasPrefix($0) }
+        // Handlers write their types in lower case.
+        return !type.hasPrefix("text/event-stream") && types.contains { type.hasPrefix($0) }
+    }
+
+    private static let types = ["text/", "application/json", "application/x-ndjson", "application/javascript", "image/svg+xml"]
+}
+
+extension HTTPFields {
+    /// Adds a header name to `Vary`.
+    public mutating func vary(on name: String) {
+        if let others = self[.vary] { self[.vary] = others + ", " + name } else { append(HTTPField(name: .vary, value: name)) }
     }
 }

@@ -6,7 +6,7 @@ extension HTTPServerBuilder {
     /// An HTTP/1.1 server with guarded connections. Targets are passed on unchanged, and heads are limited to 64 KiB. By default a
     /// connection is closed after one minute without input, or after two minutes in which the client took nothing of its answer.
     ///
-    /// For use with ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
+    /// For use with ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
     /// - Parameters:
     ///   - uploadLimit: the maximum size in bytes of a body for `/assets/`. Larger bodies get no 100 Continue.
     ///   - idleTimeout: the maximum time without input.
@@ -19,7 +19,7 @@ extension HTTPServerBuilder {
                 httpDecoderConfiguration: .init(maxHeaderFieldSize: 32 << 10, maxHeaderListSize: 64 << 10, maxHeaderFieldCount: 200)))
     }
 
-    /// The same server over TLS. For use with `isSecure` of ``Hummingbird/Router/addGuards(trusting:tokensOf:isSecure:)``.
+    /// The same server over TLS. For use with `isSecure` of ``Routes/addGuards(trusting:tokensOf:isSecure:memory:)``.
     /// - Parameter certificate: `nil` for no TLS.
     /// - Throws: an error of the TLS library.
     public func encrypted(with certificate: ServerCertificate?) throws -> HTTPServerBuilder {

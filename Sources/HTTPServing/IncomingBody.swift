@@ -41,6 +41,7 @@ struct IncomingBody {
     }
 
     private static func coding(_ headers: HTTPFields) -> Result<Coding, Refusal> {
+        guard headers.contains(.contentEncoding) else { return .success(.identity) }
         let codings = headers[values: .contentEncoding].joined(separator: ",").lowercased().split(separator: ",")
             .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
         switch codings {

@@ -9,8 +9,8 @@ internal import Records
 ///
 /// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
 public struct PageOrigins: Sendable {
-    /// The headers that are reserved for the owner of the data, in lower case.
-    private static let ownersHeaders: Set<String> = ["x-skylight-access", "x-skylight-rehearse"]
+    /// The headers that are reserved for the owner of the data.
+    private static let ownersHeaders = [HTTPField.Name.skylightAccess, .skylightRehearse]
     private static let ownersParameter = "skylightRehearse"
 
     private let trusted: TrustedSites
@@ -30,14 +30,15 @@ public struct PageOrigins: Sendable {
 
     private func isListed(_ origin: String, for request: Request) -> Bool {
         guard let accounts else { return false }
-        let path = request.uri.path
+        let path = request.path
         // The address of a file carries a ticket, which is a credential of its own.
         if path.hasPrefix("/assets/") { return accounts.isOriginOfToken(origin) }
         guard path.hasPrefix("/database/") || path.hasPrefix("/device/"), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
         // The container and environment of the path, decoded as in `WebServicePath`.
-        let parts = path.split(separator: "/").dropFirst(2).prefix(2).map { String($0).removingPercentEncoding }
-        guard parts == [token.container.description, token.environment.rawValue] else { return false }
+        guard let parts = request.pathParts, parts.count > 3, parts[2] == token.container.description, parts[3] == token.environment.rawValue else {
+            return false
+        }
         return token.isLive && !token.allowedOrigins.isEmpty && token.allows(origin: origin)
     }
 
@@ -46,7 +47,7 @@ public struct PageOrigins: Sendable {
         let asked = (request.headers[.accessControlRequestHeaders] ?? "").split(separator: ",").map { name in
             name.trimmingCharacters(in: .whitespaces).lowercased()
         }
-        return asked.contains(where: ownersHeaders.contains) || request.headers.contains { ownersHeaders.contains($0.name.canonicalName) }
+        return ownersHeaders.contains { asked.contains($0.canonicalName) || request.headers.contains($0) }
             || SentQuery(request)[ownersParameter] != nil
     }
 }

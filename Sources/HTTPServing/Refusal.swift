@@ -67,10 +67,3 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
         return writer.bytes
     }
 }
-
-extension Request {
-    /// True for the paths of the web services and of assets. Clients of the web services only read JSON.
-    public var isWebServiceRequest: Bool {
-        ["/assets", "/database", "/device", "/skylight"].contains { uri.path == $0 || uri.path.hasPrefix($0 + "/") }
-    }
-}

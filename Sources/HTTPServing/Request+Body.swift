@@ -45,7 +45,7 @@ extension Request {
     /// Memory for the declared size is reserved at once, but only after more than the uncounted size has arrived. So a
     /// head alone reserves nothing, and a body never waits for memory halfway, where several could block each other.
     /// - Parameter look: receives each part.
-    private static func collectedBytes(_ incoming: inout IncomingBody, _ look: (ByteBuffer) async throws -> Void = { _ in }) async throws -> [UInt8] {
+    private static func collectedBytes(_ incoming: inout IncomingBody, _ look: ((ByteBuffer) async throws -> Void)? = nil) async throws -> [UInt8] {
         let declared = try incoming.acceptableSize()
         var bytes: [UInt8] = []
         var room = RequestMemory.uncounted
@@ -55,8 +55,10 @@ extension Request {
                 room = declared > 0 ? declared : (size / step + 1) * step
                 try await RequestMemory.current?.makeRoom(forBodyOf: room)
                 bytes.reserveCapacity(declared)
+            } else if bytes.isEmpty {
+                bytes.reserveCapacity(min(declared, room))
             }
-            try await look(part)
+            try await look?(part)
             bytes.append(contentsOf: part.readableBytesView)
         }
         return bytes

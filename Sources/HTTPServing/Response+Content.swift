@@ -4,8 +4,11 @@ public import Hummingbird
 extension Response {
     /// A JSON answer. Caches must not store it.
     public static func json(_ bytes: [UInt8], status: HTTPResponse.Status = .ok) -> Response {
-        content(bytes, type: "application/json; charset=UTF-8", status: status)
+        Response(status: status, headers: headersOfJSON, body: .pieces(of: bytes))
     }
+
+    /// Made once, because making a header checks its text.
+    private static let headersOfJSON: HTTPFields = [.contentType: "application/json; charset=UTF-8", .cacheControl: "no-store"]
 
     /// An HTML page. Caches must not store it.
     public static func html(_ text: String, status: HTTPResponse.Status = .ok) -> Response {

@@ -30,6 +30,9 @@ public struct SentQuery: Sendable {
         }
     }
 
+    /// True if the target has no parameters.
+    public var isEmpty: Bool { parameters.isEmpty }
+
     /// The first parameter of this name with a non-empty value.
     public subscript(name: String) -> Parameter? {
         parameters.first { $0.name == name && !$0.parameter.value.isEmpty }?.parameter

@@ -26,6 +26,6 @@ extension ServingRequestContext {
 extension Request {
     /// True if a proxy's header says that it forwarded the request.
     fileprivate var isForwarded: Bool {
-        ["Forwarded", "X-Forwarded-For"].contains { HTTPField.Name($0).map { headers.contains($0) } ?? false }
+        headers.contains(.forwarded) || headers.contains(.xForwardedFor)
     }
 }

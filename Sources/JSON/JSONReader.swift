@@ -275,6 +275,7 @@ private struct JSONScanner {
             let start = position
             try skipValue()
             if let name { ranges.append((name, start..<position)) }
+            if ranges.count == names?.count { return ranges }
             skipWhitespace()
         } while try consume(UInt8(ascii: ","))
         return ranges
@@ -286,7 +287,7 @@ private struct JSONScanner {
         let start = position
         try skipValue()
         let text = UnsafeBufferPointer(rebasing: bytes[(start + 1)..<(position - 1)])
-        guard text.contains(UInt8(ascii: "\\")) else { return names.first { $0.utf8.elementsEqual(text) } }
+        guard text.contains(UInt8(ascii: "\\")) else { return names.first { $0.isSpelled(text) } }
         position = start
         let name = Name(try string())
         return names.contains(name) ? name : nil

@@ -36,9 +36,19 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes the name of a member. Exactly one value must follow.
-    public mutating func name(_ name: Name) {
+    @_disfavoredOverload public mutating func name(_ name: Name) {
         separate()
         quote(name.string)
+        bytes.append(UInt8(ascii: ":"))
+        needsComma = false
+    }
+
+    /// Writes the name of a member that is written in the source and needs no escapes.
+    public mutating func name(_ name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
         bytes.append(UInt8(ascii: ":"))
         needsComma = false
     }
@@ -130,22 +140,42 @@ public struct JSONWriter: Sendable {
 
     // MARK: Members
 
-    public mutating func member(_ name: Name, _ string: String) {
+    @_disfavoredOverload public mutating func member(_ name: Name, _ string: String) {
         self.name(name)
         value(string)
     }
 
-    public mutating func member(_ name: Name, _ other: Name) {
+    @_disfavoredOverload public mutating func member(_ name: Name, _ other: Name) {
         self.name(name)
         value(other.string)
     }
 
-    public mutating func member(_ name: Name, _ integer: Int64) {
+    @_disfavoredOverload public mutating func member(_ name: Name, _ integer: Int64) {
         self.name(name)
         value(integer)
     }
 
-    public mutating func member(_ name: Name, _ bool: Bool) {
+    @_disfavoredOverload public mutating func member(_ name: Name, _ bool: Bool) {
+        self.name(name)
+        value(bool)
+    }
+
+    public mutating func member(_ name: StaticString, _ string: String) {
+        self.name(name)
+        value(string)
+    }
+
+    public mutating func member(_ name: StaticString, _ other: Name) {
+        self.name(name)
+        value(other.string)
+    }
+
+    public mutating func member(_ name: StaticString, _ integer: Int64) {
+        self.name(name)
+        value(integer)
+    }
+
+    public mutating func member(_ name: StaticString, _ bool: Bool) {
         self.name(name)
         value(bool)
     }
@@ -153,7 +183,17 @@ public struct JSONWriter: Sendable {
     // MARK: Bytes
 
     private mutating func append(_ integer: Int64) {
-        bytes.append(contentsOf: String(integer).utf8)
+        if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var rest = integer.magnitude
+            var start = 20
+            repeat {
+                start -= 1
+                digits[start] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            bytes.append(contentsOf: digits[start..<20])
+        }
     }
 
     private mutating func quote(_ string: String) {

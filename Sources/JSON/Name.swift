@@ -21,6 +21,12 @@ public struct Name: Sendable, Hashable, Comparable {
         utf8.starts(with: prefix.utf8)
     }
 
+    /// True if the bytes are those of the name.
+    func isSpelled(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        var string = string
+        return string.withUTF8 { $0.elementsEqual(bytes) }
+    }
+
     public static func == (left: Name, right: Name) -> Bool {
         withBytes(left, right) { $0.elementsEqual($1) }
     }

@@ -36,6 +36,15 @@ public enum FieldValue: Sendable, Hashable {
         if case .list(let elements, _) = self { elements } else { [self] }
     }
 
+    /// The references in the value: one, the elements of a list, or none.
+    public var references: [Reference] {
+        switch self {
+        case .reference(let reference): [reference]
+        case .list(let elements, .reference?): elements.compactMap { if case .reference(let reference) = $0 { reference } else { nil } }
+        default: []
+        }
+    }
+
     /// The assets in the value: one, the elements of a list, or none.
     public var assets: [Asset] {
         switch self {

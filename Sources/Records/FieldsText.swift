@@ -26,18 +26,18 @@ public struct FieldsText: Sendable, Hashable {
     /// Decodes all fields.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func decoded() throws -> [Field] {
-        guard case .object(let object) = try Self.reading({ () throws(JSONError) in try JSONReader.value(of: bytes) }) else { return [] }
-        return try object.map { try Field(storedName: $0.name, json: $0.value) }
+        try slices().map { try Self.field($0.name, $0.value) }
     }
 
     /// Decodes the given fields without decoding the others.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public func values(of names: Set<Name>) throws -> [Name: FieldValue] {
-        var values: [Name: FieldValue] = [:]
-        for slice in try slices(named: names) {
-            values[slice.name] = try Self.field(slice.name, slice.value).value
-        }
-        return values
+        Dictionary(try pairs(of: names), uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Like ``values(of:)``, in the order of the text. Cheaper for a few fields of many records.
+    public func pairs(of names: Set<Name>) throws -> [(Name, FieldValue)] {
+        try slices(named: names).map { ($0.name, try Self.field($0.name, $0.value).value) }
     }
 
     /// The text with only the given fields, as for `desiredKeys`. An empty set removes all fields.
@@ -61,6 +61,7 @@ public struct FieldsText: Sendable, Hashable {
     }
 
     static func field(_ name: Name, _ text: ArraySlice<UInt8>) throws -> Field {
+        if let value = FieldValue(plain: text) { return Field(name: name, value: value) }
         let json = try reading { () throws(JSONError) in try JSONReader.value(of: text) }
         return try Field(storedName: name, json: json)
     }

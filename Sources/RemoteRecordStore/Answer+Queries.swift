@@ -43,20 +43,20 @@ extension Answer {
 
     func queryStatistics() throws -> QueryStatistics {
         QueryStatistics(
-            since: Timestamp(milliseconds: try integer("since")), uses: try array("uses").map { try $0.indexUse() },
+            since: try timestamp("since"), uses: try array("uses").map { try $0.indexUse() },
             refusals: try array("refusals").map { try $0.refusal() })
     }
 
     private func indexUse() throws -> QueryStatistics.Use {
         QueryStatistics.Use(
             recordType: try name("recordType"), index: try object("index").queryIndex(), count: Int(try integer("count")),
-            last: Timestamp(milliseconds: try integer("last")))
+            last: try timestamp("last"))
     }
 
     private func refusal() throws -> QueryStatistics.Refusal {
         QueryStatistics.Refusal(
             query: try object("query").query(), problems: try array("problems").map { try $0.queryProblem() }, count: Int(try integer("count")),
-            last: Timestamp(milliseconds: try integer("last")), userRecordName: try name("userRecordName"))
+            last: try timestamp("last"), userRecordName: try name("userRecordName"))
     }
 
     private func query() throws -> Query {

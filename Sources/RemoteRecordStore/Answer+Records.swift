@@ -34,7 +34,7 @@ extension Answer {
 
     func signature() throws -> Signature {
         Signature(
-            timestamp: Timestamp(milliseconds: try integer("timestamp")), userRecordName: try name("userRecordName"),
+            timestamp: try timestamp("timestamp"), userRecordName: try name("userRecordName"),
             deviceID: try string("deviceID"))
     }
 
@@ -46,7 +46,7 @@ extension Answer {
     func zoneChange() throws -> ZoneChange {
         guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
         return ZoneChange(
-            zoneID: try zoneID(), kind: kind, timestamp: Timestamp(milliseconds: try integer("timestamp")), syncToken: try optionalToken())
+            zoneID: try zoneID(), kind: kind, timestamp: try timestamp("timestamp"), syncToken: try optionalToken())
     }
 
     func participant() throws -> ZoneParticipant {
@@ -65,7 +65,7 @@ extension Answer {
         return TokenExplanation(
             subject: try string("subject") == "database" ? .database : .zone(has("zoneID") ? try zoneID() : nil), scope: scope,
             userRecordName: try optionalString("userRecordName").map { Name($0) }, position: try integer("position"),
-            moment: has("timestamp") ? Timestamp(milliseconds: try integer("timestamp")) : nil, progress: try progress(),
+            moment: try optionalTimestamp("timestamp"), progress: try progress(),
             standing: try standing(), changesAfter: has("changesAfter") ? Int(try integer("changesAfter")) : nil)
     }
 

@@ -33,7 +33,7 @@ extension Answer {
     func historyEntry() throws -> SchemaHistoryEntry {
         guard let reason = SchemaHistoryEntry.Reason(rawValue: try string("reason")) else { throw unexpected("a reason that is known") }
         return SchemaHistoryEntry(
-            number: try integer("number"), timestamp: Timestamp(milliseconds: try integer("timestamp")),
+            number: try integer("number"), timestamp: try timestamp("timestamp"),
             userRecordName: try name("userRecordName"), reason: reason, changes: try strings("changes"))
     }
 

@@ -54,11 +54,6 @@ struct Answer {
         }
     }
 
-    /// The whole answer.
-    var value: JSONValue {
-        get throws { .object(JSONObject(try members.map { JSONObject.Member(name: $0.name, value: try value($0.name) ?? .null) })) }
-    }
-
     func string(_ name: Name) throws -> String {
         guard let string = try optionalString(name) else { throw unexpected("a string '\(name)'") }
         return string
@@ -69,6 +64,20 @@ struct Answer {
     func integer(_ name: Name) throws -> Int64 {
         guard case .integer(let integer)? = try value(name) else { throw unexpected("a whole number '\(name)'") }
         return integer
+    }
+
+    func timestamp(_ name: Name) throws -> Timestamp { Timestamp(milliseconds: try integer(name)) }
+
+    func optionalTimestamp(_ name: Name) throws -> Timestamp? { has(name) ? try timestamp(name) : nil }
+
+    func container() throws -> ContainerID {
+        guard let container = ContainerID(try string("container")) else { throw unexpected("a container") }
+        return container
+    }
+
+    func environment() throws -> Environment {
+        guard let environment = Environment(rawValue: try string("environment")) else { throw unexpected("an environment") }
+        return environment
     }
 
     func bool(_ name: Name) throws -> Bool {

@@ -9,9 +9,9 @@ public struct AssetDownload: AsyncSequence, Sendable {
     /// The number of bytes in the download.
     public let size: Int64
     private let body: HTTPClientResponse.Body
-    private let server: Server
+    private let server: ServerClient
 
-    init(_ body: HTTPClientResponse.Body, size: Int64, from server: Server) {
+    init(_ body: HTTPClientResponse.Body, size: Int64, from server: ServerClient) {
         self.body = body
         self.size = size
         self.server = server
@@ -19,9 +19,9 @@ public struct AssetDownload: AsyncSequence, Sendable {
 
     public struct AsyncIterator: AsyncIteratorProtocol {
         private var body: HTTPClientResponse.Body.AsyncIterator
-        private let server: Server
+        private let server: ServerClient
 
-        init(_ body: HTTPClientResponse.Body.AsyncIterator, _ server: Server) {
+        init(_ body: HTTPClientResponse.Body.AsyncIterator, _ server: ServerClient) {
             self.body = body
             self.server = server
         }

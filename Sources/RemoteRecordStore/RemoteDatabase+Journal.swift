@@ -35,7 +35,7 @@ extension Answer {
         guard let act = RecordJournalEntry.Act(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
         return RecordJournalEntry(
             act: act, position: try integer("position"), recordChangeTag: try string("recordChangeTag"), recordType: try name("recordType"),
-            signature: try object("modified").signature(), replaced: has("replaced") ? Timestamp(milliseconds: try integer("replaced")) : nil,
+            signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
             requestID: try optionalString("uuid"), fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty,
             parent: try optionalObject("parent")?.name("recordName"))
     }

@@ -61,7 +61,7 @@ extension RemoteRecordEngine {
                     scope: try item.optionalString("database").flatMap { DatabaseScope(rawValue: $0) },
                     zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) }),
                 remaining: item.has("count") ? Int(try item.integer("count")) : nil,
-                since: Timestamp(milliseconds: try item.integer("since")))
+                since: try item.timestamp("since"))
         }
     }
 }

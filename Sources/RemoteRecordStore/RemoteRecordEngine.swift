@@ -1,5 +1,5 @@
 public import Foundation
-public import JSON
+internal import JSON
 internal import NIOHTTP1
 public import RecordStore
 public import Records
@@ -10,38 +10,21 @@ public import Records
 /// was interrupted, and INTERNAL_ERROR if a save was interrupted and its outcome is unknown. After a broken connection,
 /// reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The size limit is
 /// 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only inactivity ends them.
-///
-/// Use `playback` and `follow` of its databases for the changes of a zone as a sequence of pages.
 public final class RemoteRecordEngine: RecordEngine {
-    let server: Server
+    let server: ServerClient
 
     /// - Parameters:
     ///   - url: the address of the server: `http://127.0.0.1:8080`, with a path if it is behind a reverse proxy.
     ///   - credentials: the credentials from the server's administrator.
     /// - Throws: `RecordError` BAD_REQUEST if the URL is not a valid server address.
     public init(url: URL, credentials: ServerCredentials = .none) throws {
-        server = try Server(url: url, credentials: credentials)
+        server = try ServerClient(url: url, credentials: credentials)
     }
 
     /// A handle to one database. Sends nothing: an invalid address causes an error at the first call.
-    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name; ``caller(named:deviceID:)`` creates valid callers.
+    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name; ``RemoteAccounts/caller(named:deviceID:)`` creates valid callers.
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         RemoteDatabase(address: address, caller: caller, line: try ServerLine(server, to: address, as: caller))
-    }
-
-    /// The caller for a handle on the server. The server creates an unknown user.
-    /// - Parameters:
-    ///   - handle: the user's handle or user record name; `nil` for the developer.
-    ///   - deviceID: the device id for records that this caller saves; `nil` if it is unknown.
-    public func caller(named handle: String?, deviceID: String?) async throws -> Caller {
-        let answer = try await server.get("/skylight/1/users/caller", parameters: handle.map { ["skylightUser": $0] } ?? [:])
-        let name = try answer.name("userRecordName")
-        return deviceID.map { Caller(userRecordName: name, deviceID: $0) } ?? Caller(userRecordName: name)
-    }
-
-    /// All users of the server, the developer first.
-    public func users() async throws -> [(handle: String, userRecordName: Name)] {
-        try await server.get("/skylight/1/users").array("users").map { (try $0.string("handle"), try $0.name("userRecordName")) }
     }
 
     public func containers() async throws -> [ContainerID] {
@@ -92,14 +75,12 @@ extension RemoteRecordEngine: StoreHealthReporting {
 
 extension StoreHealth {
     fileprivate init(_ answer: Answer) throws {
-        guard let container = ContainerID(try answer.string("container")), let environment = Environment(rawValue: try answer.string("environment"))
-        else { throw answer.unexpected("a container and an environment") }
-        self.init(container: container, environment: environment)
+        self.init(container: try answer.container(), environment: try answer.environment())
         switch Status(rawValue: try answer.string("status")) {
         case .ok: break
         case .unreadable:
             unreadableBecause = answer.error
-            since = try answer.has("since") ? Timestamp(milliseconds: answer.integer("since")) : nil
+            since = try answer.optionalTimestamp("since")
         case .readOnly, nil: readOnlyBecause = answer.error
         }
     }

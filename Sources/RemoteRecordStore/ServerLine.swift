@@ -13,13 +13,13 @@ struct ServerLine: Sendable {
         case skylight
     }
 
-    let server: Server
+    let server: ServerClient
     /// True if the roles of record types restrict the caller. Skylight's own services do not check roles.
     let isHeldToRoles: Bool
     private let place: String
     private let headers: HTTPHeaders
 
-    init(_ server: Server, to address: DatabaseAddress, as caller: Caller) throws {
+    init(_ server: ServerClient, to address: DatabaseAddress, as caller: Caller) throws {
         guard caller.userRecordName.isUserRecordName else {
             // The server would read a name of another format as a handle, possibly that of another user.
             throw RecordError(
@@ -61,7 +61,7 @@ struct ServerLine: Sendable {
 
     /// Sends a request with an object of the written members.
     func post(
-        _ action: String, of root: Root, _ purpose: Server.Purpose, _ members: (inout JSONWriter) throws -> Void
+        _ action: String, of root: Root, _ purpose: ServerClient.Purpose, _ members: (inout JSONWriter) throws -> Void
     ) async throws -> Answer {
         var writer = JSONWriter(capacity: 1024)
         try writer.object { writer in try members(&writer) }

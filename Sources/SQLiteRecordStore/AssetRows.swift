@@ -75,7 +75,7 @@ enum AssetRows {
 
     private static func checksum(of row: Row, in table: StaticString) throws -> FileChecksum {
         let bytes: Data = try row.value("checksum", in: table)
-        guard let checksum = FileChecksum(bytes: bytes) else { throw DamagedRow(in: table, "has a checksum of \(bytes.count) bytes") }
+        guard let checksum = FileChecksum(bytes: bytes) else { throw DamagedRow(in: "\(table)", "has a checksum of \(bytes.count) bytes") }
         return checksum
     }
 

@@ -2,8 +2,8 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-/// Changes to counts and sizes, collected during a batch and written once at its end.
-struct ChangeTally {
+/// Changes to counts and sizes. A commit collects those of its batches and writes them once.
+struct ChangeTally: Sendable {
     /// Base-2 logarithm of the number of positions in one bucket of `changeCounts`.
     static let bucketBits: Int64 = 10
 
@@ -15,6 +15,8 @@ struct ChangeTally {
     private var types: [Key: StoredAmount] = [:]
     private var buckets: [Key: Int] = [:]
     private var positions: [Int64: Int64] = [:]
+    /// Times of the positions that were added from another tally.
+    private var moments: [Int64: Timestamp] = [:]
     private var journal: [Int64: Int64] = [:]
 
     /// Net change of the journal's size in bytes.
@@ -64,11 +66,27 @@ struct ChangeTally {
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] -= 1
     }
 
+    /// Adds the changes of a batch.
+    /// - Parameter moment: the time of its changes.
+    mutating func add(_ batch: ChangeTally, at moment: Timestamp) {
+        for (key, amount) in batch.types { types[key, default: StoredAmount()] += amount }
+        for (key, count) in batch.buckets { buckets[key, default: 0] += count }
+        for (zone, bytes) in batch.journal { journal[zone, default: 0] += bytes }
+        for (zone, position) in batch.positions { (positions[zone], moments[zone]) = (position, moment) }
+    }
+
+    /// Writes the changes of batches and forgets them.
+    mutating func flush(_ db: Database) throws {
+        try write(db, now: Timestamp(milliseconds: 0))
+        self = ChangeTally()
+    }
+
+    /// - Parameter now: the time of the changes, except those that were added from another tally.
     func write(_ db: Database, now: Timestamp) throws {
         for (zone, position) in positions {
             try db.run(
                 "UPDATE zones SET position = ?, moment = ?, journalBytes = journalBytes + ? WHERE number = ?",
-                [position, now.milliseconds, journal[zone] ?? 0, zone])
+                [position, (moments[zone] ?? now).milliseconds, journal[zone] ?? 0, zone])
         }
         for (zone, bytes) in journal where positions[zone] == nil && bytes != 0 {
             try db.run("UPDATE zones SET journalBytes = journalBytes + ? WHERE number = ?", [bytes, zone])

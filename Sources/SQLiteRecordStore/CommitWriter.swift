@@ -32,6 +32,8 @@ final class CommitWriter: Sendable {
         var cascades = CascadeState()
         /// How often values were removed from records without a new position. Index builds then read these records again.
         var strips = 0
+        /// Counts and zone positions of the current commit's batches that are not written yet.
+        var tally = ChangeTally()
         /// Estimated number of log bytes that the current commit needs.
         var logEstimate = 0
     }
@@ -99,14 +101,16 @@ final class CommitWriter: Sendable {
     /// Runs a write and returns once it is on disk.
     /// - Parameter isAlone: `true` to commit it without other writes. Use it for large writes: in a savepoint SQLite
     ///   would keep every touched page in memory for a possible rollback.
+    /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of the
+    ///   batches before it are not written yet.
     /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
     ///   waiting, INTERNAL_ERROR if the disk failed.
     func write<Value: Sendable>(
-        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (Database, inout State) throws -> Value
     ) async throws -> Value {
         do {
             return try await withCheckedThrowingContinuation { continuation in
-                enqueue(Write(isAlone: isAlone, body: body, continuation: continuation))
+                enqueue(Write(isAlone: isAlone, isBatch: isBatch, body: body, continuation: continuation))
             }
         } catch let error as DatabaseError {
             throw refusal(after: error)
@@ -176,21 +180,26 @@ final class CommitWriter: Sendable {
             let after = try pool.writeWithoutTransaction { db in
                 var state = before
                 state.logEstimate = 0
-                try db.inTransaction(.immediate) {
+                try db.writing {
                     if !before.isBegun {
                         try begin(db)
                         state.isBegun = true
                     }
                     if group.count == 1 {
                         taken = 1
-                        if try group[0].run(db, &state) { return .commit }
+                        if try group[0].run(db, &state) {
+                            try state.tally.flush(db)
+                            return .commit
+                        }
                         state.isBegun = before.isBegun
                         return .rollback
                     }
                     for write in group where state.logEstimate < Self.logLimit {
                         taken += 1
+                        if !write.isBatch { try state.tally.flush(db) }
                         try write.runInSavepoint(db, &state)
                     }
+                    try state.tally.flush(db)
                     return .commit
                 }
                 return state

@@ -8,12 +8,12 @@ struct DamagedRow: Error, CustomStringConvertible {
     let description: String
 
     /// - Parameter problem: the predicate of a sentence whose subject is the table.
-    init(in table: StaticString, _ problem: String) {
+    init(in table: String, _ problem: String) {
         description = "the table '\(table)' \(problem)"
     }
 
     /// - Parameter kind: SQLite's type code of the value.
-    init(in table: StaticString, column: String, holding kind: Int32) {
+    init(in table: String, column: String, holding kind: Int32) {
         let kind =
             switch kind {
             case SQLITE_NULL: "NULL"
@@ -32,9 +32,9 @@ extension Row {
     /// - Parameter table: the table named in the error.
     /// - Throws: ``DamagedRow`` if the value is NULL or has the wrong type.
     func value<Value: DatabaseValueConvertible>(_ column: String, in table: StaticString) throws -> Value {
-        guard hasColumn(column) else { throw DamagedRow(in: table, "has no column '\(column)'") }
+        guard hasColumn(column) else { throw DamagedRow(in: "\(table)", "has no column '\(column)'") }
         let stored: DatabaseValue = self[column]
-        guard let value = Value.fromDatabaseValue(stored) else { throw DamagedRow(in: table, column: column, holding: stored.kind) }
+        guard let value = Value.fromDatabaseValue(stored) else { throw DamagedRow(in: "\(table)", column: column, holding: stored.kind) }
         return value
     }
 

@@ -19,19 +19,25 @@ struct DatabaseView: Sendable {
 
     // MARK: Zones
 
+    private static let ownZones = ZoneRow.sql("WHERE z.owner = ? AND z.state = 0")
+    private static let ownZone = ZoneRow.sql("WHERE z.owner = ? AND z.name = ? AND z.state = 0")
+    private static let sharedZones = ZoneRow.sql("JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0")
+    private static let sharedZone = ZoneRow.sql(
+        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?")
+    private static let changedZones = ZoneRow.sql(
+        """
+        WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
+        AND NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.number > z.number) ORDER BY z.position
+        """)
+    private static let everSharedZones = ZoneRow.sql("JOIN shares s ON s.zone = z.number WHERE s.user = ?", and: "s.live, s.position, s.moment")
+
     /// All zones that exist: the default zone first, then by name and owner.
     func zones(_ db: Database) throws -> [ZoneRow] {
-        let rows =
+        let zones =
             address.scope == .shared
-            ? try Row.fetchAll(
-                db,
-                cachedSQL: """
-                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number
-                    WHERE s.user = ? AND s.live = 1 AND z.state = 0
-                    """, [userNumber])
-            : try Row.fetchAll(
-                db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0", [ownerNumber])
-        return try rows.map { try ZoneRow($0) }.sorted { left, right in
+            ? try ZoneRow.fetchAll(db, Self.sharedZones, [userNumber])
+            : try ZoneRow.fetchAll(db, Self.ownZones, [ownerNumber])
+        return zones.sorted { left, right in
             if left.zoneID.isDefault != right.zoneID.isDefault { return left.zoneID.isDefault }
             if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
             return (left.zoneID.ownerRecordName ?? "") < (right.zoneID.ownerRecordName ?? "")
@@ -47,21 +53,16 @@ struct DatabaseView: Sendable {
         }
         let custom = "z.owner = ? AND z.state = 0 AND z.name <> '\(ZoneID.defaultZoneName)'"
         let customCount = try Int.fetchOne(db, cachedSQL: "SELECT count(*) FROM zones z WHERE \(custom)", [ownerNumber]) ?? 0
-        let first = try Row.fetchAll(
+        let first = try ZoneRow.fetchAll(
             db,
-            cachedSQL: """
-                SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.state = 0 AND z.name = '\(ZoneID.defaultZoneName)'
+            ZoneRow.sql(
+                """
+                WHERE z.owner = ? AND z.state = 0 AND z.name = '\(ZoneID.defaultZoneName)'
                 AND EXISTS (SELECT 1 FROM typeCounts c WHERE c.zone = z.number AND c.count > 0)
-                """, [ownerNumber])
+                """), [ownerNumber])
         // SQLite compares text by its bytes, as `Name` does.
-        let others = try Row.fetchAll(
-            db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE \(custom) ORDER BY z.name LIMIT ?", [ownerNumber, limit])
-        return (try (first + others).prefix(limit).map { try ZoneRow($0) }, first.count + customCount)
-    }
-
-    /// The zone, or `nil` if it does not exist.
-    func existingZone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
-        try zoneRow(zoneID, db).map { try ZoneRow($0) }
+        let others = try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE \(custom) ORDER BY z.name LIMIT ?"), [ownerNumber, limit])
+        return (Array((first + others).prefix(limit)), first.count + customCount)
     }
 
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
@@ -73,7 +74,7 @@ struct DatabaseView: Sendable {
     /// The zone, or `nil` for a default zone that nothing was saved in yet.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func zoneUnlessDefault(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
-        if let row = try zoneRow(zoneID, db) { return try ZoneRow(row) }
+        if let zone = try existingZone(zoneID, db) { return zone }
         guard zoneID.isDefault, address.scope != .shared, isOwn(zoneID) else { throw RecordError.zoneNotFound }
         return nil
     }
@@ -84,25 +85,16 @@ struct DatabaseView: Sendable {
         return owner == caller.userRecordName || ZoneID.currentOwnerNames.contains(owner)
     }
 
-    private func zoneRow(_ zoneID: ZoneID, _ db: Database) throws -> Row? {
-        // SQLite binds text only up to the first NUL. No zone name contains one.
-        if zoneID.zoneName.utf8.contains(0) || zoneID.ownerRecordName?.utf8.contains(0) ?? false { return nil }
+    /// The zone, or `nil` if it does not exist.
+    func existingZone(_ zoneID: ZoneID, _ db: Database) throws -> ZoneRow? {
         switch address.scope {
         case .public, .private:
-            guard isOwn(zoneID) else { return nil }
-            return try Row.fetchOne(
-                db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.owner = ? AND z.name = ? AND z.state = 0",
-                [ownerNumber, zoneID.zoneName.string])
+            return isOwn(zoneID) ? try ZoneRow.fetchOne(db, Self.ownZone, [ownerNumber, zoneID.zoneName.string]) : nil
         case .shared:
             guard let owner = zoneID.ownerRecordName else {
                 throw RecordError(.zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
             }
-            return try Row.fetchOne(
-                db,
-                cachedSQL: """
-                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number
-                    WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?
-                    """, [userNumber, zoneID.zoneName.string, owner.string])
+            return try ZoneRow.fetchOne(db, Self.sharedZone, [userNumber, zoneID.zoneName.string, owner.string])
         }
     }
 
@@ -163,34 +155,24 @@ struct DatabaseView: Sendable {
         switch address.scope {
         case .public: return []
         case .private:
-            return try Row.fetchAll(
-                db,
-                cachedSQL: """
-                    SELECT \(ZoneRow.columns) FROM \(ZoneRow.source)
-                    WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
-                    AND NOT EXISTS (SELECT 1 FROM zones n WHERE n.owner = z.owner AND n.name = z.name AND n.number > z.number)
-                    ORDER BY z.position
-                    """, [userNumber, position]
-            ).map { row in
-                let zone = try ZoneRow(row)
-                return ZoneNews(zone: zone, kind: zone.kind, position: zone.position, moment: zone.moment)
+            return try ZoneRow.fetchAll(db, Self.changedZones, [userNumber, position]).map { zone in
+                ZoneNews(zone: zone, kind: zone.kind, position: zone.position, moment: zone.moment)
             }
         case .shared:
-            let all = try Row.fetchAll(
-                db,
-                cachedSQL: """
-                    SELECT \(ZoneRow.columns), s.live AS shareLive, s.position AS sharePosition, s.moment AS shareMoment
-                    FROM \(ZoneRow.source) JOIN shares s ON s.zone = z.number WHERE s.user = ?
-                    """, [userNumber]
-            ).map { row in
-                let zone = try ZoneRow(row)
-                let sharePosition: Int64 = try row.value("sharePosition", in: "shares")
-                let shareMoment = Timestamp(milliseconds: try row.value("shareMoment", in: "shares"))
-                let isShared: Bool = try row.value("shareLive", in: "shares")
-                if !isShared { return ZoneNews(zone: zone, kind: .deleted, position: sharePosition, moment: shareMoment) }
-                return ZoneNews(
-                    zone: zone, kind: zone.kind, position: max(zone.position, sharePosition),
-                    moment: sharePosition > zone.position ? shareMoment : zone.moment)
+            let all = try db.rows(Self.everSharedZones, [userNumber]) { row in
+                var all: [ZoneNews] = []
+                while try row.next() {
+                    let zone = try ZoneRow(row)
+                    let isShared: Bool = try row.value(ZoneRow.columnCount, in: "shares")
+                    let sharePosition: Int64 = try row.value(ZoneRow.columnCount + 1, in: "shares")
+                    let shareMoment = Timestamp(milliseconds: try row.value(ZoneRow.columnCount + 2, in: "shares"))
+                    let isLater = !isShared || sharePosition > zone.position
+                    all.append(
+                        ZoneNews(
+                            zone: zone, kind: isShared ? zone.kind : .deleted, position: isLater ? sharePosition : zone.position,
+                            moment: isLater ? shareMoment : zone.moment))
+                }
+                return all
             }
             let latest = Dictionary(all.map { ($0.zone.zoneID, $0.zone.number) }, uniquingKeysWith: max)
             return all.filter { $0.position > position && latest[$0.zone.zoneID] == $0.zone.number }
@@ -202,12 +184,9 @@ struct DatabaseView: Sendable {
     func databaseFeed(_ db: Database) throws -> FeedState {
         let latest: (position: Int64, moment: Timestamp)?
         if address.scope == .private {
-            latest = try Row.fetchOne(
-                db,
-                cachedSQL: """
-                    SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1
-                    """, [userNumber]
-            ).map { (try $0.value("position", in: "zones"), Timestamp(milliseconds: try $0.value("moment", in: "zones"))) }
+            latest = try db.rows(
+                "SELECT position, moment FROM zones WHERE owner = ? AND name <> '\(ZoneID.defaultZoneName)' ORDER BY position DESC LIMIT 1", [userNumber]
+            ) { try $0.next() ? (try $0.value(0, in: "zones"), Timestamp(milliseconds: try $0.value(1, in: "zones"))) : nil }
         } else {
             latest = try zoneNews(after: 0, db).last.map { ($0.position, $0.moment) }
         }

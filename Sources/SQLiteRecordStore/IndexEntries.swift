@@ -22,11 +22,13 @@ struct IndexEntries {
         let action: Reference.Action
     }
 
-    var entries: Set<Entry> = []
+    /// Distinct.
+    private(set) var entries: [Entry] = []
     /// Distinct words by field number, in index order.
-    var tokens: [Int64: [Name]] = [:]
-    var compositeEntries: Set<CompositeEntry> = []
-    var links: Set<Link> = []
+    private(set) var tokens: [Int64: [Name]] = [:]
+    /// Distinct, since a record has one in each index.
+    private(set) var compositeEntries: [CompositeEntry] = []
+    private(set) var links: Set<Link> = []
 
     /// No rows, as for a record that does not exist.
     init() {}
@@ -37,13 +39,13 @@ struct IndexEntries {
     init(of record: StoredRecord, fields: [Name: Field], catalog: SchemaCatalog, words: TransactionWords = TransactionWords()) throws {
         let typeName = record.recordType
         if let number = catalog.fieldNumber(.system(.recordID), of: typeName) {
-            entries.insert(Entry(field: number, value: Int64(0).databaseValue))
+            entries.append(Entry(field: number, value: Int64(0).databaseValue))
         }
         for field in catalog.indexedFields[typeName] ?? [] {
             try add(Self.value(of: field.key, in: record, fields), field.indexes, field.number) { try words.words(of: $0, in: record.recordID.recordName) }
         }
         for composite in catalog.composites[typeName] ?? [] {
-            compositeEntries.insert(Self.entry(of: composite.index, composite.number, in: record, fields))
+            compositeEntries.append(Self.entry(of: composite.index, composite.number, in: record, fields))
         }
         addLinks(of: record, fields)
     }
@@ -65,8 +67,8 @@ struct IndexEntries {
             try difference.new.add(after, field.indexes, field.number) { try words.words(of: $0, in: new.record.recordID.recordName) }
         }
         for composite in catalog.composites[new.record.recordType] ?? [] {
-            difference.old.compositeEntries.insert(entry(of: composite.index, composite.number, in: old.record, old.fields))
-            difference.new.compositeEntries.insert(entry(of: composite.index, composite.number, in: new.record, new.fields))
+            difference.old.compositeEntries.append(entry(of: composite.index, composite.number, in: old.record, old.fields))
+            difference.new.compositeEntries.append(entry(of: composite.index, composite.number, in: new.record, new.fields))
         }
         difference.old.addLinks(of: old.record, old.fields)
         difference.new.addLinks(of: new.record, new.fields)
@@ -103,8 +105,12 @@ struct IndexEntries {
 
     private mutating func add(_ value: FieldValue?, _ indexes: Indexes, _ number: Int64, words: (String) throws -> [Name]) rethrows {
         if !indexes.isDisjoint(with: [.queryable, .sortable]) {
-            let values = value?.elements.compactMap { EntryValue.value($0) } ?? []
-            for value in values.isEmpty ? [EntryValue.missing] : values { entries.insert(Entry(field: number, value: value)) }
+            if case .list(let elements, _)? = value {
+                let values = Set(elements.compactMap { EntryValue.value($0) })
+                for value in values.isEmpty ? [EntryValue.missing] : values { entries.append(Entry(field: number, value: value)) }
+            } else {
+                entries.append(Entry(field: number, value: EntryValue.valueOrMissing(value)))
+            }
         }
         if indexes.contains(.searchable), case .string(let text)? = value {
             tokens[number] = try words(text)
@@ -120,7 +126,7 @@ struct IndexEntries {
 
     private mutating func addLinks(of record: StoredRecord, _ fields: [Name: Field]) {
         for field in fields.values {
-            for case .reference(let reference) in field.value.elements {
+            for reference in field.value.references {
                 let isOwnZone = reference.zoneID.map { $0.zoneName == record.recordID.zoneID.zoneName } ?? true
                 if isOwnZone { links.insert(Link(target: reference.recordName, field: field.name, action: reference.action)) }
             }
@@ -130,34 +136,36 @@ struct IndexEntries {
         }
     }
 
-    /// The words that are not in `others`, in their order.
-    private static func difference(of words: [Name], from others: [Name]) -> [Name] {
-        if others.isEmpty { return words }
+    /// The rows that are not among `others`, in their order.
+    private static func difference<Row: Hashable>(of rows: [Row], from others: [Row]) -> [Row] {
+        if others.isEmpty || rows.isEmpty { return rows }
         let others = Set(others)
-        return words.filter { !others.contains($0) }
+        return rows.filter { !others.contains($0) }
     }
 
     /// Updates the tables from `before` to these rows. Writes only the differences.
-    func write(replacing before: IndexEntries, of name: Name, in zone: Int64, _ db: Database) throws {
-        let name = name.string
-        for entry in before.entries.subtracting(entries) {
+    /// - Parameter newWords: takes the words that come, which the caller writes.
+    func write(replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout NewWords, _ db: Database) throws {
+        let name = recordName.string
+        for entry in Self.difference(of: before.entries, from: entries) {
             try db.run("DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?", [entry.field, zone, entry.value, name])
         }
-        for entry in entries.subtracting(before.entries) {
+        for entry in Self.difference(of: entries, from: before.entries) {
             try db.run("INSERT INTO entries (field, zone, value, name) VALUES (?, ?, ?, ?)", [entry.field, zone, entry.value, name])
         }
         for (field, tokens) in before.tokens {
+            try newWords.write(of: recordName, db)
             try TokenRows.remove(Self.difference(of: tokens, from: self.tokens[field] ?? []), of: field, name, in: zone, db)
         }
         for (field, tokens) in tokens {
-            try TokenRows.insert(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, name, in: zone, db)
+            try newWords.add(Self.difference(of: tokens, from: before.tokens[field] ?? []), of: field, recordName, in: zone, db)
         }
-        for entry in before.compositeEntries.subtracting(compositeEntries) {
+        for entry in Self.difference(of: before.compositeEntries, from: compositeEntries) {
             try db.run(
                 "DELETE FROM compositeEntries WHERE composite = ? AND zone = ? AND filter = ? AND sort = ? AND name = ?",
                 [entry.composite, zone, entry.filter, entry.sort, name])
         }
-        for entry in compositeEntries.subtracting(before.compositeEntries) {
+        for entry in Self.difference(of: compositeEntries, from: before.compositeEntries) {
             try db.run(
                 "INSERT INTO compositeEntries (composite, zone, filter, sort, name) VALUES (?, ?, ?, ?, ?)",
                 [entry.composite, zone, entry.filter, entry.sort, name])

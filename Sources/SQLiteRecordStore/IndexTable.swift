@@ -34,7 +34,7 @@ enum IndexTable: Int, CaseIterable, Sendable {
         let rows = try Row.fetchAll(
             db, cachedSQL: "SELECT \(key.joined(separator: ", ")) FROM \(name) WHERE \(condition) LIMIT ?", StatementArguments(values + [Int64(limit)]))
         let statement = "DELETE FROM \(name) WHERE " + key.map { "\($0) = ?" }.joined(separator: " AND ")
-        for row in rows { try db.run(statement, StatementArguments(row.databaseValues)) }
+        for row in rows { try db.run(statement, row.databaseValues.map { $0 }) }
         return rows.count
     }
 }

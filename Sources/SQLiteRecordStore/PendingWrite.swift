@@ -6,6 +6,8 @@ internal import Synchronization
 protocol PendingWrite: Sendable {
     /// True if it is committed without other writes.
     var isAlone: Bool { get }
+    /// True if it reads neither counts nor positions of zones.
+    var isBatch: Bool { get }
     /// Runs the write. An error of the write itself is kept and reported by `succeed()` after the commit.
     /// - Returns: `false` if the write failed and its changes must be rolled back.
     /// - Throws: an error after which SQLite has rolled back the whole transaction, such as a full disk.
@@ -30,15 +32,17 @@ private struct WorkFailed: Error {}
 
 final class Write<Value: Sendable>: PendingWrite {
     let isAlone: Bool
+    let isBatch: Bool
     private let body: @Sendable (Database, inout CommitWriter.State) throws -> Value
     private let continuation: CheckedContinuation<Value, any Error>
     private let result = Mutex<Result<Value, any Error>?>(nil)
 
     init(
-        isAlone: Bool, body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value,
+        isAlone: Bool, isBatch: Bool, body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value,
         continuation: CheckedContinuation<Value, any Error>
     ) {
         self.isAlone = isAlone
+        self.isBatch = isBatch
         self.body = body
         self.continuation = continuation
     }

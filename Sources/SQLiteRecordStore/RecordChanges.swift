@@ -21,6 +21,8 @@ class RecordChanges: CascadeTransaction {
     struct Kept {
         var state: CommitWriter.State
         var tally = ChangeTally()
+        /// Not written yet.
+        var newWords = NewWords()
         /// Number of states added to the journal.
         var journalled = 0
         /// Types that saves created or extended, in their previous version; `nil` for new types.
@@ -39,14 +41,17 @@ class RecordChanges: CascadeTransaction {
         kept = Kept(state: state)
     }
 
-    /// Writes the collected counts and zone positions.
+    /// Writes the collected words. Counts and zone positions are left to the commit, which writes those of all its
+    /// batches.
     /// - Returns: the state for the next write.
     func finish() throws -> CommitWriter.State {
+        try kept.newWords.write(db)
         let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
         // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
         if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
         kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
-        try kept.tally.write(db, now: now)
+        kept.state.tally.add(kept.tally, at: now)
+        kept.tally = ChangeTally()
         return kept.state
     }
 
@@ -66,8 +71,7 @@ class RecordChanges: CascadeTransaction {
     /// The zone ID for a zone number.
     private func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
-        let row = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [zone])
-        guard let zoneID = try row.map({ try ZoneRow($0).zoneID }) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        guard let zoneID = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone])?.zoneID else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
         zoneIDs[zone] = zoneID
         return zoneID
     }
@@ -92,7 +96,7 @@ class RecordChanges: CascadeTransaction {
         try trimJournal(after: version, at: position, in: zone)
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
-        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, db)
+        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &kept.newWords, db)
         let files = AssetRows.measured(fields.values)
         try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
         kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)

@@ -11,7 +11,8 @@ internal import Records
 struct RowReader {
     private let statement: SQLiteStatement
     private let zoneID: ZoneID
-    private let catalog: SchemaCatalog
+    /// Not the whole catalog, which takes a dozen references to hold.
+    private let typeNames: [Int64: Name]
     private var type: (number: Int64, name: Name) = (-1, "")
     private var created = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
     private var modified = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "", deviceID: "")
@@ -19,7 +20,7 @@ struct RowReader {
     init(_ statement: SQLiteStatement, zoneID: ZoneID, catalog: SchemaCatalog) {
         self.statement = statement
         self.zoneID = zoneID
-        self.catalog = catalog
+        typeNames = catalog.typeNames
     }
 
     /// Bits of the column `state`.
@@ -75,7 +76,7 @@ struct RowReader {
     var recordType: Name {
         mutating get throws {
             let number = sqlite3_column_int64(statement, 2)
-            if number != type.number { type = (number, try catalog.typeName(of: number)) }
+            if number != type.number { type = (number, try SchemaCatalog.typeName(of: number, in: typeNames)) }
             return type.name
         }
     }

@@ -60,8 +60,7 @@ struct SQLiteAssetLedger: AssetLedger {
                 if RowReader.State(rawValue: try values("state")).isDeleted || !fields.mayHoldAssets { continue }
                 let number: Int64 = try values("zone")
                 if zones[number] == nil {
-                    zones[number] = try Row.fetchOne(db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number])
-                        .map { try ZoneRow($0) }
+                    zones[number] = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [number])
                 }
                 guard let zone = zones[number], zone.kind == .changed else { continue }
                 let name = Name(try values("name") as String)

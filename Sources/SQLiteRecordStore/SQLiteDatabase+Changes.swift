@@ -116,9 +116,7 @@ extension SQLiteDatabase: TokenExplaining {
                     opened, about: .database, user: user, view: own, feed: try view.databaseFeed(db), office: office,
                     changesAfter: try view.zoneNews(after: content.position, db).count)
             case .zone(let number):
-                let zone = try Row.fetchOne(
-                    db, cachedSQL: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number = ?", [number]
-                ).map { try ZoneRow($0) }
+                let zone = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [number])
                 return TokenExplanation(
                     opened, about: .zone(zone?.zoneID), user: user, view: own,
                     feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, office: office,

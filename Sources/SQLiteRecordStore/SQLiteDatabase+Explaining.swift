@@ -22,7 +22,7 @@ extension SQLiteDatabase: QueryExplaining {
             let hasMore = page.continuationMarker != nil
             let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
             var explanation = QueryExplanation(
-                candidates: weighing.candidates, summary: weighing.summary(entriesCounted: recorder.entriesCounted, hasMore: hasMore),
+                candidates: weighing.candidates, summary: weighing.summary(hasMore: hasMore).text(entriesCounted: recorder.entriesCounted),
                 entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead, recordsReturned: page.records.count, hasMore: hasMore,
                 milliseconds: duration / .milliseconds(1), statements: try recorder.explained(db))
             explanation.advice = weighing.advice(for: explanation)

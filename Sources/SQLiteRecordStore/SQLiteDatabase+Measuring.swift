@@ -57,10 +57,7 @@ extension SQLiteDatabase: SchemaMeasuring {
 
     /// Existing zones of all databases and users.
     private static func livingZones(_ db: Database) throws -> [Zone] {
-        try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY z.number").map { row in
-            let zone = try ZoneRow(row)
-            return Zone(number: zone.number, zoneID: zone.zoneID)
-        }
+        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 ORDER BY z.number")).map { Zone(number: $0.number, zoneID: $0.zoneID) }
     }
 
     private struct Zone {

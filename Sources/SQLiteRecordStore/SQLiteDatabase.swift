@@ -16,11 +16,13 @@ struct SQLiteDatabase: RecordDatabase {
 
     /// Runs a write as the caller. Adds the caller to the store's users with the first write.
     func write<Value: Sendable>(
-        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State, DatabaseView) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State, DatabaseView) throws -> Value
     ) async throws -> Value {
-        if caller.access == .anonymous { return try await store.write(isAlone: isAlone) { [view] db, state in try body(db, &state, view) } }
+        if caller.access == .anonymous {
+            return try await store.write(isAlone: isAlone, isBatch: isBatch) { [view] db, state in try body(db, &state, view) }
+        }
         let known = store.knownNumber(of: caller.userRecordName)
-        let (value, number) = try await store.write(isAlone: isAlone) { [address, caller, store] db, state in
+        let (value, number) = try await store.write(isAlone: isAlone, isBatch: isBatch) { [address, caller, store] db, state in
             let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
             return (try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows)), number)
         }
@@ -39,7 +41,7 @@ struct SQLiteDatabase: RecordDatabase {
 
     private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
-        return try await write { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
+        return try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(
                 db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))

@@ -157,11 +157,13 @@ final class SQLiteStore: Sendable {
         return try await reader.readAtLength(for: purpose, body)
     }
 
-    /// - Parameter isAlone: `true` to commit it without other writes, as large writes require.
+    /// - Parameters:
+    ///   - isAlone: `true` to commit it without other writes, as large writes require.
+    ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
     func write<Value: Sendable>(
-        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
-        try await writer.write(isAlone: isAlone, body)
+        try await writer.write(isAlone: isAlone, isBatch: isBatch, body)
     }
 
     /// How often values were removed from records without a new position.

@@ -18,7 +18,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
     }
 
-    /// Writes the collected counts and the schema changes of the batch.
+    /// Writes the schema changes of the batch, and leaves its counts to the commit.
     /// - Returns: the state for the next write.
     override func finish() throws -> CommitWriter.State {
         _ = try super.finish()
@@ -53,6 +53,9 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
 
     func grow(_ type: RecordType) throws {
         if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
+        // Records of the type are counted, to decide how its indexes are built, and may be indexed at once.
+        try kept.state.tally.flush(db)
+        try kept.newWords.write(db)
         try kept.state.catalog.grow(type, in: db)
     }
 
@@ -76,25 +79,27 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             version = version.addingSaturated(versionBefore)
             try trimJournal(after: version, at: position, in: zone)
         }
-        try db.run(
-            """
-            INSERT INTO records
-            (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            """,
-            [
-                id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
-                draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
-                draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
-                draft.parent?.string, Data(draft.text.bytes), request, version,
-            ])
+        try draft.text.bytes.withUnsafeBytes { fields in
+            try db.run(
+                """
+                INSERT INTO records
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
+                    draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
+                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version,
+                ])
+        }
         let catalog = kept.state.catalog
         if let previous {
             let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
-            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, db)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         } else {
             try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
-                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, db)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
         }
         let (filesBefore, files) = (AssetRows.measured(draft.previousFields.values), AssetRows.measured(draft.fields.values))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)

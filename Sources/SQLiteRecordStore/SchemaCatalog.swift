@@ -44,7 +44,9 @@ struct SchemaCatalog: Sendable {
     }
 
     /// - Throws: ``DamagedRow`` for an unknown number.
-    func typeName(of number: Int64) throws -> Name {
+    func typeName(of number: Int64) throws -> Name { try Self.typeName(of: number, in: typeNames) }
+
+    static func typeName(of number: Int64, in typeNames: [Int64: Name]) throws -> Name {
         guard let name = typeNames[number] else { throw DamagedRow(in: "types", "has no type of the number \(number), which records have") }
         return name
     }

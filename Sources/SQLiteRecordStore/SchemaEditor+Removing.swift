@@ -76,7 +76,7 @@ extension SchemaEditor {
                 row.id,
             ])
         let fields = try row.record.fields.byName()
-        try IndexEntries().write(replacing: IndexEntries(of: row.record, fields: fields, catalog: catalog, words: words), of: name, in: zone, db)
+        try write(IndexEntries(), replacing: IndexEntries(of: row.record, fields: fields, catalog: catalog, words: words), of: name, in: zone)
         let files = AssetRows.measured(fields.values)
         try AssetRows.write([], replacing: files.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.remove(row, type: type, assetBytes: files.bytes, from: zone)
@@ -125,6 +125,12 @@ extension SchemaEditor {
         try tally.write(db, now: signature.timestamp)
     }
 
+    private func write(_ entries: IndexEntries, replacing before: IndexEntries, of name: Name, in zone: Int64) throws {
+        var newWords = NewWords()
+        try entries.write(replacing: before, of: name, in: zone, &newWords, db)
+        try newWords.write(db)
+    }
+
     private mutating func strip(
         _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, from catalog: SchemaCatalog, _ tally: inout ChangeTally
     ) throws {
@@ -138,7 +144,7 @@ extension SchemaEditor {
         let name = record.recordID.recordName
         try db.run("UPDATE records SET fields = ? WHERE id = ?", [Data(record.fields.bytes), row.id])
         let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: catalog, words: words)
-        try new.write(replacing: old, of: name, in: zone, db)
+        try write(new, replacing: old, of: name, in: zone)
         let (filesBefore, files) = (AssetRows.measured(before.values), AssetRows.measured(after.values))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.shrink(
@@ -156,12 +162,9 @@ extension SchemaEditor {
         let members = try catalog.members(of: type)
         var numbers: [Int64] = []
         while let zone = try IndexChunk.zone(after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db) { numbers.append(zone.number) }
-        return try Row.fetchAll(
-            db,
-            cachedSQL: """
-                SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name
-                """, ["[\(numbers.map(String.init).joined(separator: ","))]"]
-        ).map { try ZoneRow($0) }
+        return try ZoneRow.fetchAll(
+            db, ZoneRow.sql("WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name"),
+            ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 
     /// The next records of a type after a place, in one zone; `nil` if there are none.

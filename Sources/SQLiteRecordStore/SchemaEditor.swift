@@ -68,8 +68,6 @@ struct SchemaEditor {
 
     /// Existing zones of all users, ordered by owner and name.
     static func livingZones(_ db: Database) throws -> [ZoneRow] {
-        try Row.fetchAll(
-            db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0 ORDER BY coalesce(u.name, ''), z.name"
-        ).map { try ZoneRow($0) }
+        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 ORDER BY coalesce(u.name, ''), z.name"))
     }
 }

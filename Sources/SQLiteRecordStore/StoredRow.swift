@@ -59,24 +59,14 @@ extension Database {
     /// - Parameter isCached: `false` for statement texts that vary without limit; their compiled statements are not
     ///   kept.
     func eachRow(
-        _ sql: String, _ arguments: StatementArguments, zone: ZoneID, catalog: SchemaCatalog, isCached: Bool = true,
+        _ sql: String, _ values: [(any Bindable)?], zone: ZoneID, catalog: SchemaCatalog, isCached: Bool = true,
         _ body: (inout RowReader) throws -> Step
     ) throws {
-        let statement = try isCached ? cachedStatement(sql: sql) : makeStatement(sql: sql)
-        try statement.setArguments(arguments)
-        // The handle is valid only as long as the statement object.
-        try withExtendedLifetime(statement) {
-            let handle = statement.sqliteStatement
-            defer { sqlite3_reset(handle) }
-            var reader = RowReader(handle, zoneID: zone, catalog: catalog)
-            while true {
-                switch sqlite3_step(handle) {
-                case SQLITE_ROW:
-                    try reader.check()
-                    if try body(&reader) == .stop { return }
-                case SQLITE_DONE: return
-                case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: lastErrorMessage, sql: sql)
-                }
+        try rows(sql, values, isCached: isCached) { rows in
+            var reader = RowReader(rows.handle, zoneID: zone, catalog: catalog)
+            while try rows.next() {
+                try reader.check()
+                if try body(&reader) == .stop { return }
             }
         }
     }

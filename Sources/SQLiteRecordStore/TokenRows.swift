@@ -1,31 +1,37 @@
 internal import GRDB
 internal import JSON
 
-/// Writes rows of `tokens`. A text can have thousands of words, so each field is written with one statement that
-/// takes a JSON array. Words are in index order, so that writes to the same page stay together.
+/// Writes rows of `tokens`. A text can have thousands of words, so the rows of a field are written with one statement
+/// that takes a JSON array. They are in index order, so that writes to the same page stay together.
 enum TokenRows {
-    static func insert(_ words: [Name], of field: Int64, _ name: String, in zone: Int64, _ db: Database) throws {
-        if words.isEmpty { return }
+    struct Row: Comparable {
+        let word: Name
+        let name: Name
+
+        static func < (left: Row, right: Row) -> Bool {
+            left.word == right.word ? left.name < right.name : left.word < right.word
+        }
+    }
+
+    static func insert(_ rows: [Row], of field: Int64, in zone: Int64, _ db: Database) throws {
+        // A word contains no space.
         try db.run(
-            "INSERT INTO tokens (field, zone, token, name) SELECT ?, ?, value, ? FROM json_each(?)", [field, zone, name, array(words)])
+            """
+            INSERT INTO tokens (field, zone, token, name)
+            SELECT ?, ?, substr(value, 1, instr(value, ' ') - 1), substr(value, instr(value, ' ') + 1) FROM json_each(?)
+            """, [field, zone, array(rows.lazy.map { $0.word.string + " " + $0.name.string })])
     }
 
     static func remove(_ words: [Name], of field: Int64, _ name: String, in zone: Int64, _ db: Database) throws {
         if words.isEmpty { return }
         try db.run(
             "DELETE FROM tokens WHERE field = ? AND zone = ? AND token IN (SELECT value FROM json_each(?)) AND name = ?",
-            [field, zone, array(words), name])
+            [field, zone, array(words.lazy.map(\.string)), name])
     }
 
-    /// Words contain only letters, digits and marks, so no escaping is needed.
-    private static func array(_ words: [Name]) -> String {
-        var text = "["
-        text.reserveCapacity(words.reduce(2) { $0 + $1.utf8.count + 3 })
-        for word in words {
-            text += text.utf8.count > 1 ? ",\"" : "\""
-            text += word.string
-            text += "\""
-        }
-        return text + "]"
+    private static func array(_ texts: some Sequence<String>) -> String {
+        var writer = JSONWriter()
+        writer.array { writer in for text in texts { writer.value(text) } }
+        return String(decoding: writer.bytes, as: UTF8.self)
     }
 }

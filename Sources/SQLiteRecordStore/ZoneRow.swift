@@ -15,24 +15,45 @@ struct ZoneRow {
     /// `.changed` for an existing zone.
     let kind: ZoneChange.Kind
 
-    static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, '') AS ownerName"
-    static let source = "zones z LEFT JOIN users u ON u.number = z.owner"
+    private static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, '')"
+    private static let source = "zones z LEFT JOIN users u ON u.number = z.owner"
+    /// Number of columns that ``init(_:)`` reads.
+    static let columnCount: Int32 = 8
+
+    /// The text of a statement that selects zones.
+    /// - Parameters:
+    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`.
+    ///   - more: further columns, from ``columnCount`` on.
+    static func sql(_ clauses: String, and more: String = "") -> String {
+        "SELECT \(columns)\(more.isEmpty ? "" : ", \(more)") FROM \(source) \(clauses)"
+    }
+
+    static func fetchOne(_ db: Database, _ sql: String, _ values: [(any Bindable)?]) throws -> ZoneRow? {
+        try db.rows(sql, values) { try $0.next() ? try ZoneRow($0) : nil }
+    }
+
+    static func fetchAll(_ db: Database, _ sql: String, _ values: [(any Bindable)?] = []) throws -> [ZoneRow] {
+        try db.rows(sql, values) { rows in
+            var zones: [ZoneRow] = []
+            while try rows.next() { zones.append(try ZoneRow(rows)) }
+            return zones
+        }
+    }
 
     /// - Throws: ``DamagedRow``.
-    init(_ row: Row) throws {
-        let values = row.values(of: "zones")
-        number = try values("number")
-        owner = try values("owner")
-        let ownerName = Name(try values("ownerName") as String)
+    init(_ row: BoundStatement) throws {
+        number = try row.value(0, in: "zones")
+        owner = try row.value(1, in: "zones")
+        let ownerName = Name(try row.value(7, in: "users") as String)
         // A zone with an unknown owner must not be taken for a public one.
         if ownerName.isEmpty != (owner == 0) { throw DamagedRow(in: "users", "has no user of the number \(owner), who owns a zone") }
-        zoneID = ZoneID(zoneName: Name(try values("name") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
-        (position, floor) = (try values("position"), try values("floor"))
+        zoneID = ZoneID(zoneName: Name(try row.value(2, in: "zones") as String), ownerRecordName: ownerName.isEmpty ? ZoneID.publicOwner : ownerName)
+        (position, floor) = (try row.value(3, in: "zones"), try row.value(5, in: "zones"))
         if let place = Self.impossible(position) ?? Self.impossible(floor) {
             throw DamagedRow(in: "zones", "has a zone at position \(place), which there is not")
         }
-        moment = Timestamp(milliseconds: try values("moment"))
-        kind = try Self.kind(ofState: try values("state"))
+        moment = Timestamp(milliseconds: try row.value(4, in: "zones"))
+        kind = try Self.kind(ofState: try row.value(6, in: "zones"))
     }
 
     private static func impossible(_ position: Int64) -> Int64? { 0...StoredRow.lastPosition ~= position ? nil : position }

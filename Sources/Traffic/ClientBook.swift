@@ -51,11 +51,19 @@ public struct ClientBook: Sendable {
     /// Changes a client and updates the size totals.
     @discardableResult
     private mutating func change<Value>(_ id: SeenClient.ID, of request: ServedRequest, _ body: (inout SeenClient) -> Value) -> Value {
-        size -= known[id]?.size ?? 0
-        feedCount -= known[id]?.feedCount ?? 0
-        let value = body(&known[id, default: SeenClient(id, request.client, at: request.started)])
-        size += known[id]?.size ?? 0
-        feedCount += known[id]?.feedCount ?? 0
+        guard let index = known.index(forKey: id) else {
+            var client = SeenClient(id, request.client, at: request.started)
+            let value = body(&client)
+            known[id] = client
+            size += client.size
+            feedCount += client.feedCount
+            return value
+        }
+        size -= known.values[index].size
+        feedCount -= known.values[index].feedCount
+        let value = body(&known.values[index])
+        size += known.values[index].size
+        feedCount += known.values[index].feedCount
         return value
     }
 

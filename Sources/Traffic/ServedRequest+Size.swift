@@ -11,7 +11,7 @@ extension ServedRequest {
     private var size: Int {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
         size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
-        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan?.size ?? 0) + (authentication?.size ?? 0)
+        size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan == nil ? 0 : Plan.size) + (authentication?.size ?? 0)
         for zoneID in zoneIDs { size += zoneID.size }
         for error in itemErrors { size += error.size }
         for pull in pulls { size += pull.size }
@@ -27,7 +27,6 @@ extension ServedRequest {
             name: client.name?.cut(to: 255), deviceID: client.deviceID?.cut(to: 255), userAgent: client.userAgent?.cut(to: 512))
         request.authentication = authentication?.cut
         request.recordType = recordType?.cut
-        request.plan = plan.map { Plan(index: $0.index?.cut(to: 600), sentence: $0.sentence.cut(to: 2048)) }
         request.operation = operation.cut(to: 1024)
         request.zoneIDs = zoneIDs.map(\.cut)
         request.error = error?.cut
@@ -75,7 +74,8 @@ extension Authentication {
 }
 
 extension ServedRequest.Plan {
-    fileprivate var size: Int { (index?.utf8.count ?? 0) + sentence.utf8.count }
+    /// The approximate memory use of a plan, in bytes: closures over a few names of fields. Its texts are not made to be measured.
+    fileprivate static let size = 512
 }
 
 extension ServedRequest.ItemError {

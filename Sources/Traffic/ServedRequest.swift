@@ -62,17 +62,24 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
-    /// The execution plan of a query.
-    public struct Plan: Sendable, Hashable {
-        /// The index that found the records or provided their order, such as `author QUERYABLE`; `nil` if no index was used.
-        public var index: String?
-        /// A description of the execution, in one or two sentences.
-        public var sentence: String
+    /// The execution plan of a query. Its texts are made only when they are read, because few requests are looked at.
+    public struct Plan: Sendable, Equatable {
+        private let indexText: @Sendable () -> String?
+        private let sentenceText: @Sendable () -> String
 
-        public init(index: String?, sentence: String) {
-            self.index = index
-            self.sentence = sentence
+        /// - Parameters: evaluated whenever ``index`` or ``sentence`` is read. What they capture stays in memory with the request, so it must
+        ///   be small.
+        public init(index: @escaping @autoclosure @Sendable () -> String?, sentence: @escaping @autoclosure @Sendable () -> String) {
+            indexText = index
+            sentenceText = sentence
         }
+
+        /// The index that found the records or provided their order, such as `author QUERYABLE`; `nil` if no index was used.
+        public var index: String? { indexText() }
+        /// A description of the execution, in one or two sentences.
+        public var sentence: String { sentenceText() }
+
+        public static func == (left: Plan, right: Plan) -> Bool { left.index == right.index && left.sentence == right.sentence }
     }
 
     /// The id, which is also the `uuid` of an error, in lower case.

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
@@ -9,9 +10,7 @@ internal import Records
 ///
 /// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator`` decides.
 struct CallerResolver: Sendable {
-    static let headerName = HTTPField.Name("X-Skylight-User")
     static let parameterName = "skylightUser"
-    static let deviceHeaderName = HTTPField.Name("X-Skylight-Device")
     /// The maximum length of a device identifier, in UTF-8 bytes.
     private static let deviceLimit = 255
 
@@ -30,12 +29,12 @@ struct CallerResolver: Sendable {
     }
 
     private static func handle(in request: Request) -> String? {
-        headerName.flatMap { request.headers[$0] } ?? request.uri.queryParameters[parameterName[...]].map(String.init)
+        request.headers[.skylightUser] ?? request.queryParameter(parameterName)
     }
 
     /// - Throws: `RecordError` BAD_REQUEST for an invalid device identifier.
     func deviceID(of request: Request) throws -> String? {
-        guard let deviceID = Self.deviceHeaderName.flatMap({ request.headers[$0] }), !deviceID.isEmpty else { return nil }
+        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty else { return nil }
         let isPlain = deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
         guard isPlain, deviceID.utf8.count <= Self.deviceLimit else {
             throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")

@@ -28,7 +28,7 @@ struct CrossOrigin: Sendable {
     /// Adds the CORS headers if the request's origin is trusted.
     func allowing(_ request: Request, _ response: Response) -> Response {
         var response = response
-        response.headers[.vary] = [response.headers[.vary], "Origin"].compactMap(\.self).joined(separator: ", ")
+        response.headers.vary(on: "Origin")
         guard let origin = request.headers[.origin], origins.admits(origin, for: request) else { return response }
         response.headers[.accessControlAllowOrigin] = origin
         response.headers[.accessControlAllowCredentials] = "true"

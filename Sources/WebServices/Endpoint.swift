@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 
 /// A web service.
-protocol Endpoint: Sendable, DescribedService {
+protocol Endpoint: Sendable {
     /// True if the service answers GET as well as POST.
     static var allowsGET: Bool { get }
     /// The purpose of the service, for access control. Skylight's own services need not set it.
@@ -21,6 +21,7 @@ protocol Endpoint: Sendable, DescribedService {
 extension Endpoint {
     static var allowsGET: Bool { false }
     static var purpose: EndpointPurpose { .reading }
+    static var methods: [HTTPRequest.Method] { allowsGET ? [.get, .post] : [.post] }
 }
 
 /// A request as endpoints see it: the request itself, the client, and access to the data.

@@ -61,15 +61,10 @@ enum EndpointTable {
             }
             throw refusal(of: path.action, in: missing, method: method)
         }
-        try check(method, of: path.action, for: endpoint)
-        return endpoint.init()
-    }
-
-    /// - Throws: ``Refusal`` 405 for an unsupported method.
-    static func check(_ method: HTTPRequest.Method, of action: String, for endpoint: any Endpoint.Type) throws {
-        guard method == .post || method == .get && endpoint.allowsGET else {
-            throw wrongMethod(method, of: action, allowed: endpoint.allowsGET ? ["GET", "POST"] : ["POST"])
+        guard endpoint.methods.contains(method) else {
+            throw wrongMethod(method, of: path.action, allowed: endpoint.methods.map(\.rawValue))
         }
+        return endpoint.init()
     }
 
     static func wrongMethod(_ method: HTTPRequest.Method, of action: String, allowed: [String]) -> Refusal {

@@ -6,13 +6,34 @@ internal import Records
 ///
 /// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.
 struct RequestObject: Sendable {
-    let members: JSONObject
-    /// The path of the object in the body, empty for the body itself.
-    let place: String
+    /// The way to an object in the body. Its text is put together only for errors, because a batch has hundreds of objects.
+    private indirect enum Path: Sendable {
+        case body
+        case member(Name, of: Path)
+        case element(Int, of: Path)
 
-    init(_ members: JSONObject, at place: String = "") {
-        self.members = members
-        self.place = place
+        var text: String {
+            switch self {
+            case .body: ""
+            case .member(let name, .body): name.string
+            case .member(let name, let object): "\(object.text).\(name)"
+            case .element(let index, let array): "\(array.text)[\(index)]"
+            }
+        }
+    }
+
+    let members: JSONObject
+    private let path: Path
+
+    /// The path of the object in the body, empty for the body itself.
+    var place: String { path.text }
+
+    init(_ members: JSONObject) {
+        self.init(members, at: .body)
+    }
+
+    private init(_ members: JSONObject, at path: Path) {
+        (self.members, self.path) = (members, path)
     }
 
     /// Parses a body. Large bodies are parsed on a worker thread.
@@ -42,12 +63,13 @@ struct RequestObject: Sendable {
 
     /// The value of a member; `nil` if it is absent or `null`.
     func value(_ name: Name) -> JSONValue? {
-        guard let value = members[name], value != .null else { return nil }
+        let value = members[name]
+        if case .null? = value { return nil }
         return value
     }
 
     func place(of name: Name) -> String {
-        place.isEmpty ? name.string : "\(place).\(name)"
+        Path.member(name, of: path).text
     }
 
     // MARK: Members
@@ -84,29 +106,31 @@ struct RequestObject: Sendable {
     func object(_ name: Name) throws -> RequestObject? {
         switch value(name) {
         case nil: nil
-        case .object(let members): RequestObject(members, at: place(of: name))
+        case .object(let members): RequestObject(members, at: .member(name, of: path))
         case .some(let other): throw unexpected(name, "an object", other)
         }
     }
 
     func objects(_ name: Name) throws -> [RequestObject]? {
-        try elements(name)?.map { value, place in
-            guard case .object(let members) = value else { throw Self.unexpected(place, "an object", value) }
-            return RequestObject(members, at: place)
+        try elements(name)?.map { value, path in
+            guard case .object(let members) = value else { throw Self.unexpected(path.text, "an object", value) }
+            return RequestObject(members, at: path)
         }
     }
 
     func names(_ name: Name) throws -> [Name]? {
-        try elements(name)?.map { value, place in
-            guard case .string(let string) = value else { throw Self.unexpected(place, "a string", value) }
+        try elements(name)?.map { value, path in
+            guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }
             return Name(string)
         }
     }
 
-    private func elements(_ name: Name) throws -> [(value: JSONValue, place: String)]? {
+    private func elements(_ name: Name) throws -> [(value: JSONValue, path: Path)]? {
         switch value(name) {
-        case nil: nil
-        case .array(let elements): elements.enumerated().map { ($0.element, "\(place(of: name))[\($0.offset)]") }
+        case nil: return nil
+        case .array(let elements):
+            let array = Path.member(name, of: path)
+            return elements.enumerated().map { ($0.element, .element($0.offset, of: array)) }
         case .some(let other): throw unexpected(name, "an array", other)
         }
     }

@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import Records
 
 /// The parsed path of a web service.
@@ -16,13 +17,21 @@ struct WebServicePath: Sendable {
     let action: String
 
     /// - Throws: `RecordError` NOT_FOUND if the path cannot be a service, BAD_REQUEST for an invalid part.
-    init(_ path: String) throws {
-        let parts = try path.split(separator: "/", omittingEmptySubsequences: true).map { part in
-            guard let decoded = part.removingPercentEncodingStrictly else {
-                throw RecordError(.badRequest, "Malformed path: '\(part)' is not percent-encoded UTF-8")
+    init(_ path: Substring) throws {
+        let parts = try path.utf8.split(separator: UInt8(ascii: "/")).map { part in
+            guard let decoded = Substring(part).removingPercentEncodingStrictly else {
+                throw RecordError(.badRequest, "Malformed path: '\(Substring(part))' is not percent-encoded UTF-8")
             }
-            return decoded
+            return decoded[...]
         }
+        try self.init(parts)
+    }
+
+    /// - Parameters:
+    ///   - parts: the percent-decoded parts of the path.
+    ///   - action: the service if it is known, so that it is not put together again.
+    /// - Throws: as ``init(_:)``.
+    init(_ parts: [Substring], action: String? = nil) throws {
         let isDevice = parts.first == "device"
         let isSkylight = parts.first == "skylight"
         guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight ? 6 : 7) else {
@@ -30,19 +39,19 @@ struct WebServicePath: Sendable {
                 .notFound,
                 "No service at this path; expected /\(isSkylight ? "skylight" : "database")/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
         }
-        guard let container = ContainerID(parts[2]) else {
+        guard let container = ContainerID(String(parts[2])) else {
             throw RecordError(
                 .badRequest, "Invalid container '\(parts[2])': expected iCloud. and letters, digits, dots, hyphens and underscores, up to \(ContainerID.limit) in all")
         }
-        guard let environment = Environment(rawValue: parts[3]) else {
+        guard let environment = Environment(rawValue: String(parts[3])) else {
             throw RecordError(.badRequest, "Invalid environment '\(parts[3])', expected development or production")
         }
         if isDevice {
             root = .device
-        } else if isSkylight, parts.count == 6, SkylightServices.ofEnvironments[parts[4] + "/" + parts[5]] != nil {
+        } else if isSkylight, parts.count == 6, SkylightServices.ofEnvironments["\(parts[4])/\(parts[5])"] != nil {
             root = .environment
         } else {
-            guard let scope = DatabaseScope(rawValue: parts[4]) else {
+            guard let scope = DatabaseScope(rawValue: String(parts[4])) else {
                 throw RecordError(.badRequest, "Invalid database '\(parts[4])', expected public, private or shared")
             }
             root = .database(scope)
@@ -50,6 +59,6 @@ struct WebServicePath: Sendable {
         self.container = container
         self.environment = environment
         // The action may have several parts, as in `users/lookup/email`.
-        action = parts.dropFirst(isDevice || root == .environment ? 4 : 5).joined(separator: "/")
+        self.action = action ?? parts.dropFirst(isDevice || root == .environment ? 4 : 5).joined(separator: "/")
     }
 }

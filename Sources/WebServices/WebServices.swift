@@ -2,7 +2,7 @@ public import Accounts
 public import AssetStore
 public import HTTPServing
 internal import HTTPTypes
-public import Hummingbird
+internal import Hummingbird
 internal import JSON
 internal import Logging
 public import RecordStore
@@ -15,8 +15,9 @@ public import Traffic
 /// All answers below these paths, except files, are JSON in the protocol's format. A request that fails as a whole
 /// has the HTTP status of its `serverErrorCode`. Items that fail alone are errors in an answer with status 200.
 public struct WebServices: Sendable {
-    /// The engine with fault injection.
     private let engine: any RecordEngine
+    /// The same engine with fault injection.
+    private let rehearsing: RehearsingEngine
     let assets: AssetStores
     private let access: AccessControl
     private let callers: CallerResolver
@@ -45,7 +46,8 @@ public struct WebServices: Sendable {
         self.log = log
         self.instance = instance
         self.assets = assets
-        self.engine = RehearsingEngine(engine, rehearsals)
+        self.engine = engine
+        rehearsing = RehearsingEngine(engine, rehearsals)
         storage = StorageGauges(engine)
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
@@ -55,68 +57,67 @@ public struct WebServices: Sendable {
     }
 
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
-    public func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: RequestNoting(log: log, believesNames: access.mode == .open))
-        router.add(middleware: AdministratorGate(access: access, crossOrigin: crossOrigin, routes: Set(Self.roots + ofServer.map { $0.path })))
-        router.add(middleware: OtherMethods { request, context in try await answerOtherMethod(request, context) })
-        rehearsalServices.addRoutes(to: router)
-        let methods: [HTTPRequest.Method] = [.get, .post, .put, .patch, .delete, .options]
-        for method in methods {
-            for (path, answer) in ofServer {
-                router.on(RouterPath(path), method: method) { request, context in
-                    try await guarded(request, context) {
-                        try SkylightServices.check(request.method, of: path, allowing: .get)
-                        return try await answer(request, context)
-                    }
+    public func addRoutes(to routes: Routes) {
+        let gate = access.mode == .required ? AdministratorGate(access: access, crossOrigin: crossOrigin) : nil
+        // Everything is for the administrator except the protocol, which has its own credentials, the addresses
+        // of assets, which carry tickets, and public facts about the server.
+        let open = routes.group(layers(nil))
+        let administrators = routes.group(layers(gate))
+        addProtocol(to: open)
+        open.otherMethods(of: "/assets/**") { request, context in try await assets(request, context) }
+        open.get(SkylightServices.root + "health", answer(HealthService.self))
+        addSkylight(to: administrators)
+        addServer(
+            to: routes.group { request, context, next in try await next(request, context) },
+            administrators: routes.group { request, context, next in
+                if let refusal = try await gate?.refusal(of: request, context) { return refusal }
+                return try await next(request, context)
+            })
+    }
+
+    /// The work around the services: the request log, access control, fault injection and CORS, each only where it is on.
+    private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
+        let noting = RequestNoting(log: log, believesNames: access.mode == .open)
+        return { [crossOrigin, rehearsing = rehearsalServices.middleware] request, context, next in
+            try await noting.handle(request, context) {
+                if request.method == .options {
+                    let isAsset = request.path.hasPrefix(AssetPath.root)
+                    return isAsset ? crossOrigin.preflight(request, allowing: "GET, HEAD, POST, PUT, OPTIONS") : crossOrigin.preflight(request)
+                }
+                if let refusal = try await gate?.refusal(of: request, context) { return refusal }
+                return try await rehearsing.handle(request, context) { request in
+                    crossOrigin.allowing(request, try await next(request, context))
                 }
             }
-            for path in Self.roots {
-                router.on(RouterPath(path), method: method) { request, context in
-                    try await respond(to: request, context: context)
-                }
+        }
+    }
+
+    // MARK: The protocol
+
+    private func addProtocol(to open: Routes.Group) {
+        for (action, endpoint) in EndpointTable.database {
+            let pattern = "/database/1/{container}/{environment}/{database}/\(action)"
+            for method in endpoint.methods {
+                open.on(pattern, method: method) { request, context in try await ofProtocol(request, context, (action, endpoint)) }
             }
         }
-    }
-
-    /// The route patterns of the paths that the services parse themselves.
-    private static let roots = ["/database/**", "/device/**", "/skylight/**", "/assets/**"]
-
-    /// The 405 error for a method without a route. `nil` if there is no service, or if the service answers such methods itself.
-    private func answerOtherMethod(_ request: Request, _ context: ServingRequestContext) async throws -> Response? {
-        if request.uri.path == RehearsalServices.path { return nil }
-        if request.isWebServiceRequest { return try await respond(to: request, context: context) }
-        guard ofServer.contains(where: { $0.path == request.uri.path }) else { return nil }
-        return try await guarded(request, context) {
-            throw EndpointTable.wrongMethod(request.method, of: request.uri.path, allowed: ["GET"])
+        for root in ["/database/**", "/device/**"] {
+            open.otherMethods(of: root) { request, context in try await ofProtocol(request, context, nil) }
         }
-    }
-
-    private func respond(to request: Request, context: ServingRequestContext) async throws -> Response {
-        if request.method == .options {
-            let isAsset = request.uri.path.hasPrefix(AssetPath.root)
-            return isAsset ? crossOrigin.preflight(request, allowing: "GET, HEAD, POST, PUT, OPTIONS") : crossOrigin.preflight(request)
-        }
-        return crossOrigin.allowing(request, try await answer(to: request, context: context))
-    }
-
-    private func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
-        if request.uri.path.hasPrefix(AssetPath.root) { return try await assets(request, context) }
-        if request.uri.path.hasPrefix(SkylightServices.root) {
-            return try await guarded(request, context) { try await skylight(request, context) }
-        }
-        return try await ofProtocol(request, context)
     }
 
     /// Answers a protocol service. If the request has a valid web auth token, even an error answer carries the next one.
-    private func ofProtocol(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
+    /// - Parameter route: the service; `nil` to look for it in the path, which names none or needs another method.
+    private func ofProtocol(
+        _ request: Request, _ context: ServingRequestContext, _ route: (action: String, endpoint: any Endpoint.Type)?
+    ) async throws -> Response {
         var session: WebAuthSession?
         var response = try await guarded(request, context) {
-            let path = try WebServicePath(request.uri.path)
-            let endpoint = try EndpointTable.endpoint(at: path, method: request.method)
+            let path = try route.map { try WebServicePath(context.parts, action: $0.action) } ?? WebServicePath(request.path)
+            let endpoint = try route?.endpoint.init() ?? EndpointTable.endpoint(at: path, method: request.method)
             RequestNote.current?.asked(at: path)
             var request = request
             let verdict = try await authenticator.verdict(on: &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
-            RequestNote.current?.asked(by: verdict.caller)
             return try await rehearsalServices.middleware.rehearse(request, at: path, context) { request in
                 try await answer(to: request, context, as: verdict.caller, at: path, with: endpoint)
             }
@@ -128,41 +129,78 @@ public struct WebServices: Sendable {
         return response
     }
 
-    /// Answers Skylight's own services (docs/services.md).
-    private func skylight(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
-        let action = String(request.uri.path.dropFirst(SkylightServices.root.count))
-        if TrafficServices.has(action) { return try await TrafficServices(log: log).answer(action, to: request) }
-        if let service = SkylightServices.server[action] {
-            try SkylightServices.check(request.method, of: action, allowing: .get)
+    // MARK: Skylight's own services (docs/services.md)
+
+    private func addSkylight(to administrators: Routes.Group) {
+        let root = SkylightServices.root
+        for (action, service) in SkylightServices.server where action != "health" { administrators.get(root + action, answer(service)) }
+        for action in TrafficServices.names + ["requests/{id}"] {
+            administrators.get(root + action, service { request, context in
+                let action = action == "requests/{id}" ? "requests/\(context.parts[3])" : action
+                return try await TrafficServices(log: log).answer(action, to: request)
+            })
+        }
+        for (action, account) in AccountServices.all {
+            administrators.on(root + action, method: account.method, service { request, context in
+                try await AccountServices.answer(account, to: request, from: context.peer, by: access)
+            })
+        }
+        for method in [HTTPRequest.Method.get, .post] {
+            administrators.on(RehearsalServices.path, method: method, service { request, context in
+                try await rehearsalServices.answer(to: request, context: context)
+            })
+        }
+        for (action, assetService) in SkylightServices.ofEnvironments {
+            administrators.on(root + "{container}/{environment}/\(action)", method: assetService.method, service { request, context in
+                let path = try WebServicePath(context.parts, action: action)
+                let place = AssetPlace(assets, path.container, path.environment, for: request)
+                guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
+                return try await assetService.answer(AssetCall(store: store, place: place, request: request))
+            })
+        }
+        let database = root + "{container}/{environment}/{database}/"
+        for (action, stream) in SkylightServices.streams {
+            administrators.get(database + action, service { request, context in
+                try await stream(feedRequest(request, at: WebServicePath(context.parts, action: action)))
+            })
+        }
+        for (action, endpoint) in SkylightServices.endpoints {
+            for method in endpoint.methods {
+                administrators.on(database + action, method: method, service { request, context in
+                    let path = try WebServicePath(context.parts, action: action)
+                    RequestNote.current?.asked(at: path)
+                    return try await answer(to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
+                })
+            }
+        }
+        administrators.otherMethods(of: "/skylight/**", service { request, _ in throw try SkylightServices.refusal(of: request) })
+    }
+
+    private func feedRequest(_ request: Request, at path: WebServicePath) async throws -> FeedRequest {
+        guard case .database(let scope) = path.root else { throw SkylightServices.unknown(path.action) }
+        let note = RequestNote.current
+        note?.asked(at: path)
+        let caller = try callers.caller(of: request)
+        note?.asked(by: caller)
+        // A stream may last until a fault is turned on.
+        let database = try await rehearsing.database(
+            DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
+        return try FeedRequest(request, database: database, assets: AssetPlace(assets, path.container, path.environment, for: request), note: note)
+    }
+
+    /// A handler that answers errors in the protocol's format.
+    private func service(_ answer: @escaping Routes.Handler) -> Routes.Handler {
+        { request, context in try await guarded(request, context) { try await answer(request, context) } }
+    }
+
+    /// A handler for a service of the server.
+    private func answer(_ serverService: any ServerService.Type) -> Routes.Handler {
+        service { request, context in
+            let call = ServerCall(engine: engine, callers: callers, access: access, peer: context.peer, request: request, instance: instance)
             var writer = JSONWriter()
-            let status = try await service.answer(serverCall(request, context), into: &writer)
+            let status = try await serverService.answer(call, into: &writer)
             return .json(writer.bytes, status: status)
         }
-        if let service = AccountServices.all[action] {
-            return try await AccountServices.answer(service, action, to: request, from: context.peer, by: access)
-        }
-        guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
-        let path = try WebServicePath(request.uri.path)
-        let place = AssetPlace(assets, path.container, path.environment, for: request)
-        if path.root == .environment, let service = SkylightServices.ofEnvironments[path.action] {
-            try SkylightServices.check(request.method, of: path.action, allowing: service.method)
-            guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
-            return try await service.answer(AssetCall(store: store, place: place, request: request))
-        }
-        if let stream = SkylightServices.streams[path.action], case .database(let scope) = path.root {
-            try SkylightServices.check(request.method, of: path.action, allowing: .get)
-            let address = DatabaseAddress(container: path.container, environment: path.environment, scope: scope)
-            let note = RequestNote.current
-            note?.asked(at: path)
-            let caller = try callers.caller(of: request)
-            note?.asked(by: caller)
-            let database = try await engine.database(address, as: caller)
-            return try await stream(try FeedRequest(request, database: database, assets: place, note: note))
-        }
-        guard let endpoint = SkylightServices.endpoints[path.action] else { throw SkylightServices.unknown(path.action) }
-        try EndpointTable.check(request.method, of: path.action, for: endpoint)
-        RequestNote.current?.asked(at: path)
-        return try await answer(to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
     }
 
     private func answer(
@@ -176,7 +214,9 @@ public struct WebServices: Sendable {
         let call = EndpointCall(
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
             // Python clients send True.
-            wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
+            wantsSyncToken: request.queryParameter("getCurrentSyncToken")?.lowercased() == "true",
+            // A request without a scope met no fault that is on.
+            engine: RehearsalScope.current == nil ? engine : rehearsing,
             assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
@@ -223,7 +263,7 @@ public struct WebServices: Sendable {
     }
 
     private func report(_ error: any Error, _ request: Request, _ context: ServingRequestContext) {
-        context.logger.error("A web service failed", metadata: ["path": "\(request.uri.path)", "error": "\(error)"])
+        context.logger.error("A web service failed", metadata: ["path": "\(request.path)", "error": "\(error)"])
     }
 
     private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
@@ -237,23 +277,17 @@ public struct WebServices: Sendable {
 
     // MARK: The server
 
-    private func serverCall(_ request: Request, _ context: ServingRequestContext) -> ServerCall {
-        ServerCall(engine: engine, callers: callers, access: access, peer: context.peer, request: request, instance: instance)
-    }
-
-    /// The paths outside the services. They are about the whole server and take GET.
-    private var ofServer: [(path: String, answer: @Sendable (Request, ServingRequestContext) async throws -> Response)] {
-        [
-            ("/health", { try await health($0, $1) }), ("/metrics", { _, _ in await metrics() }),
-            (OpenAPIDocument.path, { request, _ in crossOrigin.allowing(request, .json(OpenAPIDocument.bytes)) }),
+    /// Adds the paths outside the services. They are about the whole server and take GET.
+    private func addServer(to open: Routes.Group, administrators: Routes.Group) {
+        // The answer of /skylight/1/health, at the path that monitoring tools expect.
+        let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
+            ("/health", open, answer(HealthService.self)), ("/metrics", administrators, { _, _ in await metrics() }),
+            (OpenAPIDocument.path, open, { request, _ in crossOrigin.allowing(request, .json(OpenAPIDocument.bytes)) }),
         ]
-    }
-
-    /// The same answer as `/skylight/1/health`, at the path that monitoring tools expect.
-    private func health(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
-        var writer = JSONWriter()
-        let status = try await HealthService.answer(serverCall(request, context), into: &writer)
-        return .json(writer.bytes, status: status)
+        for (path, group, answer) in paths {
+            group.get(path, service(answer))
+            group.otherMethods(of: path, service { request, _ in throw EndpointTable.wrongMethod(request.method, of: path, allowed: ["GET"]) })
+        }
     }
 
     /// The metrics for Prometheus.

@@ -6,10 +6,10 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "set-password", abstract: "Set the administrator's password.",
         discussion: """
-            Asks for it twice, unless you pass it with --stdin, or in the environment variable \(AdministratorPassword.variable). For a \
-            server given with --url, that variable has the current password, not the new one.
+            Asks for the password twice, or reads it from standard input with --stdin, or from the environment variable \
+            \(AdministratorPassword.variable). With --url, the variable is the current password of that server, not the new one.
 
-            It needs at least eight characters. Only its hash (scrypt) is stored. Existing console sessions end.
+            The password has at least eight characters. Only its hash (scrypt) is stored. All console sessions end.
 
             Examples:
               skylight admin set-password
@@ -24,7 +24,7 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
     func run() async throws {
         let password = try password()
         try await store.withStore(isNew: true) { try await $0.accounts.setAdministratorPassword(password) }
-        if store.json { return Output.say(json: ["hasPassword": true]) }
+        if store.json { return Output.say { $0.member("hasPassword", true) } }
         Output.say("The administrator's password is set.")
     }
 
@@ -43,5 +43,15 @@ struct AdminSetPasswordCommand: AsyncParsableCommand {
         let first = try HiddenInput.line(after: "New administrator's password: ")
         guard try HiddenInput.line(after: "Once more: ") == first else { throw CommandFailure(.usage, "The passwords differ; nothing was changed") }
         return first
+    }
+}
+
+/// The administrator's password from the environment.
+enum AdministratorPassword {
+    static let variable = "SKYLIGHT_ADMIN_PASSWORD"
+
+    /// `nil` if the variable is not set or empty.
+    static var ofEnvironment: String? {
+        ProcessInfo.processInfo.environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -26,23 +26,23 @@ struct AssetsSweepCommand: AsyncParsableCommand {
             valueName: "time"))
     var grace: GraceTime?
 
-    @OptionGroup var places: AssetPlaceOptions
+    @OptionGroup var filter: PlaceFilterOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
         let swept = try await store.withStore(isNew: false) { store in
-            var swept: [(place: AssetPlace, files: AssetSweep)] = []
-            for place in try await places.places(in: store) {
-                swept.append((place, try await place.sweep(graceTime: grace?.duration, dryRun: dryRun)))
+            var swept: [(assets: any EnvironmentAssets, files: AssetSweep)] = []
+            for assets in try await filter.assets(in: store) {
+                swept.append((assets, try await assets.sweep(graceTime: grace?.duration, dryRun: dryRun)))
             }
             return swept
         }
         if store.json { sayJSON(swept) } else { say(swept) }
     }
 
-    private func say(_ swept: [(place: AssetPlace, files: AssetSweep)]) {
-        for (place, files) in swept where !files.removed.isEmpty {
-            Output.say("\(place)")
+    private func say(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) {
+        for (assets, files) in swept where !files.removed.isEmpty {
+            Output.say(assets.place)
             for file in files.removed {
                 Output.say("  \(file.name)  \(ByteCount(file.bytes))\(file.checksum == nil ? "  (no record ever referred to it)" : "")")
             }
@@ -55,19 +55,19 @@ struct AssetsSweepCommand: AsyncParsableCommand {
         }
     }
 
-    private static func sum(_ swept: [(place: AssetPlace, files: AssetSweep)]) -> (count: Int, bytes: Int64) {
+    private static func sum(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> (count: Int, bytes: Int64) {
         swept.reduce((0, 0)) { ($0.0 + $1.files.removed.count, $0.1 + $1.files.removedBytes) }
     }
 
-    private func sayJSON(_ swept: [(place: AssetPlace, files: AssetSweep)]) {
+    private func sayJSON(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) {
         let (count, bytes) = Self.sum(swept)
         Output.say { writer in
             writer.member("dryRun", dryRun)
             writer.name("containers")
             writer.array { writer in
-                for (place, files) in swept {
+                for (assets, files) in swept {
                     writer.object { writer in
-                        writer.members(of: place)
+                        writer.members(of: assets)
                         writer.name("removed")
                         writer.array { writer in
                             for file in files.removed {

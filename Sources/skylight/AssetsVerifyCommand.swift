@@ -16,17 +16,17 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
               skylight assets verify --container iCloud.com.example.Chat --json
             """)
 
-    @OptionGroup var places: AssetPlaceOptions
+    @OptionGroup var filter: PlaceFilterOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
         let found = try await store.withStore(isNew: false) { store in
-            var found: [(place: AssetPlace, findings: AssetVerification)] = []
-            for place in try await places.places(in: store) {
+            var found: [(assets: any EnvironmentAssets, findings: AssetVerification)] = []
+            for assets in try await filter.assets(in: store) {
                 let bar = ProgressBar()
                 defer { bar.finish() }
-                let findings = try await place.verify { bar.show($0) }
-                found.append((place, findings))
+                let findings = try await assets.verify { bar.show($0) }
+                found.append((assets, findings))
             }
             return found
         }
@@ -39,13 +39,13 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
         }
     }
 
-    private func say(_ found: [(place: AssetPlace, findings: AssetVerification)]) {
+    private func say(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
         if found.isEmpty { return Output.say("There is nothing to verify.") }
-        for (place, findings) in found {
-            let state = findings.problems.isEmpty ? "no problems" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
+        for (assets, findings) in found {
+            let state = findings.problems.isEmpty ? "all right" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
             let unused = findings.unusedFiles == 0 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
             Output.say(
-                "\(place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "
+                "\(assets.place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "
                     + "reference\(findings.referencesDone == 1 ? "" : "s")\(unused): \(state)")
             for problem in findings.problems {
                 Output.say("  \(problem.kind.rawValue)  \(problem.checksum)")
@@ -61,13 +61,13 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
         return "field '\(use.fieldName)' of \(use.recordType) '\(use.recordName)' in \(zone)"
     }
 
-    private func sayJSON(_ found: [(place: AssetPlace, findings: AssetVerification)]) {
+    private func sayJSON(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
         Output.say { writer in
             writer.name("containers")
             writer.array { writer in
-                for (place, findings) in found {
+                for (assets, findings) in found {
                     writer.object { writer in
-                        writer.members(of: place)
+                        writer.members(of: assets)
                         writer.member("files", Int64(findings.filesDone))
                         writer.member("bytes", findings.bytesDone)
                         writer.member("references", Int64(findings.referencesDone))
@@ -85,9 +85,9 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
 
 extension JSONWriter {
     /// Writes the container and environment.
-    mutating func members(of place: AssetPlace) {
-        member("container", place.container.description)
-        member("environment", place.environment.rawValue)
+    mutating func members(of assets: any EnvironmentAssets) {
+        member("container", assets.container.description)
+        member("environment", assets.environment.rawValue)
     }
 
     fileprivate mutating func value(_ problem: AssetVerification.Problem) {

@@ -40,7 +40,18 @@ struct ChangeFeed: Sendable {
         return try await explaining.currentToken()
     }
 
-    func page(since token: ChangeToken?) async throws -> Page {
+    /// Reads all pages from a token to the present, each after the work on the one before.
+    func read(since token: ChangeToken?, _ take: (Page) async throws -> Void) async throws {
+        var token = token
+        while true {
+            let page = try await page(since: token)
+            try await take(page)
+            guard page.moreComing else { return }
+            token = page.token
+        }
+    }
+
+    private func page(since token: ChangeToken?) async throws -> Page {
         while true {
             do {
                 return try await fetchPage(since: token)
@@ -68,21 +79,19 @@ struct ChangeFeed: Sendable {
     }
 
     /// Prints all changes since a token, with a progress bar.
-    /// - Returns: the token after the last change.
-    func pull(since token: ChangeToken?, to printer: ChangePrinter) async throws -> ChangeToken {
+    /// - Parameter reached: receives the token after each printed page.
+    func pull(since token: ChangeToken?, to printer: ChangePrinter, reached: (ChangeToken) throws -> Void) async throws {
         let bar = ProgressBar()
         defer { bar.finish() }
-        // Requests the first page before the total, so that an invalid token causes the protocol's own error.
-        var page = try await page(since: token)
-        // The total is optional. Without it, the progress bar shows no end.
-        let total = try? await total(since: token)
-        var done = 0
-        while true {
+        var (done, total) = (0, nil as Int?)
+        try await read(since: token) { page in
+            // Asks for the total after the first page, so that an invalid token causes the protocol's own error.
+            // The total is optional. Without it, the progress bar shows no end.
+            if done == 0, page.moreComing { total = try? await self.total(since: token) }
             try printer.say(page.changes, below: bar)
+            try reached(page.token)
             done += page.changes.count
-            guard page.moreComing else { return page.token }
-            bar.show("Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes")
-            page = try await self.page(since: page.token)
+            if page.moreComing { bar.show("Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes") }
         }
     }
 

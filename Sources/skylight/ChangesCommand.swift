@@ -68,15 +68,16 @@ struct ChangesCommand: AsyncParsableCommand {
             if tokenOnly { return try printer.sayOnly(try await feed.currentToken()) }
             let token = since.map { ChangeToken(text: $0) }
             if follow {
-                guard store.isRemote else {
+                guard store.hasServer else {
                     throw CommandFailure(
                         .failed, "There is no running server to follow: while this command has the data folder open, nothing can change it",
                         code: "NO_SERVER", remedy: "Start skylight serve on the folder, or give a server with --url")
                 }
                 try await Follower(feed: feed, printer: printer, isServerThere: store.isServerThere).run(since: token)
             } else {
-                let last = try await feed.pull(since: token, to: printer)
-                try printer.say(last)
+                var last = token
+                try await feed.pull(since: token, to: printer) { last = $0 }
+                try last.map { try printer.say($0) }
             }
         }
     }

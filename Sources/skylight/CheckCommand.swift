@@ -39,17 +39,17 @@ struct CheckCommand: AsyncParsableCommand {
         if progress.findings > 0 { throw ExitCode(ExitStatus.failed.rawValue) }
     }
 
-    private func check(_ store: OpenStore) async throws -> RecordCheck.Progress {
+    private func check(_ store: any OpenStore) async throws -> RecordCheck.Progress {
         let address = database.address(scope)
         guard let target = try await store.existingDatabase(address, as: database.user) as? any RecordListing else {
             throw CommandFailure(.failed, "This store can't list its records")
         }
         let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
         let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
-        let place = store.assetPlace(of: address)
+        let assets = store.assets(address.container, address.environment)
         let bar = ProgressBar()
         defer { bar.finish() }
-        return try await RecordCheck(target, zoneID: zoneID, isStored: { try await place.holds($0) }).run { progress in
+        return try await RecordCheck(target, zoneID: zoneID, isStored: { try await assets.holds($0) }).run { progress in
             bar.show("Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) }, count: progress.records, "records")
         } found: { finding in
             bar.finish()

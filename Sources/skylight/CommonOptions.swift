@@ -18,10 +18,10 @@ struct DatabaseOptions: ParsableArguments {
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
-    @Option(help: "The environment: development or production.")
+    @Option(help: "The container's environment.")
     var environment: Environment = .development
 
-    @Option(help: ArgumentHelp("The user of the private or shared database: a handle such as ada, or a user record name.", valueName: "handle"))
+    @Option(help: ArgumentHelp("The owner of the private and shared data: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
     /// The schemas of the command, and the acting user.

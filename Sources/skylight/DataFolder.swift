@@ -98,7 +98,7 @@ struct DataFolder {
     }
 
     /// The content of an open folder.
-    struct Store {
+    struct Store: Sendable {
         let engine: SQLiteRecordEngine
         let assets: AssetStores
         let accounts: Accounts

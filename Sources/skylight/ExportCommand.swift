@@ -72,11 +72,7 @@ struct ExportCommand: AsyncParsableCommand {
                 recordTypes: recordTypes.isEmpty ? nil : Set(recordTypes.map { Name($0) }),
                 userHandle: try await store.handles()[target.caller.userRecordName])
             var exchange: AssetExchange?
-            if let assets {
-                exchange = AssetExchange(
-                    folder: AssetFileFolder(URL(filePath: assets, directoryHint: .isDirectory)),
-                    transport: try await store.assetPlace(of: target.address).transport())
-            }
+            if let assets { exchange = try await store.exchange(assets, with: target.address) }
             return try await export(target, options, exchange)
         }
         if output != nil, store.json {

@@ -68,17 +68,13 @@ struct Follower: Sendable {
     }
 
     private func follow(_ commits: AsyncStream<Void>, from place: Place) async throws {
-        let first = try await feed.pull(since: place.token.withLock { $0 }, to: printer)
-        place.token.withLock { $0 = first }
-        if printer.asJSON { try printer.say(first) }
+        try await feed.pull(since: place.token.withLock { $0 }, to: printer) { token in place.token.withLock { $0 = token } }
+        if printer.asJSON { try place.token.withLock { $0 }.map { try printer.say($0) } }
         for await _ in commits {
-            var isBehind = true
-            while isBehind, !Task.isCancelled {
-                let page = try await feed.page(since: place.token.withLock { $0 })
+            try await feed.read(since: place.token.withLock { $0 }) { page in
                 try printer.say(page.changes)
                 place.token.withLock { $0 = page.token }
                 if printer.asJSON, page.changes.count > 0 { try printer.say(page.token) }
-                isBehind = page.moreComing
             }
         }
     }

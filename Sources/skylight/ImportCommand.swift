@@ -117,11 +117,7 @@ struct ImportCommand: AsyncParsableCommand {
         let report = try await store.withStore(isNew: true) { store in
             let target = try await store.database(address, as: user)
             var exchange: AssetExchange?
-            if let assets {
-                exchange = AssetExchange(
-                    folder: AssetFileFolder(URL(filePath: assets, directoryHint: .isDirectory)),
-                    transport: try await store.assetPlace(of: address).transport())
-            }
+            if let assets { exchange = try await store.exchange(assets, with: address) }
             let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), assets: exchange, into: target)
             let bar = ProgressBar()
             defer { bar.finish() }
@@ -215,5 +211,22 @@ struct ImportCommand: AsyncParsableCommand {
         writer.member("skippedCount", Int64(report.skippedCount))
         writer.name("skipped")
         writer.value(report.skipped)
+    }
+}
+
+/// `FIELD:QUERYABLE,SORTABLE`.
+struct IndexOption: ExpressibleByArgument, Sendable {
+    let fieldName: Name
+    let indexes: Indexes
+
+    init?(argument: String) {
+        guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex else { return nil }
+        var indexes: Indexes = []
+        for name in argument[argument.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false) {
+            guard let index = Indexes(name: String(name)) else { return nil }
+            indexes.formUnion(index)
+        }
+        fieldName = Name(argument[..<colon])
+        self.indexes = indexes
     }
 }

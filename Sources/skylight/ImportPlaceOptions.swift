@@ -10,7 +10,7 @@ struct ImportPlaceOptions: ParsableArguments {
         transform: { try ContainerID(argument: $0) })
     var container: ContainerID?
 
-    @Option(help: "The environment: development or production. (default: development, or the export's own)")
+    @Option(help: "The container's environment. (default: development, or the export's own)")
     var environment: Environment?
 
     @Option(name: .customLong("database"), help: "The database to import into. (default: private, or the export's own)")
@@ -40,7 +40,7 @@ struct ImportPlaceOptions: ParsableArguments {
     }
 
     /// The requested zone; `nil` if there is none.
-    func zoneID(in store: OpenStore) async throws -> ZoneID? {
+    func zoneID(in store: any OpenStore) async throws -> ZoneID? {
         guard let zone else { return nil }
         guard let zoneOwner else { return ZoneID(zoneName: Name(zone)) }
         return ZoneID(zoneName: Name(zone), ownerRecordName: try await store.caller(named: zoneOwner).userRecordName)

@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -12,30 +13,30 @@ struct KeyListCommand: AsyncParsableCommand {
               skylight key list --container iCloud.com.example.Chat
             """)
 
-    @Option(
-        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
-    var container: ContainerID?
+    @OptionGroup var filter: PlaceFilterOptions
 
-    @Option(help: "Only this environment. (default: both)")
-    var environment: Environment?
-
-    @Flag(help: "Also list revoked ones.")
+    @Flag(help: "Include revoked ones.")
     var all = false
 
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
         let keys = try await store.withStore(isNew: false) { try await $0.accounts.serverKeys() }
-            .filter { $0.isOf(container, environment) && (all || $0["revoked"] == nil) }
-        if store.json { return Output.say(json: ["keys": .array(keys.map(JSONValue.object))]) }
-        if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
+            .filter { filter.includes($0.container, $0.environment) && (all || $0.isLive) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("keys")
+                writer.array { writer in for key in keys { writer.value(key) } }
+            }
+        }
+        if keys.isEmpty { return Output.say("No server key is registered.") }
         Output.say(
             table: [["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])]
                 + keys.map { key in
                     [
-                        key.text("keyID"), key.text("name"), key.text("container"), key.text("environment"), key.moment("made") ?? "–",
-                        key.moment("lastUsed") ?? "never",
-                    ] + (all ? [key.moment("revoked") ?? "–"] : [])
+                        key.keyID, key.name, key.container.description, key.environment.rawValue, Output.moment(key.made),
+                        key.lastUsed.map(Output.moment) ?? "never",
+                    ] + (all ? [key.revoked.map(Output.moment) ?? "–"] : [])
                 })
     }
 }

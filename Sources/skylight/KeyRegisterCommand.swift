@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import Foundation
 import JSON
@@ -7,8 +8,8 @@ struct KeyRegisterCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "register", abstract: "Register a public key, and print its key ID.",
         discussion: """
-            Send the key ID in X-Apple-CloudKit-Request-KeyID. It depends only on the key, the container and the environment, so it is the same in \
-            another data folder. docs/signing.md explains the signature.
+            Clients send the key ID in X-Apple-CloudKit-Request-KeyID. It depends only on the key, the container and the environment, so it is the \
+            same in another data folder. docs/signing.md describes the signature.
 
             Create a key pair:
               openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
@@ -25,10 +26,10 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
-    @Option(help: "The environment: development or production.")
+    @Option(help: "The container's environment.")
     var environment: Environment = .development
 
-    @Option(help: "A descriptive name. (default: from the key ID)")
+    @Option(help: "The display name. (default: derived from the key ID)")
     var name = ""
 
     @OptionGroup var store: StoreOptions
@@ -42,9 +43,9 @@ struct KeyRegisterCommand: AsyncParsableCommand {
                 throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
             }
         }
-        if store.json { return Output.say(json: ["key": .object(key)]) }
-        Output.say(key.text("keyID"))
-        Output.note("This is the key ID of '\(key.text("name"))' in \(container) (\(environment.rawValue)). It acts as the user \(key.text("userRecordName")).")
+        if store.json { return Output.say { $0.member(key: key) } }
+        Output.say(key.keyID)
+        Output.note("This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It speaks for the user \(key.userRecordName).")
     }
 
     /// The key file, with a size limit, because keys are small.
@@ -55,5 +56,12 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         } catch {
             throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
         }
+    }
+}
+
+extension JSONWriter {
+    mutating func member(key: ServerKey) {
+        name("key")
+        value(key)
     }
 }

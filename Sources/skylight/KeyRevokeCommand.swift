@@ -1,5 +1,7 @@
+import Accounts
 import ArgumentParser
 import JSON
+import Records
 
 struct KeyRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +18,7 @@ struct KeyRevokeCommand: AsyncParsableCommand {
 
     func run() async throws {
         let key = try await store.withStore(isNew: false) { try await $0.accounts.revokeServerKey(keyID) }
-        if store.json { return Output.say(json: ["key": .object(key)]) }
-        Output.say("The key '\(key.text("name"))' of \(key.text("container")) (\(key.text("environment"))) is revoked.")
+        if store.json { return Output.say { $0.member(key: key) } }
+        Output.say("The key '\(key.name)' of \(key.container) (\(key.environment.rawValue)) is revoked.")
     }
 }

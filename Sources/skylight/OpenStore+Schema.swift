@@ -35,7 +35,7 @@ extension OpenStore {
     /// The incomplete indexes after a change that did not wait for them.
     func indexesUnderWay(_ editing: any SchemaEditing) async throws -> IndexesUnderWay? {
         let builds = try await editing.indexBuilds().filter { $0.work == .building }
-        return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: isRemote)
+        return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: hasServer)
     }
 
     /// Changes a schema, with a progress bar for the index builds.
@@ -65,5 +65,33 @@ extension OpenStore {
             }
             throw CancellationError()
         }
+    }
+}
+
+/// The container with the schemas, and the acting user.
+struct SchemaPlace {
+    var container: ContainerID
+    var user = "developer"
+}
+
+/// Indexes that are declared but incomplete.
+struct IndexesUnderWay {
+    let count: Int
+    /// True if a server continues to build them. Otherwise the build pauses when the command ends.
+    private let hasServer: Bool
+
+    init(_ builds: [IndexBuildProgress], hasServer: Bool) {
+        count = builds.reduce(0) { count, build in
+            if case .field(_, let indexes) = build.subject { count + indexes.names.count } else { count + 1 }
+        }
+        self.hasServer = hasServer
+    }
+
+    /// Prints a note on standard error.
+    func say() {
+        let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
+        Output.note(
+            "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") are answered to try again soon. "
+                + (hasServer ? "The server goes on with it." : "The work goes on when the data folder is opened next, by skylight serve or any command."))
     }
 }

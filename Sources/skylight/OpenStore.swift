@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import DataTransfer
 import Foundation
 import JSON
 import Records
@@ -8,90 +9,73 @@ import RemoteRecordStore
 import SQLiteRecordStore
 
 /// The data of a command: a folder that this process has opened, or a running server.
-struct OpenStore: Sendable {
-    private enum Way {
-        case local(DataFolder.Store)
-        case remote(RemoteRecordEngine)
-    }
+protocol OpenStore: Sendable {
+    associatedtype Engine: RecordEngine
+    associatedtype AccountStore: AccountKeeping
 
-    let engine: any RecordEngine
-    private let way: Way
-
-    init(_ store: DataFolder.Store) {
-        engine = store.engine
-        way = .local(store)
-    }
-
-    init(_ engine: RemoteRecordEngine) {
-        self.engine = engine
-        way = .remote(engine)
-    }
-
-    var isRemote: Bool {
-        if case .remote = way { true } else { false }
-    }
-
-    /// The accounts of the data.
-    var accounts: AccountsPlace {
-        switch way {
-        case .local(let store): .local(store.accounts)
-        case .remote(let engine): .remote(engine)
-        }
-    }
+    var engine: Engine { get }
+    var accounts: AccountStore { get }
+    /// True if a server has the data open, which goes on when the command ends.
+    var hasServer: Bool { get }
 
     /// True if the server of the data answers.
-    @Sendable func isServerThere() async -> Bool {
-        guard case .remote(let engine) = way else { return false }
+    @Sendable func isServerThere() async -> Bool
+    /// The asset files of a container's environment.
+    func assets(_ container: ContainerID, _ environment: Environment) -> any EnvironmentAssets
+    /// Ends work in progress and closes the data.
+    func close() async
+}
+
+extension DataFolder.Store: OpenStore {
+    var hasServer: Bool { false }
+
+    func isServerThere() async -> Bool { false }
+
+    func assets(_ container: ContainerID, _ environment: Environment) -> any EnvironmentAssets {
+        LocalAssets(stores: assets, container: container, environment: environment)
+    }
+}
+
+extension RemoteRecordEngine: OpenStore {
+    var engine: RemoteRecordEngine { self }
+    var hasServer: Bool { true }
+
+    func isServerThere() async -> Bool {
         // Any error means false.
-        return (try? await engine.checkHealth()) != nil
+        (try? await checkHealth()) != nil
     }
 
+    func assets(_ container: ContainerID, _ environment: Environment) -> any EnvironmentAssets {
+        RemoteAssets(engine: self, container: container, environment: environment)
+    }
+}
+
+extension OpenStore {
     /// The user with a handle or a user record name; `nil` for the developer. Creates an unknown user.
     func caller(named handle: String?) async throws -> Caller {
-        switch way {
-        case .local(let store): try store.accounts.caller(named: handle, deviceID: "skylight")
-        case .remote(let engine): try await engine.caller(named: handle, deviceID: "skylight")
-        }
+        try await accounts.caller(named: handle, deviceID: "skylight")
     }
 
     /// The handles of all users, by record name.
     func handles() async throws -> [Name: String] {
-        let pairs: [(Name, String)] =
-            switch way {
-            case .local(let store): store.accounts.users().map { ($0.userRecordName, $0.handle) }
-            case .remote(let engine): try await engine.users().map { ($0.userRecordName, $0.handle) }
-            }
-        return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
+        Dictionary(try await accounts.seenUsers().map { ($0.user.userRecordName, $0.user.handle) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The existing environments, which may have files, sorted by name. Does not create any.
-    func assetPlaces() async throws -> [AssetPlace] {
+    /// The files of all existing environments, sorted by name. Does not create any.
+    func allAssets() async throws -> [any EnvironmentAssets] {
         guard let listing = engine as? any EnvironmentListing else { return [] }
-        var places: [AssetPlace] = []
+        var all: [any EnvironmentAssets] = []
         for container in try await engine.containers() {
-            for environment in try await listing.environments(of: container) { places.append(assetPlace(container, environment)) }
+            for environment in try await listing.environments(of: container) { all.append(assets(container, environment)) }
         }
-        return places
+        return all
     }
 
-    /// The asset files of a database.
-    func assetPlace(of address: DatabaseAddress) -> AssetPlace {
-        assetPlace(address.container, address.environment)
-    }
-
-    private func assetPlace(_ container: ContainerID, _ environment: Environment) -> AssetPlace {
-        switch way {
-        case .local(let store): AssetPlace(container, environment, of: store.assets)
-        case .remote(let engine): AssetPlace(container, environment, of: engine)
-        }
-    }
-
-    /// Ends work in progress and closes the data.
-    func close() async {
-        switch way {
-        case .local(let store): await store.close()
-        case .remote(let engine): await engine.close()
-        }
+    /// A folder for the bytes of assets, and their transport to or from a database.
+    func exchange(_ folder: String, with address: DatabaseAddress) async throws -> AssetExchange {
+        AssetExchange(
+            folder: AssetFileFolder(URL(filePath: folder, directoryHint: .isDirectory)),
+            transport: try await assets(address.container, address.environment).transport())
     }
 
     /// A database, accessed as a user.

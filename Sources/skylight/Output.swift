@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Records
 
 /// The unbuffered output of commands, so that programs that read it get each line immediately.
 enum Output {
@@ -44,5 +45,25 @@ enum Output {
     /// `1 file`, `12 files`.
     static func files(_ count: Int) -> String {
         "\(grouped(count)) file\(count == 1 ? "" : "s")"
+    }
+
+    /// A time in UTC, to the minute.
+    static func moment(_ moment: Timestamp) -> String {
+        let text = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000).formatted(Date.ISO8601FormatStyle())
+        return String(text.prefix(16)).replacing("T", with: " ")
+    }
+
+    /// Prints a table with a header row and aligned columns.
+    static func say(table rows: [[String]]) {
+        var widths = Array(repeating: 0, count: rows.map(\.count).max() ?? 0)
+        for row in rows {
+            for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
+        }
+        for row in rows {
+            let cells = row.enumerated().map { index, cell in
+                index == row.count - 1 ? cell : cell + String(repeating: " ", count: widths[index] - cell.count)
+            }
+            say(cells.joined(separator: "  "))
+        }
     }
 }

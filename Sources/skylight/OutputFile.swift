@@ -128,3 +128,6 @@ struct OutputFile: Sendable {
         CommandFailure(.cannotWrite, "'\(path)' can't be written: \(String(cString: strerror(errno)))")
     }
 }
+
+/// The reader of this process's output has closed the pipe.
+struct BrokenPipe: Error {}

@@ -5,7 +5,7 @@ import RemoteRecordStore
 
 struct RehearseListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the rehearsals, how a correct client handles each, and the active ones.",
+        commandName: "list", abstract: "List the rehearsals, how a correct client reacts to each, and which ones are on.",
         discussion: """
             Example:
               skylight rehearse list

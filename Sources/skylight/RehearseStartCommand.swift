@@ -5,9 +5,9 @@ import RemoteRecordStore
 
 struct RehearseStartCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "start", abstract: "Start a rehearsal, or trigger a one-time event.",
+        commandName: "start", abstract: "Start a rehearsal, or perform a one-time action.",
         discussion: """
-            expire-tokens, purge-zone and reset-zone are one-time events. They can't be undone, and need --container and --yes.
+            expire-tokens, purge-zone and reset-zone happen once, immediately, and can't be undone. They need --container and --yes.
 
             Examples:
               skylight rehearse start pages-of-one
@@ -20,7 +20,7 @@ struct RehearseStartCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The rehearsal, such as pages-of-one or throttled.", valueName: "name"))
     var name: String
 
-    @Option(help: ArgumentHelp("How many requests fail, for rehearsals that fail requests. (default: 1)", valueName: "number"))
+    @Option(help: ArgumentHelp("The number of requests that fail. (default: 1)", valueName: "number"))
     var count: Int?
 
     @OptionGroup var place: RehearsalAreaOptions
@@ -28,7 +28,7 @@ struct RehearseStartCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The owner of the zone to purge or reset: a handle such as ada, or a user record name.", valueName: "handle"))
     var user = "developer"
 
-    @Flag(help: "Confirm a one-time event, which can't be undone.")
+    @Flag(help: "Perform a one-time action, which can't be undone.")
     var yes = false
 
     @OptionGroup var server: RehearsingServerOptions
@@ -44,7 +44,7 @@ struct RehearseStartCommand: AsyncParsableCommand {
     func run() async throws {
         let cue = try cue()
         let running = try await server.withServer { engine in
-            let caller = try await engine.caller(named: user, deviceID: nil)
+            let caller = try await engine.accounts.caller(named: user, deviceID: nil)
             return try await engine.startRehearsal(cue, in: place.area, as: caller)
         }
         if !server.json, cue.rehearsal.kind == .act { Output.say("Done: \(cue.rehearsal.effect)") }

@@ -12,7 +12,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
             differences from the container's other environment: for development, what a deployment would change. With two files, shows the \
             differences of the second from the first.
 
-            Exits with code 0 if there is no difference, with 1 if there is one, and with 64 to 77 if the comparison fails.
+            The exit code is 0 without and 1 with differences, for scripts. Errors end with 64 to 77.
 
             Examples:
               skylight schema diff --container iCloud.com.example.App

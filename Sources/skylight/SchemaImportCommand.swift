@@ -58,7 +58,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         var builds: IndexesUnderWay?
     }
 
-    private func carryOut(_ file: SchemaFile, in store: OpenStore) async throws -> Outcome {
+    private func carryOut(_ file: SchemaFile, in store: any OpenStore) async throws -> Outcome {
         let plan = try await plan(file, in: store)
         let isThere = try await store.has(.development, of: database.container)
         // A missing environment has nothing to lose, and must not be created by the check.
@@ -77,13 +77,13 @@ struct SchemaImportCommand: AsyncParsableCommand {
         return outcome
     }
 
-    private func plan(_ file: SchemaFile, in store: OpenStore) async throws -> SchemaImportPlan {
+    private func plan(_ file: SchemaFile, in store: any OpenStore) async throws -> SchemaImportPlan {
         let production = try await store.has(.production, of: database.container) ? try await store.schema(of: .production, in: database.schemas) : nil
         return try SchemaImportPlan(
             importing: file.schema, into: try await store.schema(of: .development, in: database.schemas), merging: merge, production: production)
     }
 
-    private func losses(of plan: SchemaImportPlan, in store: OpenStore) async throws -> [SchemaLoss] {
+    private func losses(of plan: SchemaImportPlan, in store: any OpenStore) async throws -> [SchemaLoss] {
         try await plan.losses(measuredBy: try await store.schemaEditing(.development, in: database.schemas) as? any SchemaMeasuring)
     }
 

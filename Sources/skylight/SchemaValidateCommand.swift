@@ -8,8 +8,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
         commandName: "validate",
         abstract: "Check a .ckdb file.",
         discussion: """
-            Shows all errors, each with its line, and exits with code 65. Constructs that Apple's tools may refuse are shown as \
-            notes.
+            Shows all errors with their lines, and ends with exit code 65. Notes are about parts that Apple's tools may refuse.
 
             With --container, also checks if the file could be imported into development, and exits with code 1 if not, for example because it \
             lacks something that was deployed to production. Changes nothing.

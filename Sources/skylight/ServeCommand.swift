@@ -99,10 +99,10 @@ struct ServeCommand: AsyncParsableCommand {
     func validate() throws {
         try access.check(for: hostname)
         if !(0...65535).contains(port) { throw ValidationError("A port is a number from 0 to 65535.") }
-        if assetSizeLimit.bytes > AssetPlace.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetPlace.sizeLimit)).") }
-        if !(Int64(MemoryBudget.leastLimit)...AssetPlace.sizeLimit).contains(transferMemory.bytes) {
+        if assetSizeLimit.bytes > AssetExchange.sizeLimit { throw ValidationError("--asset-size-limit is a size of at most \(ByteCount(AssetExchange.sizeLimit)).") }
+        if !(Int64(MemoryBudget.leastLimit)...AssetExchange.sizeLimit).contains(transferMemory.bytes) {
             throw ValidationError(
-                "--transfer-memory is a size of at least \(ByteCount(Int64(MemoryBudget.leastLimit))) and at most \(ByteCount(AssetPlace.sizeLimit)).")
+                "--transfer-memory is a size of at least \(ByteCount(Int64(MemoryBudget.leastLimit))) and at most \(ByteCount(AssetExchange.sizeLimit)).")
         }
         if let tokenLifetime, !(1...36_500).contains(tokenLifetime) { throw ValidationError("--token-lifetime is a number of days from 1 to 36500.") }
         if !(0...100_000).contains(requestLog) { throw ValidationError("--request-log is a number of requests from 0 to 100000.") }
@@ -181,7 +181,7 @@ struct ServeCommand: AsyncParsableCommand {
             log: RequestLog(limit: requestLog), instance: instance, templates: templates, publicFolder: publicFolder)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(
-            responder: try routes.router().responder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
+            responder: try routes.routes().buildResponder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in
                 announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)

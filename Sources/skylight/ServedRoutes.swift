@@ -1,5 +1,6 @@
 import AssetStore
 import Console
+import ConsolePages
 import DataTransfer
 import HTTPServing
 import Hummingbird
@@ -25,23 +26,23 @@ struct ServedRoutes {
     var publicFolder: String?
 
     /// - Throws: an error of a template, or a file system error.
-    func router() throws -> Router<ServingRequestContext> {
-        let router = Router(context: ServingRequestContext.self)
-        router.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
+    func routes() throws -> Routes {
+        let routes = Routes()
+        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
         let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
                 engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, rehearsals: rehearsals, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
-        services(access, throttle).addRoutes(to: router)
+        services(access, throttle).addRoutes(to: routes)
         // Replays are already authorized by the console.
-        let replays = Router(context: ServingRequestContext.self)
+        let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
             engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
-            webServices: replays.responder(), access: access, templatesFolder: templates, publicFolder: publicFolder
-        ).addRoutes(to: router)
-        return router
+            webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
+        ).addRoutes(to: routes)
+        return routes
     }
 }

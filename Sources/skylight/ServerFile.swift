@@ -1,4 +1,5 @@
 import Foundation
+import ServiceLifecycle
 
 /// A file in the data folder for other commands, with the address, the instance id and the
 /// secret of the server that has the folder open. Only the owner of the folder can read it.
@@ -57,5 +58,15 @@ struct ServerFile {
     /// Removes the file. On failure the file is ignored, because no process has the folder open.
     func remove() {
         try? FileManager.default.removeItem(at: url)
+    }
+}
+
+/// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer answers.
+struct ServerFileWithdrawal: Service {
+    let file: ServerFile
+
+    func run() async throws {
+        try await gracefulShutdown()
+        file.remove()
     }
 }

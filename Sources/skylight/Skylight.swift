@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The command line tool. Each command has its own file.
+/// The command line tool. Each command has its own file; CommandGroups.swift has those that only group others.
 @main
 struct Skylight: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

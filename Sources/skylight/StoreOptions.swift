@@ -1,4 +1,5 @@
 import ArgumentParser
+import DataTransfer
 import Foundation
 import RecordStore
 import RemoteRecordStore
@@ -25,31 +26,30 @@ struct StoreOptions: ParsableArguments {
     /// or else the data folder, or else the server that has the data folder open.
     /// - Parameter isNew: true to create a missing folder. Otherwise a missing folder is an error.
     /// - Throws: `CommandFailure` if the data can't be opened; errors of the work.
-    func withStore<Value>(isNew: Bool, _ work: (OpenStore) async throws -> Value) async throws -> Value {
+    func withStore<Value>(isNew: Bool, _ work: (any OpenStore) async throws -> Value) async throws -> Value {
         if let address = try url ?? addressOfEnvironment {
             guard let engine = try await RunningServer.engine(at: address) else {
                 throw CommandFailure(
                     .unavailable, "No Skylight answers at \(address.description)", code: "SERVER_NOT_AVAILABLE",
                     remedy: "Start one with skylight serve, or remove --url and SKYLIGHT_URL to open the data folder directly")
             }
-            return try await Self.run(OpenStore(engine), work)
+            return try await Self.run(engine, work)
         }
         let folder = common.dataFolder
         if !isNew { try folder.checkExists() }
-        let store: OpenStore
+        let store: any OpenStore
         do {
             // The server's size limit applies to clients only, not to the owner of the folder.
-            let local = try folder.open(assetSizeLimit: AssetPlace.sizeLimit)
-            store = OpenStore(local)
+            store = try folder.open(assetSizeLimit: AssetExchange.sizeLimit)
         } catch let error as DataFolderInUse {
             guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
-            if !json { Output.note("Using the server at \(address.description), which has \(folder.path) open.") }
-            store = OpenStore(engine)
+            if !json { Output.note("Working through the server at \(address.description), which has \(folder.path) open.") }
+            store = engine
         }
         return try await Self.run(store, work)
     }
 
-    private static func run<Value>(_ store: OpenStore, _ work: (OpenStore) async throws -> Value) async throws -> Value {
+    private static func run<Value>(_ store: any OpenStore, _ work: (any OpenStore) async throws -> Value) async throws -> Value {
         do {
             let value = try await work(store)
             await store.close()

@@ -1,15 +1,16 @@
+import Accounts
 import ArgumentParser
 import JSON
 import Records
 
 struct TokenCreateAPICommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create-api", abstract: "Create an API token for an app, to send as ckAPIToken.",
+        commandName: "create-api", abstract: "Create an API token, which identifies an app, for ckAPIToken.",
         discussion: """
-            Prints only the token, and only once; the server stores its hash. It is valid in one environment of one container.
+            Prints the token. It is shown only once, because only a hash of it is stored. It is valid in one environment of one container.
 
-            With --origin, only pages of that site may use it. After a sign-in the browser opens --callback with ckWebAuthToken in the query; without \
-            it the window that opened the sign-in page gets the token, or the page shows it.
+            With --origin, only pages of that site may use it. After a sign-in, the browser goes to --callback with ckWebAuthToken in the query. Without \
+            --callback, the window that opened the sign-in page gets the token, or the page shows it.
 
             Examples:
               skylight token create-api --container iCloud.com.example.Chat
@@ -22,28 +23,33 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
         help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID
 
-    @Option(help: "The environment: development or production.")
+    @Option(help: "The container's environment.")
     var environment: Environment = .development
 
-    @Option(help: "A descriptive name.")
+    @Option(help: "The display name.")
     var name = "API token"
 
-    @Option(help: ArgumentHelp("A site whose pages may use it. Can be given more than once. (default: any)", valueName: "url"))
+    @Option(help: ArgumentHelp("A site whose pages may use it. Can be given several times. (default: any)", valueName: "url"))
     var origin: [String] = []
 
-    @Option(help: ArgumentHelp("The address that the browser opens after a sign-in.", valueName: "url"))
+    @Option(help: ArgumentHelp("The address to which the browser goes after a sign-in.", valueName: "url"))
     var callback: String?
 
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let made = try await store.withStore(isNew: true) { store in
+        let (token, secret) = try await store.withStore(isNew: true) { store in
             try await store.accounts.makeAPIToken(
                 named: name, container: container, environment: environment, allowedOrigins: origin, callback: callback)
         }
-        if store.json { return Output.say(json: .object(made)) }
-        let id = try JSONValue.object(made).object("token").text("id")
-        Output.say(made.text("secret"))
-        Output.note("This is the API token \(id) of \(container) (\(environment.rawValue)). It is shown only once.")
+        if store.json {
+            return Output.say { writer in
+                writer.name("token")
+                writer.value(token)
+                writer.member("secret", secret)
+            }
+        }
+        Output.say(secret)
+        Output.note("This is the API token \(token.id) of \(container) (\(environment.rawValue)). It is shown only once.")
     }
 }

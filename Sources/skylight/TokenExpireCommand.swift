@@ -7,8 +7,8 @@ struct TokenExpireCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "expire", abstract: "Expire every change token of a container.",
         discussion: """
-            All earlier tokens of the environment stop working, for all databases and users. Stored data is not changed. Clients \
-            must pull again without a token, as after an expiry in CloudKit.
+            All change tokens of the environment stop working, for all databases and users. Stored data stays unchanged. Clients must drop their \
+            data and start without a token, as they sometimes must with CloudKit.
 
             Example:
               skylight token expire --container iCloud.com.example.Chat --yes

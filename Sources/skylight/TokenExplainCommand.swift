@@ -6,7 +6,7 @@ import RecordStore
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Explain a change token: its database or zone, position, date and validity.",
+        commandName: "explain", abstract: "Explain a change token: its zone or database, position and time, and whether it still works.",
         discussion: """
             Give the database in which the token would be used.
 

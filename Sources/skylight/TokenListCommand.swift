@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import Foundation
 import JSON
@@ -7,7 +8,7 @@ struct TokenListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List API tokens, or the sessions of web auth tokens.",
         discussion: """
-            The tokens themselves are not stored; the list has their IDs. Times are in UTC.
+            Tokens are listed by their IDs, because the tokens themselves are not stored. Times are in UTC.
 
             Examples:
               skylight token list
@@ -15,63 +16,62 @@ struct TokenListCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
             """)
 
-    @Option(
-        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
-    var container: ContainerID?
+    @OptionGroup var filter: PlaceFilterOptions
 
-    @Option(help: "Only this environment. (default: both)")
-    var environment: Environment?
-
-    @Flag(help: "List the sessions of web auth tokens instead of API tokens.")
+    @Flag(help: "List the sign-in sessions of web auth tokens instead of API tokens.")
     var webAuth = false
 
-    @Flag(help: "Also list revoked and expired ones.")
+    @Flag(help: "Include revoked and expired ones.")
     var all = false
 
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let (listed, handles) = try await store.withStore(isNew: false) { store in
-            let all = webAuth ? try await store.accounts.webAuthSessions() : try await store.accounts.apiTokens()
-            return (all.filter(isListed), webAuth ? try await store.handles() : [:])
+        if webAuth { try await listSessions() } else { try await listTokens() }
+    }
+
+    private func listTokens() async throws {
+        let tokens = try await store.withStore(isNew: false) { try await $0.accounts.apiTokens() }
+            .filter { filter.includes($0.container, $0.environment) && (all || $0.isLive) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("tokens")
+                writer.array { writer in for token in tokens { writer.value(token) } }
+            }
+        }
+        if tokens.isEmpty { return Output.say("There is no API token.") }
+        Output.say(
+            table: [["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])]
+                + tokens.map { token in
+                    [
+                        token.id, token.name, token.container.description, token.environment.rawValue,
+                        token.allowedOrigins.isEmpty ? "any" : token.allowedOrigins.joined(separator: " "), Output.moment(token.made),
+                        token.lastUsed.map(Output.moment) ?? "never",
+                    ] + (all ? [token.revoked.map(Output.moment) ?? "–"] : [])
+                })
+    }
+
+    private func listSessions() async throws {
+        let now = Timestamp(milliseconds: Int64(Date().timeIntervalSince1970 * 1000))
+        let (sessions, handles) = try await store.withStore(isNew: false) { store in
+            let sessions = try await store.accounts.webAuthSessions()
+            return (sessions.filter { filter.includes($0.container, $0.environment) && (all || $0.isLive(at: now)) }, try await store.handles())
         }
         if store.json {
-            return Output.say(json: [Name(webAuth ? "sessions" : "tokens"): .array(listed.map(JSONValue.object))])
+            return Output.say { writer in
+                writer.name("sessions")
+                writer.array { writer in for session in sessions { writer.value(session) } }
+            }
         }
-        if listed.isEmpty { return Output.say(webAuth ? "Nobody is signed in to an app." : "There are no API tokens.") }
-        Output.say(table: webAuth ? sessions(listed, handles) : tokens(listed))
-    }
-
-    private func isListed(_ object: JSONObject) -> Bool {
-        guard object.isOf(container, environment) else { return false }
-        if all { return true }
-        if case .integer(let expires)? = object["expires"], expires <= Int64(Date().timeIntervalSince1970 * 1000) { return false }
-        return object["revoked"] == nil
-    }
-
-    private func tokens(_ tokens: [JSONObject]) -> [[String]] {
-        [["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])]
-            + tokens.map { token in
-                var origins = "any"
-                if case .array(let list)? = token["allowedOrigins"], !list.isEmpty {
-                    origins = list.map { if case .string(let origin) = $0 { origin } else { "" } }.joined(separator: " ")
-                }
-                return [
-                    token.text("id"), token.text("name"), token.text("container"), token.text("environment"), origins, token.moment("made") ?? "–",
-                    token.moment("lastUsed") ?? "never",
-                ] + (all ? [token.moment("revoked") ?? "–"] : [])
-            }
-    }
-
-    private func sessions(_ sessions: [JSONObject], _ handles: [Name: String]) -> [[String]] {
-        [["ID", "USER", "CONTAINER", "ENVIRONMENT", "API TOKEN", "MADE", "LAST USED", "ENDS"] + (all ? ["REVOKED"] : [])]
-            + sessions.map { session in
-                let user = session.text("userRecordName")
-                return [
-                    session.text("id"), handles[Name(user)] ?? user, session.text("container"), session.text("environment"),
-                    session["apiTokenID"] == nil ? "–" : session.text("apiTokenID"), session.moment("made") ?? "–", session.moment("lastUsed") ?? "never",
-                    session.moment("expires") ?? "–",
-                ] + (all ? [session.moment("revoked") ?? "–"] : [])
-            }
+        if sessions.isEmpty { return Output.say("Nobody is signed in to an app.") }
+        Output.say(
+            table: [["ID", "USER", "CONTAINER", "ENVIRONMENT", "API TOKEN", "MADE", "LAST USED", "ENDS"] + (all ? ["REVOKED"] : [])]
+                + sessions.map { session in
+                    [
+                        session.id, handles[session.user] ?? session.user.string, session.container.description, session.environment.rawValue,
+                        session.apiTokenID ?? "–", Output.moment(session.made), session.lastUsed.map(Output.moment) ?? "never",
+                        Output.moment(session.expires),
+                    ] + (all ? [session.revoked.map(Output.moment) ?? "–"] : [])
+                })
     }
 }

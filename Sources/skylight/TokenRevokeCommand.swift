@@ -1,11 +1,13 @@
+import Accounts
 import ArgumentParser
 import JSON
+import Records
 
 struct TokenRevokeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke", abstract: "Revoke an API token, or all web auth tokens of a session, permanently.",
         discussion: """
-            Use the ID from skylight token list: eight digits for an API token, sixteen for a session.
+            skylight token list shows the IDs: eight digits for an API token, sixteen for a session.
 
             Example:
               skylight token revoke 3fa1c27e
@@ -23,12 +25,23 @@ struct TokenRevokeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let isSession = id.utf8.count == 16
-        let revoked = try await store.withStore(isNew: false) { store in
-            isSession ? try await store.accounts.revokeWebAuthSession(id) : try await store.accounts.revokeAPIToken(id)
+        if id.utf8.count == 16 {
+            let session = try await store.withStore(isNew: false) { try await $0.accounts.revokeWebAuthSession(id) }
+            if store.json {
+                return Output.say { writer in
+                    writer.name("session")
+                    writer.value(session)
+                }
+            }
+            return Output.say("The session \(id) of \(session.container) (\(session.environment.rawValue)) is over.")
         }
-        if store.json { return Output.say(json: [Name(isSession ? "session" : "token"): .object(revoked)]) }
-        let place = "\(revoked.text("container")) (\(revoked.text("environment")))"
-        Output.say(isSession ? "The session \(id) of \(place) is revoked." : "The API token '\(revoked.text("name"))' of \(place) is revoked.")
+        let token = try await store.withStore(isNew: false) { try await $0.accounts.revokeAPIToken(id) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("token")
+                writer.value(token)
+            }
+        }
+        Output.say("The API token '\(token.name)' of \(token.container) (\(token.environment.rawValue)) is revoked.")
     }
 }

@@ -1,12 +1,14 @@
+import Accounts
 import ArgumentParser
 import JSON
+import Records
 
 struct UserListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the users, and how each was created.",
+        commandName: "list", abstract: "List the users and their origins.",
         discussion: """
-            Times are in UTC. A user was created by the server (a command, the console, a request of the user), or by a sign-in: with an API token, \
-            or without one (stranger).
+            Times are in UTC. A user was created by the server (a command, the console, a request that named the user), or by a sign-in: with an API \
+            token, or by a stranger without one.
 
             Example:
               skylight user list --made-by stranger
@@ -17,27 +19,37 @@ struct UserListCommand: AsyncParsableCommand {
         case server, stranger
         case apiToken = "api-token"
 
-        /// The name in the services.
-        fileprivate var member: Name { self == .apiToken ? "apiToken" : Name(rawValue) }
+        init(_ maker: User.Maker) {
+            switch maker {
+            case .server: self = .server
+            case .stranger: self = .stranger
+            case .apiToken: self = .apiToken
+            }
+        }
     }
 
-    @Option(help: "Only users created in this way: server, api-token or stranger. (default: all)")
+    @Option(help: "Only users of this origin: server, api-token or stranger. (default: all)")
     var madeBy: Maker?
 
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let users = try await store.withStore(isNew: false) { try await $0.accounts.users() }
-            .filter { user in madeBy.map { $0.member == Name(user.text("maker")) } ?? true }
-        if store.json { return Output.say(json: ["users": .array(users.map(JSONValue.object))]) }
-        if users.isEmpty { return Output.say("There are no such users.") }
+        let users = try await store.withStore(isNew: false) { try await $0.accounts.seenUsers() }
+            .filter { madeBy == nil || madeBy == Maker($0.user.maker) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("users")
+                writer.array { writer in for (user, lastSeen) in users { writer.value(user, lastSeen: lastSeen) } }
+            }
+        }
+        if users.isEmpty { return Output.say("There is no such user.") }
         Output.say(
             table: [["HANDLE", "NAME", "E-MAIL", "USER RECORD NAME", "MADE BY", "MADE", "LAST SEEN"]]
-                + users.map { user in
-                    let token = user.text("apiTokenID")
+                + users.map { user, lastSeen in
+                    let maker = if case .apiToken(let id) = user.maker { "API token \(id)" } else { Maker(user.maker).rawValue }
                     return [
-                        user.text("handle"), user.text("displayName"), user.text("emailAddress"), user.text("userRecordName"),
-                        token.isEmpty ? user.text("maker") : "API token \(token)", user.moment("made") ?? "–", user.moment("lastSeen") ?? "–",
+                        user.handle, user.displayName, user.emailAddress ?? "", user.userRecordName.string, maker, user.made.map(Output.moment) ?? "–",
+                        lastSeen.map(Output.moment) ?? "–",
                     ]
                 })
     }

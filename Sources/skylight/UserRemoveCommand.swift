@@ -1,13 +1,15 @@
+import Accounts
 import ArgumentParser
 import JSON
+import Records
 
 struct UserRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Delete a user, and end the user's sign-in sessions.",
         discussion: """
-            Deletes the name and e-mail address. The user's data in containers stays under the user record \
-            name; to delete it too, purge the zones first (skylight zone purge). Nobody can sign in with this handle again. A command or a request of \
-            the administrator with the handle restores the user.
+            Removes the name and the e-mail address, which makes room for another user. The user's data in containers stays under the user record \
+            name; to remove it, purge the zones first (skylight zone purge). Nobody gets that name by signing in. A command or a request of the \
+            administrator that names the handle restores the user.
 
             Example:
               skylight user remove anna --yes
@@ -16,34 +18,37 @@ struct UserRemoveCommand: AsyncParsableCommand {
     @Argument(help: "The handle, or the user record name.")
     var user: String
 
-    @Flag(help: "Confirm it. Without this flag the command only shows what would be deleted.")
+    @Flag(help: "Do it. Without this flag the command only says what it would remove.")
     var yes = false
 
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
-        let removed = try await store.withStore(isNew: false) { store in
+        let (removed, sessions) = try await store.withStore(isNew: false) { store in
             guard yes else { throw try await confirmationNeeded(store.accounts) }
-            return try await store.accounts.removeUser(user)
+            return try await store.accounts.removeUser(named: user)
         }
-        if store.json { return Output.say(json: .object(removed)) }
-        let gone = try (removed["user"] ?? .null).object
-        let sessions = if case .integer(let count)? = removed["endedSessions"] { count } else { Int64(0) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("user")
+                writer.value(removed)
+                writer.member("endedSessions", Int64(sessions))
+            }
+        }
         Output.say(
-            "The user \(gone.text("handle")) is deleted, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
-                + "Data in containers stays under \(gone.text("userRecordName")).")
+            "The user \(removed.handle) is removed, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
+                + "Data in containers stays under \(removed.userRecordName).")
     }
 
     /// The error that asks for confirmation and lists what the removal deletes.
-    private func confirmationNeeded(_ accounts: AccountsPlace) async throws -> CommandFailure {
+    private func confirmationNeeded(_ accounts: any AccountKeeping) async throws -> CommandFailure {
         let name = Name(user)
-        let known = try await accounts.users().first { Name($0.text("handle")) == name || Name($0.text("userRecordName")) == name }
+        let known = try await accounts.seenUsers().map(\.user).first { Name($0.handle) == name || $0.userRecordName == name }
         guard let known else {
             return CommandFailure(.failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users")
         }
         return CommandFailure(
-            .usage,
-            "The user \(known.text("handle")) (\(known.text("displayName"))) would be deleted, with all sign-in sessions; data in containers would stay",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
+            .usage, "The user \(known.handle) (\(known.displayName)) would be removed, with all sign-in sessions; data in containers would stay",
+            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
     }
 }

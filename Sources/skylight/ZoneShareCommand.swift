@@ -16,10 +16,10 @@ struct ZoneShareCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.")
     var zone: String
 
-    @Option(name: .customLong("with"), help: ArgumentHelp("The other user, created if missing.", valueName: "handle"))
+    @Option(name: .customLong("with"), help: ArgumentHelp("The other user. An unknown user is created.", valueName: "handle"))
     var participant: String
 
-    @Option(help: "What the other user may do.")
+    @Option(help: "The permission of the other user.")
     var permission: ZoneParticipant.Permission = .readWrite
 
     @OptionGroup var database: DatabaseOptions

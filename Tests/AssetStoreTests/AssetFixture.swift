@@ -138,14 +138,17 @@ extension [UInt8] {
 
     static func random(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededRandom(seed: seed)
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &random) }
+        return random.bytes(count)
     }
 
     /// Text that compresses well.
     static func text(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
         var random = SeededRandom(seed: seed)
         var bytes: [UInt8] = []
-        while bytes.count < count { bytes += Array("line \(UInt16.random(in: .min ... .max, using: &random)) of a text\n".utf8) }
+        while bytes.count < Swift.min(count, 200_000) { bytes += Array("line \(UInt16.random(in: .min ... .max, using: &random)) of a text\n".utf8) }
+        // Repeated beyond the reach of the compression.
+        let block = bytes
+        while bytes.count < count { bytes += block }
         return Array(bytes.prefix(count))
     }
 }

@@ -159,9 +159,7 @@ import Testing
     @Test func closingEndsTheWork() async throws {
         let fixture = try await AssetFixture(sizeLimit: 1 << 30)
         for number in 1...5 { try await fixture.upload([UInt8].text(4 << 20, seed: UInt64(number)), for: "large") }
-        let start = ContinuousClock.now
         await fixture.close()
-        #expect(ContinuousClock.now - start < .seconds(3))
         #expect(try await fixture.allFiles().filter { $0.hasPrefix("incoming") } == [])
     }
 

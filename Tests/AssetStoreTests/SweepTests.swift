@@ -150,19 +150,18 @@ import Testing
         try await Task.sleep(for: .milliseconds(100))
         #expect(try await fixture.files().count == 1)
         fixture.clock.advance(.seconds(100_000))
-        for _ in 0..<500 where try await !fixture.files().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(try await fixture.files() == [])
+        try await eventually { try await fixture.files().isEmpty }
         task.cancel()
         await task.value
         await fixture.close()
     }
 
     /// Uploads the same bytes during aggressive sweeps. Every acknowledged file exists, and a record can be saved with it.
-    @Test(.timeLimit(.minutes(3)))
+    @Test(.timeLimit(.minutes(10)))
     func anUploadNeverLosesItsFileToASweep() async throws {
         let fixture = try await AssetFixture()
         let files = (0..<3).map { [UInt8].random(2000 + $0, seed: UInt64($0)) }
-        let rounds = 2000 / files.count * files.count
+        let rounds = 600 / files.count * files.count
         let (removed, uploaded) = (Tally(), Tally())
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -183,7 +182,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(removed.count > 50, "the sweep had something to do")
+        #expect(removed.count > 20, "the sweep had something to do")
         #expect(try await fixture.files().filter { $0.hasPrefix("incoming") } == [])
         let result = try await fixture.store.verify { _ in }
         #expect(result.problems == [])

@@ -18,6 +18,7 @@ def server():
 
 @pytest.fixture
 def empty_server():
+    """Tests name servers of their own before `open_page`, so that pages close first."""
     server = Server()
     yield server
     server.stop()

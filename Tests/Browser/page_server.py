@@ -35,14 +35,14 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=20) == 0, "The server did not end as it should"
+        assert self.process.wait(timeout=60) == 0, "The server did not end as it should"
 
     def ask(self, path: str, body: dict) -> dict:
         """A request to the web services."""
         request = urllib.request.Request(
             self.address + "/database/1" + path, data=json.dumps(body).encode(), headers={"Content-Type": "text/plain"}
         )
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def save(self, container: str, zone: str, *records: dict) -> list:

@@ -63,7 +63,7 @@ def line(server):
     line.stop()
 
 
-def test_five_records_at_once_one_cancelled_and_resumed(open_page, files, line):
+def test_five_records_at_once_one_cancelled_and_resumed(files, line, open_page):
     line.rate = 160_000
     names = [f"part-{number}.bin" for number in range(1, 6)]
     page = open_page(address(*[f"record-{number}" for number in range(1, 6)]), at=line)
@@ -123,7 +123,7 @@ def test_five_records_at_once_one_cancelled_and_resumed(open_page, files, line):
             assert hashlib.sha256(saved.read()).digest() == hashlib.sha256(files[name]).digest()
 
 
-def test_what_is_shown_on_the_way(open_page, files, line):
+def test_what_is_shown_on_the_way(files, line, open_page):
     line.rate = 120_000
     page = open_page(address("record-5", "bare", "nobody"), at=line)
     part = row(page, "part-5.bin")
@@ -142,7 +142,7 @@ def test_what_is_shown_on_the_way(open_page, files, line):
     expect(page.get_by_role("button", name="Save part-5.bin")).to_be_visible()
 
 
-def test_a_broken_line_is_said_and_mended(open_page, files, line):
+def test_a_broken_line_is_said_and_mended(files, line, open_page):
     line.rate = 150_000
     page = open_page(address("record-4"), at=line)
     part = row(page, "part-4.bin")
@@ -156,7 +156,7 @@ def test_a_broken_line_is_said_and_mended(open_page, files, line):
     assert "\r\nrange:" in line.requests[-1].lower()
 
 
-def test_a_server_without_ranges_starts_over_and_it_is_said(open_page, files, line):
+def test_a_server_without_ranges_starts_over_and_it_is_said(files, line, open_page):
     line.rate = 150_000
     page = open_page(address("record-4"), at=line)
     part = row(page, "part-4.bin")
@@ -170,7 +170,7 @@ def test_a_server_without_ranges_starts_over_and_it_is_said(open_page, files, li
     expect(part).to_have_attribute("data-state", "done")
 
 
-def test_wrong_bytes_are_not_taken(open_page, files, line):
+def test_wrong_bytes_are_not_taken(files, line, open_page):
     line.flips = 1
     page = open_page(address("record-1"), at=line)
     part = row(page, "part-1.bin")
@@ -238,7 +238,7 @@ def test_a_renewal_can_be_cancelled(files, line, browser):
     context.close()
 
 
-def test_compressible_files_have_a_true_percentage(open_page, server, line):
+def test_compressible_files_have_a_true_percentage(server, line, open_page):
     text = b"".join(b'{"line":%d,"text":"the same words again and again"}\n' % number for number in range(60_000))
     server.attach(CONTAINER, "Text", "log", ("log.ndjson", text))
     line.rate = 100_000
@@ -254,7 +254,7 @@ def test_compressible_files_have_a_true_percentage(open_page, server, line):
     assert "gzip" in line.requests[0].lower()
 
 
-def test_a_record_with_several_files_has_their_sum(open_page, files, line):
+def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     line.rate = 20_000
     page = open_page(address("several", "record-1"), at=line)
     group = page.locator("tr[data-group]")
@@ -278,7 +278,7 @@ def test_a_record_with_several_files_has_their_sum(open_page, files, line):
     assert sorted(download.suggested_filename for download in saved) == [f"page-{number}.bin" for number in range(1, 4)]
 
 
-def test_files_are_gone_when_the_page_is(open_page, files, line):
+def test_files_are_gone_when_the_page_is(files, line, open_page):
     page = open_page(address("record-1"), at=line)
     expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
     assert len(kept(page)) == 1

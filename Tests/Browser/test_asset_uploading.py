@@ -130,7 +130,7 @@ def test_a_file_that_is_too_large_is_not_sent(open_page, stage, tmp_path):
     assert not problems(page)
 
 
-def test_progress_grows_and_an_upload_is_cancelled(open_page, stage, line, tmp_path):
+def test_progress_grows_and_an_upload_is_cancelled(stage, line, open_page, tmp_path):
     line.rate = 1_000_000
     page = open_page(make(stage, "slow"), at=line)
     file = tmp_path / "slow.bin"

@@ -44,6 +44,7 @@ def test_a_whole_zone_comes_page_by_page_each_record_once(open_page):
         if not page.get_by_role("link", name="Next page").count():
             break
         page.get_by_role("link", name="Next page").click()
+        page.wait_for_load_state()
     assert len(names) == len(set(names)) > 600
     assert positions == sorted(positions)
 

@@ -47,7 +47,7 @@ def test_a_record_is_found_to_compare_with(open_page):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
 
 
-def test_names_are_not_suggested_from_the_database_of_another_user(open_page, empty_server):
+def test_names_are_not_suggested_from_the_database_of_another_user(empty_server, open_page):
     container = "iCloud.com.example.Many"
     notes(empty_server, container)
     # With this many users, the user is typed instead of selected.
@@ -55,7 +55,7 @@ def test_names_are_not_suggested_from_the_database_of_another_user(open_page, em
         request = urllib.request.Request(
             f"{empty_server.address}/database/1/{container}/development/private/zones/list", headers={"X-Skylight-User": f"user-{number}"}
         )
-        urllib.request.urlopen(request, timeout=20).close()
+        urllib.request.urlopen(request, timeout=60).close()
     page = open_page(f"/c/{container}/development/private/record/compare?zone=Notes&name=note0", at=empty_server)
     box = page.get_by_label("with", exact=True)
     options = page.locator("#names-of-other option")

@@ -31,7 +31,7 @@ def test_a_record_is_copied_with_its_file_to_another_user(open_page, server):
     expect(page.get_by_role("status")).to_contain_text("1 copied")
     assert not problems(page)
     page.get_by_role("link", name="papers", exact=True).click()
-    assert "user=copyist" in page.url and "zone=Copies" in page.url
+    page.wait_for_url(lambda url: "user=copyist" in url and "zone=Copies" in url)
     with page.expect_download() as download:
         page.locator("a[download]").first.click()
     with open(download.value.path(), "rb") as file:

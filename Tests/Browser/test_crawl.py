@@ -12,7 +12,7 @@ import pytest
 from page_server import Server
 
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
-EACH = int(os.environ.get("SKYLIGHT_CRAWL", "4"))
+EACH = int(os.environ.get("SKYLIGHT_CRAWL", "2"))
 MILLISECONDS = 100
 # On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20
@@ -59,7 +59,7 @@ def server():
 
 
 def test_every_page_that_links_lead_to(server):
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=60)
 
     def get(path):
         connection.request("GET", path)

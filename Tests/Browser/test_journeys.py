@@ -43,7 +43,7 @@ class Phone:
             asked = {"zoneID": {"zoneName": zone}} | ({"syncToken": self.token} if self.token else {})
             request = urllib.request.Request(
                 self.address + "/changes/zone", json.dumps({"zones": [asked]}).encode(), {"Content-Type": "text/plain", "X-Skylight-Client": "Phone"})
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 said = json.load(answer)
             of_zone = said["zones"][0]
             if "serverErrorCode" in of_zone:
@@ -159,7 +159,7 @@ import json, sys, urllib.request
 for number in range(20):
     record = {"recordType": "Note", "recordName": f"own {number:02}", "fields": {"rank": {"value": number}}}
     body = {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "create", "record": record}]}
-    urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode()), timeout=20).read()
+    urllib.request.urlopen(urllib.request.Request(sys.argv[1], json.dumps(body).encode()), timeout=60).read()
 """
     subprocess.run([sys.executable, "-c", program, f"{server.address}/database/1/{container}/development/private/records/modify"], check=True, timeout=60)
     names += [f"own {number:02}" for number in range(20)]

@@ -44,7 +44,7 @@ def send(server, headers, target=TARGET, body=BODY):
     """The status of a request, and its identifier in the log."""
     request = urllib.request.Request(server.address + target, body, headers)
     try:
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, answer.headers["X-Skylight-Request"]
     except urllib.error.HTTPError as error:
         assert json.load(error)["serverErrorCode"] == "AUTHENTICATION_FAILED"
@@ -55,7 +55,7 @@ def send(server, headers, target=TARGET, body=BODY):
 def key(tmp_path_factory, server):
     key = Key(tmp_path_factory.mktemp("keys"))
     fields = urllib.parse.urlencode({"name": "From openssl", "pem": key.public.read_text()}).encode()
-    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=20).read().decode()
+    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=60).read().decode()
     key.id = page.split('aria-label="The key ID"><code data-copy-source>')[1][:64]
     return key
 
@@ -151,7 +151,7 @@ def test_what_was_made_is_accessible_and_fits(open_page, tmp_path):
 
 def test_the_commands_that_are_shown_sign_a_request(server, tmp_path):
     fields = urllib.parse.urlencode({"name": "Shown", "pem": Key(tmp_path).public.read_text()}).encode()
-    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=20).read().decode()
+    page = urllib.request.urlopen(server.address + CHAT + "/keys/key", fields, timeout=60).read().decode()
     shown = page.split('aria-label="Commands that sign a request">')[1].split("</pre>")[0]
     command = html.unescape(re.sub(r"<[^>]*>", "", shown)).replace("http://127.0.0.1:8080", server.address)
     answer = subprocess.run(

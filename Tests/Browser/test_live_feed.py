@@ -63,7 +63,7 @@ def follow(page, container):
     return page
 
 
-def test_ten_thousand_saves_are_followed_once_each(open_page, cut_page, server, line):
+def test_ten_thousand_saves_are_followed_once_each(server, line, cut_page, open_page):
     container = "iCloud.com.example.Followers"
     server.save(container, "Notes", {"recordType": "Note", "recordName": "before", "fields": {"n": {"value": 1}}})
     paused, cut = follow(open_page(), container), follow(cut_page, container)

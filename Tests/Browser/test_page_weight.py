@@ -23,7 +23,7 @@ SMALL = 1024
 
 
 def get(server, path: str) -> tuple[bytes, http.client.HTTPResponse]:
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=60)
     connection.request("GET", path, headers={"Accept-Encoding": "gzip"})
     answer = connection.getresponse()
     body = answer.read()

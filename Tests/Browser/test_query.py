@@ -31,18 +31,20 @@ def test_the_tabs_lead_to_each_other(open_page):
 
 
 def test_pages_hold_every_record_once_there_and_back(open_page):
-    page = open_page(CHAT + "/query?type=Reaction&zone=Family&limit=10&filter1=emoji&is1=GREATER_THAN&value1=%20&sort1=emoji")
+    page = open_page(CHAT + "/query?type=Reaction&zone=Family&limit=20&filter1=emoji&is1=GREATER_THAN&value1=%20&sort1=emoji")
     there = []
     while True:
         there.append(page.locator("tbody th.name").all_inner_texts())
         if not page.get_by_role("link", name="Next page").count():
             break
         page.get_by_role("link", name="Next page").click()
+        page.wait_for_load_state()
     names = sum(there, [])
     assert len(names) == len(set(names)) > 50
     back = [there[-1]]
     while page.get_by_role("link", name="Previous page").count():
         page.get_by_role("link", name="Previous page").click()
+        page.wait_for_load_state()
         back.append(page.locator("tbody th.name").all_inner_texts())
     assert back == there[::-1]
 
@@ -82,6 +84,7 @@ def test_rows_come_and_go_without_scripts(open_page):
     page.get_by_role("button", name="Remove filter 2").click()
     expect(page.get_by_label("Field of filter 2")).to_have_count(0)
     page.get_by_role("button", name="Query").last.click()
+    page.wait_for_load_state()
     texts = page.locator("tbody tr td:nth-child(2)").all_inner_texts()
     assert texts and all("token" in text.lower() for text in texts)
 

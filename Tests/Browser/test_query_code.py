@@ -21,7 +21,7 @@ def samples(page) -> list[tuple[str, str]]:
 
 
 def run(command: str) -> dict:
-    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=30, check=True)
+    answer = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, check=True)
     return json.loads(answer.stdout)
 
 

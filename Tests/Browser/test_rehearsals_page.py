@@ -28,7 +28,7 @@ def nothing_is_on(stage):
 
 def rehearsals(server, **body):
     data = json.dumps(body).encode() if body else None
-    with urllib.request.urlopen(server.address + "/skylight/1/rehearsals", data, timeout=20) as answer:
+    with urllib.request.urlopen(server.address + "/skylight/1/rehearsals", data, timeout=60) as answer:
         return json.load(answer)["on"]
 
 
@@ -92,7 +92,7 @@ def test_what_happens_once_is_asked_before(open_page, stage):
     assert rehearsals(stage) == []
 
 
-@pytest.mark.parametrize("name", ["home", "query", "record feed", "record", "rehearsals"])
+@pytest.mark.parametrize("name", ["home", "query", "rehearsals"])
 def test_the_banner_is_accessible_and_fits(open_page, stage, name):
     for cue in ["children-first", "empty-pages", "lagging-index", "throttled=3", "conflict"]:
         rehearsals(stage, start=cue, container="iCloud.com.example.Chat", environment="development", database="private", zone="Chats")

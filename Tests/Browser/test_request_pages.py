@@ -39,7 +39,7 @@ class Client:
         address = f"{self.address}/database/1/{CONTAINER}/development/private/{action}?" + urllib.parse.urlencode({"clientId": self.name, "getCurrentSyncToken": "True"})
         request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": "text/plain", "User-Agent": "pyicloud/2.0"})
         try:
-            with urllib.request.urlopen(request, timeout=20) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 assert answer.status == status
                 return json.load(answer)
         except urllib.error.HTTPError as error:
@@ -86,7 +86,7 @@ def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watch
     page = open_page(f"{THERE}/requests", at=watched)
     expect(page.locator("[data-state]")).to_have_text("Live")
     # A busy machine gets more tries.
-    for _ in range(5):
+    for _ in range(30):
         row = rows(page).filter(has_text=make_conflict(watched)).first
         with contextlib.suppress(AssertionError):
             expect(row).to_be_visible(timeout=1000)
@@ -181,22 +181,16 @@ def test_polling_by_the_clock_is_pointed_out(open_page, watched):
 def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
     first = open_page(f"{THERE}/requests?client=busy", at=watched)
     second = open_page(f"{THERE}/requests?client=busy", at=watched)
-    client = Client(watched, "busy")
-
-    def save(count):
-        for number in range(count):
-            client.ask("records/lookup", {"zoneID": ZONE, "records": [{"recordName": f"n{number}"}]})
-
-    save(10)
+    look_up(watched, 10, client="busy")
     for page in (first, second):
         expect(page.locator("[data-count]")).to_have_text("10 new requests")
     first.get_by_role("button", name="Pause").click()
     expect(first.locator("[data-state]")).to_have_text("Paused")
-    save(700)
-    expect(second.locator("[data-count]")).to_have_text("710 new requests")
+    look_up(watched, 600, client="busy")
+    expect(second.locator("[data-count]")).to_have_text("610 new requests")
     expect(first.locator("[data-count]")).to_have_text("10 new requests")
     first.get_by_role("button", name="Resume").click()
-    expect(first.locator("[data-count]")).to_have_text("710 new requests")
+    expect(first.locator("[data-count]")).to_have_text("610 new requests")
     for page in (first, second):
         # The number of rows is limited, and each request is there once.
         assert rows(page).count() == 500
@@ -209,7 +203,7 @@ def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
     first.wait_for_url("**before=**")
     older = first.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => link.href)")
     assert len(older) == 100 and not set(older) & set(links)
-    everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=20))["requests"]
+    everything = json.load(urllib.request.urlopen(f"{watched.address}/skylight/1/requests?client=busy&resultsLimit=1000", timeout=60))["requests"]
     ids = [urllib.parse.parse_qs(urllib.parse.urlparse(link).query)["id"][0] for link in links + older]
     assert ids == [request["id"] for request in everything][:600]
 
@@ -217,25 +211,25 @@ def test_two_pages_follow_and_nothing_is_missed_or_doubled(open_page, watched):
 @pytest.fixture
 def forgetful():
     """A server that keeps few requests."""
-    server = Server("--request-log", "500")
+    server = Server("--request-log", "100")
     server.save(CONTAINER, "Notes", {"recordType": "Note", "recordName": "note", "fields": {"title": {"value": "text"}}})
     yield server
     server.stop()
 
 
-def look_up(server, count, connections=4):
-    """Requests one record repeatedly over keep-alive connections. Saves and lookups alternate."""
+def look_up(server, count, client, connections=2, saves=False):
+    """Requests one record repeatedly over keep-alive connections. Saves alternate with lookups, if there are any."""
     place = urllib.parse.urlsplit(server.address)
     path = f"/database/1/{CONTAINER}/development/private/records/"
     lookup = json.dumps({"zoneID": ZONE, "records": [{"recordName": "note"}]})
 
     def ask(worker):
-        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=30)
+        connection = http.client.HTTPConnection(place.hostname, place.port, timeout=60)
         for number in range(count // connections):
             record = {"recordType": "Note", "recordName": f"n{worker}-{number}", "fields": {"title": {"value": "x"}}}
             save = json.dumps({"zoneID": ZONE, "operations": [{"operationType": "forceReplace", "record": record}]})
-            action, body = ("lookup", lookup) if number % 2 else ("modify", save)
-            connection.request("POST", path + action, body, {"Content-Type": "text/plain", "X-Skylight-Client": "many"})
+            action, body = ("modify", save) if saves and number % 2 else ("lookup", lookup)
+            connection.request("POST", path + action, body, {"Content-Type": "text/plain", "X-Skylight-Client": client})
             answer = connection.getresponse()
             answer.read()
             assert answer.status == 200
@@ -246,32 +240,32 @@ def look_up(server, count, connections=4):
 
 
 def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, open_page):
-    """Two pages, one paused for two thousand saves and lookups: nothing is duplicated, and missed requests are counted."""
+    """Two pages, one paused for more saves and lookups than the log keeps: nothing is duplicated, and missed requests are counted."""
     paused = open_page(f"{THERE}/requests?client=many", at=forgetful)
     following = open_page(f"{THERE}/requests?client=many", at=forgetful)
-    look_up(forgetful, 40)
+    look_up(forgetful, 40, client="many", saves=True)
     for page in (paused, following):
         expect(page.locator("[data-count]")).to_have_text("40 new requests")
     paused.get_by_role("button", name="Pause").click()
     expect(paused.locator("[data-state]")).to_have_text("Paused")
-    look_up(forgetful, 2000)
+    look_up(forgetful, 400, client="many", saves=True)
     expect(paused.locator("[data-count]")).to_have_text("40 new requests")
     paused.get_by_role("button", name="Resume").click()
-    # Of 2,000 the log keeps the last 500.
-    expect(paused.locator("[data-count]")).to_have_text("540 new requests, and 1,500 that the log no longer has")
+    # Of 400 the log keeps the last 100.
+    expect(paused.locator("[data-count]")).to_have_text("140 new requests, and 300 that the log no longer has")
 
-    kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=20))["requests"]]
+    kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=60))["requests"]]
     for page in (paused, following):
         # New ones, and those that were missed: together as many as there were.
-        page.wait_for_function("document.querySelector('[data-count]').textContent.match(/[0-9,]*[0-9]/g).reduce((sum, digits) => sum + Number(digits.replaceAll(',', '')), 0) === 2040")
+        page.wait_for_function("document.querySelector('[data-count]').textContent.match(/[0-9,]*[0-9]/g).reduce((sum, digits) => sum + Number(digits.replaceAll(',', '')), 0) === 440")
         links = page.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => new URL(link.href).searchParams.get('id'))")
-        assert links == kept
+        assert links[: len(kept)] == kept and len(links) == len(set(links))
 
 
 def test_a_query_names_its_index_and_leads_to_its_explanation(open_page, watched):
     there = f"/skylight/1/{CONTAINER}/development/private/schema/edit"
     edits = {"edits": [{"addIndexes": ["QUERYABLE"], "field": "title", "recordType": "Note"}]}
-    urllib.request.urlopen(urllib.request.Request(watched.address + there, json.dumps(edits).encode(), {"Content-Type": "application/json"}), timeout=20).read()
+    urllib.request.urlopen(urllib.request.Request(watched.address + there, json.dumps(edits).encode(), {"Content-Type": "application/json"}), timeout=60).read()
     filters = [{"fieldName": "title", "comparator": "EQUALS", "fieldValue": {"value": "text 3"}}]
     Client(watched, "asker").ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}})
     page = open_page(f"{THERE}/requests?client=asker", at=watched)
@@ -295,7 +289,7 @@ def test_requests_without_scripts(open_page, watched):
     expect(rows(page)).to_have_count(1)
     expect(rows(page).first).to_contain_text("NOT_FOUND")
     page.get_by_role("link", name="Clear").click()
-    assert rows(page).count() > 1
+    expect(rows(page).nth(1)).to_be_visible()
 
 
 @pytest.mark.parametrize("path", ["requests", "requests?text=nothing+like+it", "clients", "record?zone=Notes&name=note-3"])

@@ -20,11 +20,20 @@ NASTY = [
     "line one\r\n   line two\u2028three\u202e",
 ]
 
-# The scripts of a page, and elements that can only come from user content.
-LOOK = """[
-  [...document.scripts].map(script => script.getAttribute('src') ?? ''),
-  [...document.querySelectorAll('main img, main script, [onfocus], [onerror], [autofocus]')].map(it => it.outerHTML)
-]"""
+# The scripts of pages, and elements that can only come from user content. The browser parses the pages as it parses those that it shows.
+LOOK = """async urls => Promise.all(urls.map(async url => {
+  const page = url ? new DOMParser().parseFromString(await (await fetch(url)).text(), 'text/html') : document
+  return [
+    [...page.scripts].map(script => script.getAttribute('src') ?? ''),
+    [...page.querySelectorAll('main img, main script, [onfocus], [onerror], [autofocus]')].map(it => it.outerHTML)
+  ]
+}))"""
+
+
+def check(looks, urls):
+    for url, (scripts, strange) in zip(urls, looks, strict=True):
+        # Both are the console's own: the theme script and the modules.
+        assert [source.split("?")[0] for source in scripts] == ["/static/theme.js", "/static/skylight.js"] and strange == [], url
 
 
 @pytest.mark.parametrize("nasty", NASTY)
@@ -52,16 +61,19 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
         f"/bulk?zone={quoted}&type=Note&filter1=title&is1=EQUALS&value1={quoted}",
     ]
     page = open_page("/")
-    for url in urls:
+    check(page.evaluate(LOOK, [there + url for url in urls]), urls)
+    # Scripts work on these pages.
+    for path in ["fetch", "changes", "requests", "record/edit", "bulk"]:
+        url = next(url for url in urls if url.startswith(f"/{path}?"))
         page.goto(there + url)
-        # Both are the console's own: the theme script and the modules.
-        scripts, strange = page.evaluate(LOOK)
-        assert [source.split("?")[0] for source in scripts] == ["/static/theme.js", "/static/skylight.js"] and strange == [], url
+        check(page.evaluate(LOOK, [""]), [url])
     page.goto(f"{there}/record?zone={quoted}&name={quoted}")
+    check(page.evaluate(LOOK, [""]), ["record"])
     assert page.locator("h1 [data-copy-source]").text_content() == name
     title = page.locator(".fields tr", has=page.locator("th:text-is('title')")).locator("td.full")
     assert title.text_content() == nasty.replace("\r\n", "\n")
     page.goto(there + urls[0])
+    check(page.evaluate(LOOK, [""]), urls[:1])
     assert page.get_by_label("Value of filter 1").input_value() == nasty.replace("\r\n", "")
     expect(page.locator("tbody th.name")).to_have_count(1)
 
@@ -105,7 +117,7 @@ def test_the_way_back_stays_in_the_console(open_page, server):
     assert answer.url.startswith(server.address)
 
 
-def test_an_empty_server_says_how_to_begin(open_page, empty_server):
+def test_an_empty_server_says_how_to_begin(empty_server, open_page):
     page = open_page("/", at=empty_server, java_script_enabled=False)
     expect(page.get_by_role("heading", name="No containers yet")).to_be_visible()
     page.get_by_label("New container").fill("iCloud.com.example.Fresh")

@@ -108,7 +108,7 @@ def ask(stage, path, **parameters):
     """The status, headers and body of a GET."""
     url = stage.address + DATABASE + path + ("?" + urllib.parse.urlencode(parameters, quote_via=urllib.parse.quote, safe="") if parameters else "")
     try:
-        with urllib.request.urlopen(url, timeout=20) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.status, answer.headers, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, error.headers, json.load(error)
@@ -239,5 +239,5 @@ def test_what_is_no_sign_in_is_refused(stage):
         ("/sign-in", b"ticket=x&user=developer", {"Origin": "https://example.com"}, 403),
     ]:
         with pytest.raises(urllib.error.HTTPError) as error:
-            urllib.request.urlopen(urllib.request.Request(stage.address + path, data, headers), timeout=20)
+            urllib.request.urlopen(urllib.request.Request(stage.address + path, data, headers), timeout=60)
         assert error.value.code == status, path

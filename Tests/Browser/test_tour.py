@@ -40,7 +40,7 @@ def test_commands_with_curl_run(server):
     commands = [command for command in commands if ADDRESS in command and "Rehearse" not in command]
     assert len(commands) >= 3
     for command in commands:
-        ran = subprocess.run(["sh", "-c", command.replace(ADDRESS, server.address.rstrip("/"))], capture_output=True, text=True, timeout=30, check=True)
+        ran = subprocess.run(["sh", "-c", command.replace(ADDRESS, server.address.rstrip("/"))], capture_output=True, text=True, timeout=60, check=True)
         answer = json.loads(ran.stdout)
         assert "serverErrorCode" not in answer and (answer.get("records") or answer["zones"][0]["records"]), command
 
@@ -51,7 +51,7 @@ def test_the_client_with_a_bug_is_found_out(open_page, server):
     for _ in range(2):
         request = urllib.request.Request(
             server.address + place.replace("/c/", "/database/1/") + "/changes/zone", json.dumps(body).encode(), {"X-Skylight-Client": "Tour"})
-        urllib.request.urlopen(request, timeout=20).read()
+        urllib.request.urlopen(request, timeout=60).read()
     page = open_page(place + "/clients")
     expect(page.get_by_role("region", name="Tour as Developer", exact=True)).to_contain_text("more pages to fetch")
     page.goto(f"{place}/record?{urllib.parse.urlencode({'zone': 'Chats', 'name': 'Room/general'})}")

@@ -175,7 +175,7 @@ def test_the_example_of_a_new_device_runs(open_page, notes, server):
     query, playback, lookup, current, pull = page.locator(".ways pre code").all_inner_texts()
 
     def run(line):
-        answer = subprocess.run(["sh", "-c", line], capture_output=True, timeout=30, check=True)
+        answer = subprocess.run(["sh", "-c", line], capture_output=True, timeout=60, check=True)
         return json.loads(answer.stdout)
 
     assert "serverErrorCode" in run(query) and "queryable" in run(query)["reason"]

@@ -18,7 +18,7 @@ def server_process():
     process.address = line.split()[-1]
     yield process
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=20) == 0, "The server did not end as it should"
+    assert process.wait(timeout=60) == 0, "The server did not end as it should"
 
 
 @pytest.fixture(scope="session")

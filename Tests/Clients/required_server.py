@@ -56,7 +56,7 @@ class RequiredServer:
     def stop(self):
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=30) == 0, f"The server did not end as it should: {self.log!r}"
+        assert self.process.wait(timeout=60) == 0, f"The server did not end as it should: {self.log!r}"
         self.process.stdout.close()
         self._log.close()
         self._folder.cleanup()

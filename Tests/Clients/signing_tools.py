@@ -46,4 +46,4 @@ def send(address, method, target, body=b"", headers=None):
     request = requests.Request(method, address, data=body or None, headers=headers).prepare()
     request.url = address + target
     with requests.Session() as session:
-        return session.send(request, timeout=30)
+        return session.send(request, timeout=60)

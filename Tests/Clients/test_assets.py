@@ -45,7 +45,7 @@ def process(tmp_path_factory):
     process.address = line.split()[-1]
     yield process
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0, "The server did not end as it should"
+    assert process.wait(timeout=60) == 0, "The server did not end as it should"
     shutil.rmtree(folder)
 
 
@@ -86,14 +86,14 @@ def digest(path) -> str:
 
 def upload_address(database: str, record: str) -> str:
     body = {"tokens": [{"recordType": "File", "fieldName": "file", "recordName": record}]}
-    return requests.post(f"{database}/assets/upload", json=body, timeout=20).json()["tokens"][0]["url"]
+    return requests.post(f"{database}/assets/upload", json=body, timeout=60).json()["tokens"][0]["url"]
 
 
 def save(database: str, record: str, asset: dict) -> str:
     """Saves a record with an asset, and returns its download address."""
     fields = {"file": {"value": asset, "type": "ASSETID"}}
     operation = {"operationType": "forceReplace", "record": {"recordType": "File", "recordName": record, "fields": fields}}
-    [saved] = requests.post(f"{database}/records/modify", json={"operations": [operation]}, timeout=20).json()["records"]
+    [saved] = requests.post(f"{database}/records/modify", json={"operations": [operation]}, timeout=60).json()["records"]
     return saved["fields"]["file"]["value"]["downloadURL"]
 
 
@@ -210,9 +210,9 @@ def test_curl_uploads_compressed(database, large_file, folder):
 def test_of_a_form_the_file_is_stored(database, part):
     content = b"--x\r\n\r\n--" + bytes(range(256)) * 100 + b"\r\n"
     # In the form that requests and browsers send.
-    answer = requests.post(upload_address(database, "form"), files={part: ("a b.bin", content, "application/octet-stream")}, timeout=20)
+    answer = requests.post(upload_address(database, "form"), files={part: ("a b.bin", content, "application/octet-stream")}, timeout=60)
     assert answer.status_code == 200 and answer.json()["singleFile"]["size"] == len(content), answer.text
-    assert requests.get(save(database, "form", answer.json()["singleFile"]), timeout=20).content == content
+    assert requests.get(save(database, "form", answer.json()["singleFile"]), timeout=60).content == content
 
 
 def test_curl_uploads_a_large_form(process, database, large_file):
@@ -291,7 +291,7 @@ def test_a_bomb_is_refused_early(server_process):
     zeros = bytes(10 << 20)
     first = deflater.compress(zeros) + deflater.flush(zlib.Z_FULL_FLUSH)
     again = (deflater.compress(zeros) + deflater.flush(zlib.Z_FULL_FLUSH)) * 1024
-    requests.get(f"{process.address}/skylight/1/health", timeout=20)
+    requests.get(f"{process.address}/skylight/1/health", timeout=60)
     for address, code in [(upload_address(database, "bomb"), "QUOTA_EXCEEDED"), (f"{database}/records/modify", "BAD_REQUEST")]:
         url = urllib.parse.urlsplit(address)
         forget_peak(process)
@@ -314,7 +314,7 @@ def test_a_bomb_is_refused_early(server_process):
 def test_an_upload_that_breaks_off_leaves_nothing(process, database):
     url = urllib.parse.urlsplit(upload_address(database, "broken"))
     for _ in range(3):
-        with socket.create_connection((url.hostname, url.port), timeout=20) as connection:
+        with socket.create_connection((url.hostname, url.port), timeout=60) as connection:
             connection.sendall(f"POST {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nContent-Length: 10000000\r\n\r\n".encode() + bytes(100_000))
     time.sleep(0.5)
     lines = requests.post(f"{process.address}/skylight/1/{PLACE}/assets/sweep", json={"dryRun": True, "graceSeconds": 0}, timeout=60).text

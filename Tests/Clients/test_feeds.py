@@ -34,7 +34,7 @@ class Feeds:
     def open(self, service, headers={}, **parameters):
         query = urllib.parse.urlencode({"zone": self.zone, **parameters})
         url = f"{self.server}/skylight/1/{CONTAINER}/{service}?{query}"
-        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20)
+        return urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=60)
 
     def get(self, service, **parameters):
         return json.load(self.open(service, **parameters))
@@ -110,7 +110,7 @@ def test_follow_misses_nothing_across_reconnects(server):
 
     saver = threading.Thread(target=save)
     saver.start()
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while len(seen) < total and time.monotonic() < deadline:
         with feeds.open("changes/follow", headers={"Last-Event-ID": last}) as stream:
             assert stream.headers["Content-Type"] == "text/event-stream"

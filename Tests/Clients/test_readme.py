@@ -14,7 +14,7 @@ def test_the_curl_commands_answer(server):
     assert commands, "The README shows no curl command"
     for command in commands:
         assert ADDRESS in command
-        result = subprocess.run(["bash", "-c", command.replace(ADDRESS, server)], capture_output=True, text=True, timeout=30, check=True)
+        result = subprocess.run(["bash", "-c", command.replace(ADDRESS, server)], capture_output=True, text=True, timeout=60, check=True)
         answer = json.loads(result.stdout)
         if "X-Skylight-Rehearse: throttled" in command:
             assert answer["serverErrorCode"] == "THROTTLED"

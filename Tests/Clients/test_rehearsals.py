@@ -45,7 +45,7 @@ class Client:
 
     def send(self, path, body=None):
         host = urllib.parse.urlsplit(self.address).netloc
-        connection = http.client.HTTPConnection(host, timeout=20)
+        connection = http.client.HTTPConnection(host, timeout=60)
         try:
             data = None if body is None else json.dumps(body).encode()
             connection.request("GET" if data is None else "POST", path, data, self.headers)
@@ -376,7 +376,7 @@ def test_playback_and_follow_rehearse_as_well(server):
 
 def test_lagging_index(server, rehearsing):
     # A busy machine may miss a window of three seconds, so there are several tries.
-    assert any(lags(server, rehearsing, f"Lagging{rehearsing.how}{number}") for number in range(5)), "This machine is too slow to tell"
+    assert any(lags(server, rehearsing, f"Lagging{rehearsing.how}{number}") for number in range(20)), "This machine is too slow to tell"
 
 
 def lags(server, rehearsing, zone) -> bool:
@@ -759,7 +759,7 @@ def test_the_command_finds_the_server_of_a_folder():
             assert [item["rehearsal"] for item in rehearsals(address)["on"]] == ["pages-of-one"]
         finally:
             process.terminate()
-            assert process.wait(timeout=20) == 0
+            assert process.wait(timeout=60) == 0
 
 
 def test_every_rehearsal_is_documented():

@@ -28,7 +28,7 @@ class App:
         self.ask(f"{CONTAINER}/development/public/schema/edit", {"edits": edits})
 
     def ask(self, action, body):
-        answer = requests.post(f"{self.server.address}/skylight/1/{action}", json=body, auth=self.server.administrator, timeout=30)
+        answer = requests.post(f"{self.server.address}/skylight/1/{action}", json=body, auth=self.server.administrator, timeout=60)
         assert answer.status_code == 200, answer.text
         return answer.json()
 
@@ -133,7 +133,7 @@ def test_private_data_is_the_users_own(app):
     for user in ("anna", "bert"):
         parameters = {"ckAPIToken": app.token, "ckWebAuthToken": app.sign_in(user)}
         made = requests.post(
-            f"{root}/zones/modify", json={"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": "Notes"}}}]}, params=parameters, timeout=30)
+            f"{root}/zones/modify", json={"operations": [{"operationType": "create", "zone": {"zoneID": {"zoneName": "Notes"}}}]}, params=parameters, timeout=60)
         assert made.status_code == 200
         client = app.client(user, "private")
         # Apple documents 'atomic' for a zone; pyicloud's model does not have it.
@@ -156,7 +156,7 @@ def test_each_answer_brings_the_next_token_and_a_revoked_session_none(app):
     token, seen = session["webAuthToken"], set()
     root = f"{app.server.address}/database/1/{CONTAINER}/development/private"
     for _ in range(5):
-        answer = requests.get(f"{root}/users/caller", params={"ckAPIToken": app.token, "ckWebAuthToken": token}, timeout=30)
+        answer = requests.get(f"{root}/users/caller", params={"ckAPIToken": app.token, "ckWebAuthToken": token}, timeout=60)
         assert answer.status_code == 200, answer.text
         assert token not in seen
         seen.add(token)
@@ -180,5 +180,5 @@ def test_a_client_that_asks_too_often_is_told_how_long_to_wait():
         names(emil)
         for _ in range(8):
             app.ask(f"{CONTAINER}/development/public/schema/builds", {})
-        noted = requests.get(f"{server.address}/skylight/1/requests", params={"errors": 1}, auth=server.administrator, timeout=30).json()["requests"]
+        noted = requests.get(f"{server.address}/skylight/1/requests", params={"errors": 1}, auth=server.administrator, timeout=60).json()["requests"]
         assert any(request["status"] == 429 and request["error"]["serverErrorCode"] == "THROTTLED" for request in noted)

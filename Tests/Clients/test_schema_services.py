@@ -24,7 +24,7 @@ def address(tmp_path_factory):
     assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"
     yield line.split()[-1]
     process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 0, "The server did not end as it should"
+    assert process.wait(timeout=60) == 0, "The server did not end as it should"
 
 
 class Container:
@@ -43,7 +43,7 @@ class Container:
         return answer.json()
 
     def text(self, environment="development"):
-        answer = requests.get(self.url("schema/text", environment), timeout=30)
+        answer = requests.get(self.url("schema/text", environment), timeout=60)
         assert answer.status_code == 200
         return answer.content.decode()
 
@@ -75,7 +75,7 @@ def test_real_files_come_back_to_the_byte(container, file):
     again.ask("schema/import", {"text": exported})
     assert again.text() == exported
     # The JSON form is complete.
-    schema = requests.get(container.url("schema"), timeout=30).json()
+    schema = requests.get(container.url("schema"), timeout=60).json()
     assert not again.ask("schema/diff", {"schema": schema})["different"]
     container.ask("schema/deploy", environment="production")
     assert container.text("production") == exported
@@ -153,7 +153,7 @@ def test_an_index_is_built_while_others_save(container):
     saving = threading.Thread(target=keep_saving)
     saving.start()
     percents = []
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 300
     while builds := container.ask("schema/builds")["builds"]:
         percents.append(builds[0]["percent"])
         assert time.monotonic() < deadline

@@ -11,7 +11,6 @@ import pytest
 import requests
 import schemathesis
 from hypothesis import HealthCheck, Phase, Verbosity, assume, given, seed, settings
-from hypothesis.errors import Unsatisfiable
 from schemathesis import GenerationMode
 from schemathesis.checks import CHECKS
 from server_binary import binary
@@ -93,7 +92,7 @@ class Server:
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
-        assert self.process.wait(timeout=30) == 0, "The server did not end as it should"
+        assert self.process.wait(timeout=60) == 0, "The server did not end as it should"
 
 
 @pytest.fixture(scope="module", params=["open", "required"])
@@ -101,6 +100,11 @@ def server(request):
     server = Server(request.param)
     yield server
     server.stop()
+
+
+def is_fallible(operation):
+    """False for operations without anything to get wrong. Hypothesis would look for it for seconds."""
+    return bool(operation.query or operation.path_parameters or operation.body)
 
 
 def endless(operation):
@@ -118,6 +122,8 @@ def test_whatever_is_sent_is_answered_as_described(server):
         if endless(operation):
             continue
         for mode, count in CASES[server.mode].items():
+            if mode == GenerationMode.NEGATIVE and not is_fallible(operation):
+                continue
             places = {"container": CONTAINER} if "{container}" in operation.path else None
 
             @seed(SEED)
@@ -147,13 +153,11 @@ def test_whatever_is_sent_is_answered_as_described(server):
             except BaseException as failure:  # noqa: BLE001 - all are shown together, groups of failures too
                 if isinstance(failure, KeyboardInterrupt):
                     raise
-                if isinstance(failure, Unsatisfiable) and mode == GenerationMode.NEGATIVE:
-                    continue  # There is nothing to get wrong.
                 failures.append(f"{operation.label} ({mode.value}): {failure}")
     print(json.dumps({"mode": server.mode, "operations": len(operations), "requests": sent, "statuses": statuses}))
     assert not failures, "\n\n".join(failures[:20])
     assert sent > 80
     assert {200, 400} <= set(statuses)
     # The server is still healthy, and no data was lost.
-    assert requests.get(f"{server.address}/health", timeout=30).json()["status"] == "ok"
+    assert requests.get(f"{server.address}/health", timeout=60).json()["status"] == "ok"
     assert server.process.poll() is None

@@ -45,7 +45,7 @@ def signer(server, tmp_path_factory):
 def seen(server, answer):
     """The log entry of the request, in JSON and on the console's page."""
     request_id = answer.headers["X-Skylight-Request"]
-    noted = requests.get(f"{server.address}/skylight/1/requests/{request_id}", auth=server.administrator, timeout=30)
+    noted = requests.get(f"{server.address}/skylight/1/requests/{request_id}", auth=server.administrator, timeout=60)
     assert noted.status_code == 200, noted.text
     return noted.json()
 
@@ -112,7 +112,7 @@ def test_the_consoles_page_says_that_the_body_hash_differs(server, signer):
     refused(server, answer, "body")
     page = requests.get(
         f"{server.address}/c/{CONTAINER}/development/public/requests", params={"id": answer.headers["X-Skylight-Request"]},
-        auth=server.administrator, timeout=30)
+        auth=server.administrator, timeout=60)
     assert page.status_code == 200
     words = html.unescape(re.sub("<[^>]+>", "", page.text))
     assert "body hash differs" in words
@@ -197,7 +197,7 @@ def test_requests_cloudkit_saves_finds_and_deletes(server, signer, python_2_stri
     auth = CloudKitAuth(key_id=signer.key_id, key_file_name=str(signer.private))
 
     def ask(action, body):
-        answer = requests.post(f"{server.address}{PUBLIC}/{action}", data=json.dumps(body), auth=auth, timeout=30)
+        answer = requests.post(f"{server.address}{PUBLIC}/{action}", data=json.dumps(body), auth=auth, timeout=60)
         assert answer.status_code == 200, seen(server, answer)["authentication"]
         return answer.json()["records"]
 
@@ -211,14 +211,14 @@ def test_requests_cloudkit_saves_finds_and_deletes(server, signer, python_2_stri
     assert [record["recordName"] for record in found] == ["alex"]
     deleted = ask("records/modify", {"operations": [{"operationType": "delete", "record": {"recordName": "alex", "recordChangeTag": saved[0]["recordChangeTag"]}}]})
     assert deleted == [{"recordName": "alex", "deleted": True}]
-    caller = requests.get(f"{server.address}{PUBLIC}/users/caller", auth=auth, timeout=30)
+    caller = requests.get(f"{server.address}{PUBLIC}/users/caller", auth=auth, timeout=60)
     assert caller.json()["userRecordName"] == saved[0]["created"]["userRecordName"]
 
 
 def test_requests_cloudkit_with_a_wrong_key_is_refused(server, signer, python_2_strings, tmp_path):
     other = Signer(tmp_path, "other")
     auth = CloudKitAuth(key_id=signer.key_id, key_file_name=str(other.private))
-    answer = requests.post(f"{server.address}{PUBLIC}/records/lookup", data=json.dumps({"records": [{"recordName": "alex"}]}), auth=auth, timeout=30)
+    answer = requests.post(f"{server.address}{PUBLIC}/records/lookup", data=json.dumps({"records": [{"recordName": "alex"}]}), auth=auth, timeout=60)
     assert answer.status_code == 401
     assert seen(server, answer)["authentication"]["problem"]["problem"] in ("key", "undetermined", "body")
 

@@ -181,8 +181,7 @@ import Testing
         #expect(await first.end() == 0)
         try await age()
         let second = try await server(["--asset-grace", "2s"])
-        for _ in 0..<100 where !files().isEmpty { try await Task.sleep(for: .milliseconds(100)) }
-        #expect(files().isEmpty)
+        try await eventually { files().isEmpty }
         #expect(await second.end() == 0)
     }
 

@@ -43,6 +43,14 @@ import Testing
         }
     }
 
+    /// These modules compile side by side, and a change in a page compiles one of them again.
+    @Test func pagesDoNotDependOnOtherPages() throws {
+        let pages: Set = ["RecordPages", "TrafficPages", "AdminPages"]
+        let targets = try targets().filter { pages.contains($0.name) }
+        #expect(targets.count == pages.count)
+        for target in targets { #expect(target.dependencies.isDisjoint(with: pages), "\(target.name) waits for other pages") }
+    }
+
     @Test func noSourceImportsPastItsDependencyLine() throws {
         let targets = try targets()
         let ours = Set(targets.map(\.name))

@@ -23,11 +23,11 @@ import Testing
         var description: String { "\(method) \(pattern)" }
         var isReading: Bool { [.get, .head, .options].contains(method) }
 
-        init(_ route: Router<ServingRequestContext>.RouteDescription) {
-            pattern = route.path.description
+        init(_ route: Routes.Description) {
+            pattern = route.pattern
             method = route.method
             let values = [
-                "{container}": "iCloud.com.example.App", "{environment}": "development", "{database}": "private", "{name}": "skylight.css",
+                "{container}": "iCloud.com.example.App", "{environment}": "development", "{database}": "private", "{name}": "skylight.css", "{id}": "none",
                 // A path of the services' usual form.
                 "**": "1/iCloud.com.example.App/development/private/records/query",
             ]
@@ -37,16 +37,20 @@ import Testing
         var target: String { path.isEmpty ? "/" : path }
     }
 
-    /// The routes that never need a session, and the reason.
+    /// The routes that never need a session, and the reason. A pattern that ends in `**` stands for all routes below it.
     private static let open: [String: String] = [
         "/static/{name}": "style sheets and scripts of the sign-in page, and nothing of the data",
         "/admin/sign-in": "the administrator's sign-in itself",
         "/sign-in": "the sign-in of an app's users, who have a ticket",
-        "/health": "for those who watch servers",
+        "/health": "for those who watch servers", "/skylight/1/health": "for those who watch servers",
         "/openapi.json": "a description, and nothing of the data",
         "/database/**": "the protocol, with credentials of its own", "/device/**": "the protocol, with credentials of its own",
         "/assets/**": "the bytes of files, with a ticket in the address",
     ]
+
+    private static func isOpen(_ pattern: String) -> Bool {
+        open.keys.contains { $0 == pattern || $0.hasSuffix("/**") && pattern.hasPrefix($0.dropLast(2)) }
+    }
 
     private func withRoutes(
         _ mode: AccessControl.Mode, hasPassword: Bool = false, _ body: (Walker, [Route], AccessControl) async throws -> Void
@@ -55,11 +59,12 @@ import Testing
         let store = try DataFolder(folder.url.appending(path: "data").path(percentEncoded: false)).open()
         if hasPassword { try await store.accounts.setAdministratorPassword(Self.password) }
         let access = AccessControl(mode, accounts: store.accounts, instanceSecret: "a secret of this run")
-        let router = try ServedRoutes(store: store, access: access).router()
-        let routes = router.routes.map(Route.init)
+        let served = try ServedRoutes(store: store, access: access).routes()
+        let routes = served.routes.map(Route.init)
         // An empty list of routes would pass every check.
-        #expect(routes.count > 100 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
-        do { try await body(Walker(responder: router.responder()), routes, access) } catch {
+        #expect(routes.count > 200 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
+        #expect(routes.contains { $0.pattern == "/database/1/{container}/{environment}/{database}/records/query" })
+        do { try await body(Walker(responder: served.buildResponder()), routes, access) } catch {
             await store.close()
             throw error
         }
@@ -117,7 +122,7 @@ import Testing
                 [:], [.authorization: "Bearer another"], [.authorization: "Basic \(Data("admin:wrong".utf8).base64EncodedString())"],
                 [.cookie: "skylight-80=\(String(repeating: "0", count: 64))"],
             ]
-            for route in routes where Self.open[route.pattern] == nil && route.method != .options {
+            for route in routes where !Self.isOpen(route.pattern) && route.method != .options {
                 // The wrong password is tried only once, because after a few tries passwords are no longer checked.
                 for headers in route.pattern == "/metrics" && route.method == .get ? others : [others[0], others[1], others[3]] {
                     // The router ignores a slash at the end.
@@ -128,6 +133,11 @@ import Testing
                     }
                 }
             }
+            // Nor does a path without a route say that it has none.
+            #expect(try await walker.answer(.get, "/nowhere").status == .seeOther)
+            for target in ["/skylight", "/skylight/1/nothing", "/skylight/1/iCloud.com.example.App/development/private/none", "/nowhere"] {
+                #expect(try await walker.answer(.post, target).status == .unauthorized, "\(target)")
+            }
         }
     }
 
@@ -135,7 +145,7 @@ import Testing
         try await withRoutes(.required) { walker, routes, access in
             let cookie = try await cookie(walker, access)
             let other = access.accounts.openConsoleSession()
-            for route in routes where Self.open[route.pattern] == nil && !route.isReading {
+            for route in routes where !Self.isOpen(route.pattern) && !route.isReading {
                 let isService = route.pattern.hasPrefix("/skylight/") || route.pattern == "/metrics"
                 for form in ["", "form-secret=", "form-secret=\(other.csrf)", "name=form-secret"] {
                     let answer = try await walker.answer(route, [.cookie: cookie.pair], body: form)
@@ -149,7 +159,7 @@ import Testing
 
     @Test func everyRouteIsThereForTheAdministrator() async throws {
         try await withRoutes(.required) { walker, routes, access in
-            for route in routes where Self.open[route.pattern] == nil && route.pattern != "/admin/sign-out" {
+            for route in routes where !Self.isOpen(route.pattern) && route.pattern != "/admin/sign-out" {
                 // Each route gets its own session, in case a route ends it.
                 let cookie = try await cookie(walker, access)
                 for headers in [[.cookie: cookie.pair, formHeader: cookie.session.csrf], [.authorization: "Bearer a secret of this run"]] as [HTTPFields] {

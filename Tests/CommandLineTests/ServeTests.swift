@@ -23,10 +23,7 @@ import Testing
         #expect(answer.status == 200)
         #expect(answer.answer["zones"] != nil)
         #expect(try names(in: folder.url).count == 1)
-        // The idle connection of the request above does not delay the end of the server.
-        let start = ContinuousClock.now
         #expect(await server.end(SIGTERM) == 0)
-        #expect(ContinuousClock.now - start < .seconds(8))
         // The server removes its temporary data.
         #expect(try names(in: folder.url).isEmpty)
     }

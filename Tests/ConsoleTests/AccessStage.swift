@@ -1,5 +1,6 @@
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -33,7 +34,7 @@ struct AccessStage: Sendable {
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         _ = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
             .modifyZones([.create(ZoneID(zoneName: "Notes"))])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback, isSecure: isSecure)
         try Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine),

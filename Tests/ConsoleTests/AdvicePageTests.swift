@@ -7,7 +7,7 @@ import Records
 import Synchronization
 import Testing
 
-@testable import Console
+@testable import RecordPages
 
 /// The console's advice for queries that are refused or slow, and its buttons.
 @Suite struct AdvicePageTests {

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -56,7 +57,7 @@ import Testing
         let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
         _ = try await database.modifyZones([.create(Self.zone)])
         let store = try await assets.store(container, .development)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in

@@ -1,4 +1,5 @@
 import Records
+import TestSupport
 import Testing
 
 @testable import Console
@@ -14,7 +15,7 @@ import Testing
     }
 
     private func ending(_ run: BackgroundRun) async throws -> BackgroundRun.Ending? {
-        for _ in 0..<500 where !run.isOver { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually { run.isOver }
         return run.now.ending
     }
 
@@ -34,7 +35,7 @@ import Testing
         try runs.start(failed) { _ in throw RecordError(.quotaExceeded, "The disk is full") }
         #expect(try await ending(done) == .done && done.now.achieved == 1)
         #expect(try await ending(failed) == .failed("QUOTA_EXCEEDED: The disk is full"))
-        for _ in 0..<500 where cancelled.now.achieved == 0 { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually { cancelled.now.achieved > 0 }
         #expect(!cancelled.isOver)
         cancelled.cancel()
         #expect(try await ending(cancelled) == .cancelled && cancelled.now.achieved > 0, "completed changes remain")

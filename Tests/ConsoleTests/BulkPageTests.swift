@@ -20,18 +20,6 @@ import Testing
         }
     }
 
-    /// The page of a run after it has finished.
-    private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
-        let path = try stage.location(answer)
-        for _ in 0..<500 {
-            let page = try await stage.page(path)
-            if !page.contains("data-live=") { return page }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("The work does not end")
-        return ""
-    }
-
     private func count(_ stage: EditStage, where isCounted: ([Name: FieldValue]) -> Bool) async throws -> Int {
         let page = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: 5000)))
         return try page.changes.count { change in
@@ -52,7 +40,7 @@ import Testing
             #expect(dry.contains("1 record already has this value"))
             #expect(dry.contains("title 1<") && dry.contains("<td>new</td>"))
             #expect(try await count(stage) { $0["title"] == .string("new") } == 1, "a dry run changes nothing")
-            let over = try await end(stage, try await stage.send("bulk/run", of: dry))
+            let over = try await stage.end(try await stage.send("bulk/run", of: dry))
             #expect(over.contains(">done<") && over.contains("<dd>225</dd>"))
             #expect(try await count(stage) { $0["title"] == .string("new") } == 226)
             #expect(try await count(stage) { $0["rank"] == .int64(1) } == 226, "the other fields stay")
@@ -64,7 +52,7 @@ import Testing
         try await EditStage.run { stage in
             try await fill(stage, 450)
             let dry = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=1&sort1=rank&change=set&changed=rank&text-1-1=0&dry=1")
-            _ = try await end(stage, try await stage.send("bulk/run", of: dry))
+            _ = try await stage.end(try await stage.send("bulk/run", of: dry))
             #expect(try await count(stage) { $0["rank"] == .int64(0) } == 450)
         }
     }
@@ -74,11 +62,11 @@ import Testing
             try await fill(stage, 30)
             let clearing = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=0&change=clear&changed=title&dry=1")
             #expect(clearing.contains("15 records would lose the value of title"))
-            _ = try await end(stage, try await stage.send("bulk/run", of: clearing))
+            _ = try await stage.end(try await stage.send("bulk/run", of: clearing))
             #expect(try await count(stage) { $0["title"] == nil } == 15)
             let deleting = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=0&change=delete&dry=1")
             #expect(deleting.contains("15 records would be deleted") && deleting.contains(">Delete 15 records</button>"))
-            let over = try await end(stage, try await stage.send("bulk/run", of: deleting))
+            let over = try await stage.end(try await stage.send("bulk/run", of: deleting))
             #expect(over.contains("<dt>deleted</dt><dd>15</dd>"))
             #expect(try await count(stage) { _ in true } == 15)
         }
@@ -102,7 +90,7 @@ import Testing
             try await stage.save("kept", [:])
             try await stage.save("keeper", ["room": .reference(Reference(recordName: "kept", action: .validate)), "title": .string("keeper")])
             let dry = try await stage.page("\(Self.all)&filter1=title&is1=NOT_EQUALS&value1=keeper&change=delete&dry=1")
-            let over = try await end(stage, try await stage.send("bulk/run", of: dry))
+            let over = try await stage.end(try await stage.send("bulk/run", of: dry))
             #expect(over.contains("done, with errors") && over.contains("1 error") && over.contains("VALIDATING_REFERENCE_ERROR"))
             #expect(over.contains("record?zone=Notes&amp;name=kept"))
             #expect(try await count(stage) { _ in true } == 2)
@@ -120,7 +108,7 @@ import Testing
             #expect(nothing.contains("To remove the value, choose"))
             let lists = try await stage.page("\(Self.all)&change=set&changed=tags&count1=2&text-1-1=a&text-1-2=b&dry=1")
             #expect(lists.contains("4 records would get another tags"))
-            _ = try await end(stage, try await stage.send("bulk/run", of: lists))
+            _ = try await stage.end(try await stage.send("bulk/run", of: lists))
             #expect(try await count(stage) { $0["tags"] == .list([.string("a"), .string("b")], of: .string) } == 4)
         }
     }

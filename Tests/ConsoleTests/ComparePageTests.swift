@@ -7,6 +7,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// The comparison of two records.
 @Suite struct ComparePageTests {
@@ -85,7 +86,7 @@ import Testing
             ("", "x", nil), ("a", "b", nil), ("ab", "ac", ("a", "b", "")), ("aa", "aaa", ("aa", "", "")), ("xay", "xy", ("x", "a", "y")),
             ("e\u{301}", "e", ("e", "\u{301}", "")),
         ] as [(String, String, (String, String, String)?)] {
-            let parts = ComparedValue.parts(left, right)?.0
+            let parts = TextParts.differing(left, right)?.0
             #expect((parts == nil) == (expected == nil), "\(left) \(right)")
             guard let parts, let expected else { continue }
             #expect(Name(parts.before) == Name(expected.0) && Name(parts.own) == Name(expected.1) && Name(parts.after) == Name(expected.2))

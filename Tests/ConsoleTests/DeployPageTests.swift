@@ -6,6 +6,7 @@ import RecordStore
 import Records
 import Testing
 
+@testable import AdminPages
 @testable import Console
 
 /// The pages that transfer schemas: Compare, Deploy, Import and export, Reset.

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -27,7 +28,7 @@ struct EditStage: Sendable {
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback, memory: memory)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
@@ -95,6 +96,13 @@ struct EditStage: Sendable {
         let answer = try await get(path)
         #expect(answer.status == status, "\(path)")
         return Self.text(answer)
+    }
+
+    /// The page of the background work that an answer leads to, after the work has finished.
+    func end(_ answer: TestResponse) async throws -> String {
+        let path = try location(answer)
+        try await eventually { try await !page(path).contains("data-live=") }
+        return try await page(path)
     }
 
     static func text(_ answer: TestResponse) -> String {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// Text for consumers that read bytes: a special character keeps its meaning for them, even if a combining character follows.
 @Suite struct EscapingTests {
@@ -40,7 +41,7 @@ import Testing
 
     @Test func literalsOfSwiftAndJSONEndWhereTheyShould() throws {
         for text in Self.texts {
-            let literal = Array(SwiftQueryCode.quoted(text).utf8)
+            let literal = Array(CodeWriter.quoted(text).utf8)
             #expect(literal.first == UInt8(ascii: "\"") && Self.ends(of: literal) == [literal.count - 1])
             #expect(!literal.contains(UInt8(ascii: "\n")) && !literal.contains(UInt8(ascii: "\r")))
             let json = RecordJSON.laidOut(.array([.string(text)]))

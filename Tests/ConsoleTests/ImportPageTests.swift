@@ -29,17 +29,6 @@ import Testing
         String(try #require(page.firstMatch(of: /name="previewed" value="([^"]+)"/)?.output.1))
     }
 
-    private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
-        let path = try stage.location(answer)
-        for _ in 0..<500 {
-            let page = try await stage.page(path)
-            if !page.contains("data-live=") { return page }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("The import does not end")
-        return ""
-    }
-
     @Test func ofManyColumnsThePageShowsTheFirst() async throws {
         try await EditStage.run { stage in
             let names = (1...300).map { "column\($0)" }
@@ -70,7 +59,7 @@ import Testing
             #expect(named.contains("A record with the same name is replaced."))
             let fields = chosen + [("previewed", try mark(named))]
             let begun = try await send(stage, "importing/run", fields)
-            let over = try await end(stage, begun)
+            let over = try await stage.end(begun)
             #expect(over.contains(">done<") && over.contains("<dt>imported</dt><dd>2</dd>"))
             let values = try await stage.values("SEA")
             #expect(values["elevation"] == .int64(433))
@@ -91,7 +80,7 @@ import Testing
             async let two = send(stage, "importing/run", fields)
             let (first, second) = try await (one, two)
             #expect(try stage.location(first) == stage.location(second))
-            _ = try await end(stage, first)
+            _ = try await stage.end(first)
             let changes = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes)).changes
             #expect(changes.count == 1)
         }
@@ -113,7 +102,7 @@ import Testing
             #expect(try await stage.database().schema().types["Task"] == nil)
             // The import matches the updated preview.
             let fields = changed("type", "Task").dropLast() + [("previewed", try mark(task))]
-            #expect(try await end(stage, try await send(stage, "importing/run", Array(fields))).contains("<dt>imported</dt><dd>1</dd>"))
+            #expect(try await stage.end(try await send(stage, "importing/run", Array(fields))).contains("<dt>imported</dt><dd>1</dd>"))
         }
     }
 
@@ -127,7 +116,7 @@ import Testing
             let begun = try await send(stage, "importing/run", fields)
             let run = try await stage.page(try stage.location(begun))
             _ = try await stage.send("run/cancel", of: run)
-            #expect(try await end(stage, begun).contains(">cancelled<"))
+            #expect(try await stage.end(begun).contains(">cancelled<"))
             let saved = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: count)))
             #expect(saved.changes.count < count)
         }
@@ -142,7 +131,7 @@ import Testing
             let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]
             let refused = try await send(stage, "importing/run", fields)
             #expect(EditStage.text(refused).contains("Nothing was imported"))
-            let over = try await end(stage, try await send(stage, "importing/run", fields + [("skip", "1")]))
+            let over = try await stage.end(try await send(stage, "importing/run", fields + [("skip", "1")]))
             #expect(over.contains("<dt>imported</dt><dd>2</dd>") && over.contains("2 errors"))
         }
     }

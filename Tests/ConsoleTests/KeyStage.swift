@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import Crypto
 import Foundation
 import HTTPServing
@@ -30,7 +31,7 @@ struct KeyStage: Sendable {
         let caller = try accounts.caller(named: nil, deviceID: nil)
         _ = try await engine.database(DatabaseAddress(container: container, environment: .development, scope: .private), as: caller)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         let access = AccessControl(mode, accounts: accounts)
         try Console(engine: engine, accounts: accounts, assets: assets, access: access, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -37,7 +38,7 @@ import Testing
         try await save("second", 2, parent: .record("first"))
         try await save("third", 3, parent: .record("first"))
         try await save("first", 4)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, database) }

@@ -5,6 +5,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// A query in words, in Swift and as a form must mean the same.
 @Suite struct QueryCodeTests {
@@ -126,8 +127,8 @@ import Testing
     }
 
     @Test func hiddenCharactersAreWrittenOut() {
-        #expect(SwiftQueryCode.quoted("a\u{202E}b\u{0}") == "\"a\\u{202e}b\\u{0}\"")
-        #expect(SwiftQueryCode.quoted("é\"\\") == "\"é\\\"\\\\\"")
+        #expect(CodeWriter.quoted("a\u{202E}b\u{0}") == "\"a\\u{202e}b\\u{0}\"")
+        #expect(CodeWriter.quoted("é\"\\") == "\"é\\\"\\\\\"")
     }
 
     /// A query from a form converts back to an equivalent form.

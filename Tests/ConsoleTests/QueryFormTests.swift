@@ -4,6 +4,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// The query form and its query.
 @Suite struct QueryFormTests {

@@ -4,6 +4,7 @@ import Records
 import Testing
 
 @testable import Console
+@testable import RecordPages
 
 /// Queries as text: written text is read back, and errors have a position.
 @Suite struct QueryTextTests {

@@ -2,7 +2,7 @@ import JSON
 import Records
 import Testing
 
-@testable import Console
+@testable import RecordPages
 
 /// Records as files.
 @Suite struct RecordFileTests {

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -53,7 +54,7 @@ import Testing
         let opened = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
         let database = try #require(opened as? any RecordDatabase & RecordJournalling)
         _ = try await database.modifyZones([.create(Self.zone)])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(Stage(client: client, database: database)) }
@@ -185,12 +186,8 @@ import Testing
             #expect(first.contains("<code>skylight check --container iCloud.com.example.App --zone Notes</code>"))
             let answer = try await stage.post("check/start?zone=Notes", "")
             #expect(answer.status == .seeOther && answer.headers[.location]?.hasSuffix("/check?zone=Notes") == true)
-            var page = ""
-            for _ in 0..<200 {
-                page = try await stage.page("check?zone=Notes")
-                if !page.contains("data-live") { break }
-                try await Task.sleep(for: .milliseconds(10))
-            }
+            try await eventually { try await !stage.page("check?zone=Notes").contains("data-live") }
+            let page = try await stage.page("check?zone=Notes")
             #expect(page.contains("References without a target") && page.contains("&lt;nobody&gt;") && page.contains("Core Data entities"))
             #expect(page.contains("<dt>found</dt><dd class=\"warn\">2</dd>") && page.contains("Check again"))
             // Each zone has its own check.
@@ -203,13 +200,8 @@ import Testing
         try await onStage { stage in
             try await stage.save("a", ["title": .string("x")])
             _ = try await stage.post("check/start", "")
-            var page = ""
-            for _ in 0..<200 {
-                page = try await stage.page("check")
-                if page.contains("No problems found.") { break }
-                try await Task.sleep(for: .milliseconds(10))
-            }
-            #expect(page.contains("No problems found.") && page.contains("all zones of the private database"))
+            try await eventually { try await stage.page("check").contains("No problems found.") }
+            #expect(try await stage.page("check").contains("all zones of the private database"))
         }
     }
 }

@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import ConsolePages
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
@@ -28,7 +29,7 @@ import Testing
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
         let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
         _ = try await database.modifyZones([.create(ZoneID(zoneName: "<Notes>"))])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, rehearsals: rehearsals, templatesFolder: nil, publicFolder: nil)
             .addRoutes(to: router)

@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 import Traffic
 
-@testable import Console
+@testable import TrafficPages
 
 /// The page Requests, and that of one request.
 @Suite struct RequestPageTests {

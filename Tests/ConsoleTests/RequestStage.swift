@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -41,7 +42,7 @@ struct RequestStage: Sendable {
         _ = try accounts.caller(named: "grace", deviceID: nil)
         let database = try await engine.database(address, as: user)
         _ = try await database.modifyZones([.create(zone)])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         let services = answering.map { answer in
             CallbackResponder<ServingRequestContext> { request, context in try await answer(request, context, log) }

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import Console
+@testable import TrafficPages
 
 /// How pages display bodies and tokens.
 @Suite struct RequestTextTests {

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -66,7 +67,7 @@ import Testing
         let other = RecordOperation(.create, recordName: "note1000", recordType: "Note", fields: ["room": FieldInput(.string("hall"))])
         for result in try await database.modify(ModifyRequest([other], zoneID: others)) { _ = try result.get() }
         _ = try await database.edit([.addIndexes([.queryable], of: .system(.recordID), in: "Note")])
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(Stage(client: client, database: database)) }

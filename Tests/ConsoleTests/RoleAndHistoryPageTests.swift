@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -112,7 +113,7 @@ import Testing
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), templatesFolder: nil, publicFolder: nil

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -68,7 +69,7 @@ struct SchemaPageStage: Sendable {
                 fields: index == 0 ? ["title": FieldInput(.string(name)), "rank": FieldInput(.int64(1))] : ["title": FieldInput(.string(name))])
         }
         for result in try await database.modify(ModifyRequest(operations, zoneID: .default)) { _ = try result.get() }
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in

@@ -1,6 +1,7 @@
 import Accounts
 import AssetStore
 import Console
+import ConsolePages
 import HTTPServing
 import HTTPTypes
 import Hummingbird
@@ -30,7 +31,7 @@ struct SchemaStage: Sendable {
         let folder = try TemporaryFolder()
         let caller = try accounts.caller(named: nil, deviceID: nil)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         let seen: any RecordEngine = isStaged ? staged : engine
         try Console(engine: seen, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)

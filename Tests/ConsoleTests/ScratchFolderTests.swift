@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-@testable import Console
+@testable import RecordPages
 
 /// Temporary folders: they end with their owner, and the next sweep removes abandoned ones.
 @Suite struct ScratchFolderTests {

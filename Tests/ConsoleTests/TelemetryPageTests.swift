@@ -4,7 +4,7 @@ import Records
 import Testing
 import Traffic
 
-@testable import Console
+@testable import TrafficPages
 
 /// The page Telemetry, and its charts.
 @Suite struct TelemetryPageTests {

@@ -76,4 +76,43 @@ import Testing
     func escapingGoesByBytes(text: String, escaped: String) {
         #expect(Array(EscapedHTML().escapeText(text).utf8) == Array(escaped.utf8))
     }
+
+    private struct Sample: ViewModel {
+        let first = "1"
+        let missing: String? = nil
+        let given: String? = "given"
+        let last = 4
+    }
+
+    private struct Other: ViewModel {
+        let last = "of another type"
+        let first = 1
+    }
+
+    private enum Either: ViewModel {
+        case left(text: String)
+        case right(count: Int, text: String)
+    }
+
+    @Test func everyPropertyIsFoundByItsName() {
+        // Positions are remembered, so each is read twice.
+        for _ in 0..<2 {
+            #expect(Sample().child(named: "first") as? String == "1")
+            #expect(Sample().child(named: "missing") is Absent)
+            #expect(Sample().child(named: "given") as? String == "given")
+            #expect(Sample().child(named: "last") as? Int == 4)
+            #expect(Sample().child(named: "none") == nil)
+            #expect(Other().child(named: "last") as? String == "of another type")
+            #expect(Other().child(named: "first") as? Int == 1)
+            #expect(Either.left(text: "a").child(named: "left") != nil)
+            #expect(Either.left(text: "a").child(named: "right") == nil)
+            #expect(Either.right(count: 1, text: "a").child(named: "right") != nil)
+        }
+        let option = Frame.Chip.Option(text: "t", note: nil, href: "/h", isCurrent: true)
+        let entry = Frame.Entry(text: "t", href: "/h", count: "1", key: nil, isCurrent: false)
+        // The types that read properties themselves forget none.
+        for (model, other) in [(option, Mirror(reflecting: option)), (entry, Mirror(reflecting: entry))] as [(any ViewModel, Mirror)] {
+            for child in other.children { #expect(model.child(named: child.label ?? "") != nil, "\(child.label ?? "")") }
+        }
+    }
 }

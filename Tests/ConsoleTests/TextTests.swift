@@ -3,6 +3,7 @@ import JSON
 import Records
 import Testing
 
+@testable import AdminPages
 @testable import Console
 
 /// Texts for pages and URLs.
@@ -114,7 +115,7 @@ import Testing
         ("/c/x\r\nSet-Cookie: a=b", false), ("", false), ("/other", false),
     ])
     func aWayBackStaysInTheConsole(url: String, isLocal: Bool) {
-        #expect((SchemaActions.local(url) != nil) == isLocal)
+        #expect((Place.local(url) != nil) == isLocal)
     }
 
     // MARK: JSON

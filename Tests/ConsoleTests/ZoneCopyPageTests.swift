@@ -8,24 +8,13 @@ import Testing
 
 /// Copying zones to another environment, user or name.
 @Suite struct ZoneCopyPageTests {
-    private func end(_ stage: EditStage, _ answer: TestResponse) async throws -> String {
-        let path = try stage.location(answer)
-        for _ in 0..<500 {
-            let page = try await stage.page(path)
-            if !page.contains("data-live=") { return page }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        Issue.record("The copy does not end")
-        return ""
-    }
-
     @Test func aZoneIsCopiedToAnotherEnvironmentAndName() async throws {
         try await EditStage.run { stage in
             for number in 0..<3 { try await stage.save(Name("note \(number)"), ["rank": .int64(Int64(number)), "title": .string("a <b>")]) }
             try await stage.save("links", ["room": .reference(Reference(recordName: "note 0", action: .validate))])
             let form = try await stage.page("zone/copy?zone=Notes")
             #expect(form.contains("Copies 4 records with their files."))
-            let over = try await end(stage, try await stage.send("zone/copy", of: form, ["environment": "production", "zoneName": "Copied"]))
+            let over = try await stage.end(try await stage.send("zone/copy", of: form, ["environment": "production", "zoneName": "Copied"]))
             #expect(over.contains(">done<") && over.contains("<dt>copied</dt><dd>4</dd>"))
             let there = try await stage.database(.production)
             let page = try await there.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Copied")))
@@ -45,7 +34,7 @@ import Testing
             let asked = EditStage.text(try await stage.send("zone/copy", of: form, ["zoneName": "Other"]))
             #expect(asked.contains("over existing records?") && asked.contains("has 1 record."))
             #expect(try await stage.values("note", in: ZoneID(zoneName: "Other"))["rank"] == .int64(2))
-            let over = try await end(stage, try await stage.send("zone/copy", of: asked))
+            let over = try await stage.end(try await stage.send("zone/copy", of: asked))
             #expect(over.contains(">done<"))
             #expect(try await stage.values("note", in: ZoneID(zoneName: "Other"))["rank"] == .int64(1))
         }
@@ -70,7 +59,7 @@ import Testing
             let operation = RecordOperation(.create, recordName: "new", recordType: "Undeployed", fields: ["x": FieldInput(.int64(1))])
             _ = try await stage.database().modify(ModifyRequest([operation], zoneID: EditStage.notes))
             let form = try await stage.page("zone/copy?zone=Notes")
-            let over = try await end(stage, try await stage.send("zone/copy", of: form, ["environment": "production"]))
+            let over = try await stage.end(try await stage.send("zone/copy", of: form, ["environment": "production"]))
             #expect(over.contains("failed") && over.contains("The production schema can&#39;t be edited"))
         }
     }

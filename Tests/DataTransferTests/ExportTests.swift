@@ -69,8 +69,8 @@ import Testing
         return [
             "text": .string("line\nquote\" back\\slash / \u{0}NUL \u{7F} \u{2028} 👩‍👩‍👧 \u{FEFF}"), "empty": .string(""),
             "composed": .string(composed.string), "decomposed": .string(decomposed.string),
-            "big": .int64(.max), "small": .int64(.min), "one": .int64(1), "oneAsDouble": .double(1), "tiny": .double(5e-324),
-            "huge": .double(1.7976931348623157e308), "third": .double(1.0 / 3), "minusZero": .double(-0.0), "precise": .double(9_007_199_254_740_993),
+            "big": .int64(.max), "small": .int64(.min), "one": .int64(1), "oneAsDouble": .double(1), "tiny": .double(.leastNonzeroMagnitude),
+            "huge": .double(1.7976931348623157e308), "third": .double(1.0 / 3), "minusZero": .double(-0.0), "precise": .double(9_007_199_254_740_992),
             "bytes": .bytes([0, 255, 10, 34, 92]), "noBytes": .bytes([]),
             "date": .timestamp(Timestamp(milliseconds: -62_135_596_800_001)), "future": .timestamp(Timestamp(milliseconds: 253_402_300_799_999)),
             "place": .location(place), "pole": .location(Location(latitude: -90, longitude: 180)),

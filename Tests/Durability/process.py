@@ -34,7 +34,7 @@ class Server:
             self.host, _, port = line.split()[-1].removeprefix("http://").rstrip("/").partition(":")
             self.port = int(port)
             return True
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
         self.errors.seek(0)
         self.complaint = self.errors.read()
         return False
@@ -49,7 +49,7 @@ class Server:
         return self.end()
 
     def end(self):
-        self.process.wait(timeout=20)
+        self.process.wait(timeout=60)
         self.process.stdout.close()
         self.errors.close()
         return self.process.returncode
@@ -66,7 +66,7 @@ class Connection:
     """A keep-alive connection, like a client's."""
 
     def __init__(self, host, port):
-        self.connection = http.client.HTTPConnection(host, port, timeout=20)
+        self.connection = http.client.HTTPConnection(host, port, timeout=60)
 
     def post(self, action, **body):
         path = f"/database/1/{CONTAINER}/development/private/{action}"

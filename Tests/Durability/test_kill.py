@@ -1,6 +1,6 @@
 """Saving clients, and a server that is killed at random and restarted: no acknowledged save is lost.
 
-SKYLIGHT_KILL_ROUNDS asks for more rounds than the 50 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
+SKYLIGHT_KILL_ROUNDS asks for more rounds than the 25 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
 
 import os
@@ -10,7 +10,7 @@ import time
 import recount
 from savers import ZONE, Load, Saver
 
-ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "25"))
 SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
 SAVERS = 6
 

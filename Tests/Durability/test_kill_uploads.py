@@ -1,6 +1,6 @@
 """Uploading clients, and a server that is killed at random and restarted: no record refers to missing bytes, and no files are left over.
 
-SKYLIGHT_UPLOAD_KILL_ROUNDS asks for more rounds than the 50 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
+SKYLIGHT_UPLOAD_KILL_ROUNDS asks for more rounds than the 25 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
 
 import json
@@ -14,7 +14,7 @@ from uploads import ZONE, Client, Storm, Uploader, checksum
 
 import recount
 
-ROUNDS = int(os.environ.get("SKYLIGHT_UPLOAD_KILL_ROUNDS", "50"))
+ROUNDS = int(os.environ.get("SKYLIGHT_UPLOAD_KILL_ROUNDS", "25"))
 SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
 UPLOADERS = 5
 

@@ -104,7 +104,7 @@ struct DeliveryTests {
     func patience() async throws {
         let file = try TestFile([])
         try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
-        try await FileServer.run(idleTimeout: .seconds(1), routes: { $0.serve(file, size: 1 << 30) }) { server in
+        try await FileServer.run(idleTimeout: .seconds(2), routes: { $0.serve(file, size: 1 << 30) }) { server in
             async let steady: Int = TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
                 try socket.send(FileServer.head("GET", "/file"))
                 _ = try socket.readHead()
@@ -184,7 +184,7 @@ struct DeliveryTests {
     }
 }
 
-extension Router where Context == ServingRequestContext {
+extension Routes {
     /// Serves a file with a given size, which may be wrong.
     fileprivate func serve(_ file: TestFile, size: Int64) {
         let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
@@ -192,7 +192,6 @@ extension Router where Context == ServingRequestContext {
             return ServedFile(handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened)
                 .response(to: request, in: context)
         }
-        get("file", use: answer)
-        head("file", use: answer)
+        get("file", answer)
     }
 }

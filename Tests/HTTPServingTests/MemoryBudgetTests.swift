@@ -4,6 +4,7 @@ import Hummingbird
 import NIOCore
 import Records
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HTTPServing
@@ -65,9 +66,7 @@ struct MemoryBudgetTests {
 
     /// Waits until this many bytes are in use.
     private static func isTaken(_ bytes: Int, of budget: MemoryBudget) async throws {
-        let start = ContinuousClock.now
-        while budget.takenBytes != bytes, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(2)) }
-        #expect(budget.takenBytes == bytes)
+        try await eventually { budget.takenBytes == bytes }
     }
 
     /// A gate that threads wait for.

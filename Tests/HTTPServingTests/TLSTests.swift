@@ -24,14 +24,14 @@ import Testing
         try ServerCertificate(certificateFile: path("cert.pem", TestCertificate.pem), keyFile: path("key.pem", TestCertificate.key))
     }
 
-    private func run(routes: (Router<ServingRequestContext>) -> Void, _ body: (Int) async throws -> Void) async throws {
-        let router = Router(context: ServingRequestContext.self)
+    private func run(routes: (Routes) -> Void, _ body: (Int) async throws -> Void) async throws {
+        let router = Routes()
         router.addGuards(trusting: .loopback, isSecure: true)
         routes(router)
         try await LoopbackServer.run(router, server: try .guardedHTTP1().encrypted(with: certificate()), body)
     }
 
-    private static func serve(_ file: TestFile, size: Int64, on router: Router<ServingRequestContext>) {
+    private static func serve(_ file: TestFile, size: Int64, on router: Routes) {
         router.get("file") { request, context in
             let opened = try file.open()
             return ServedFile(handle: opened.handle, size: size, etag: "a", lastModified: 0, headers: [:], holding: opened).response(to: request, in: context)

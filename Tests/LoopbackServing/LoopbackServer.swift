@@ -1,5 +1,5 @@
 public import HTTPServing
-public import Hummingbird
+import Hummingbird
 public import HummingbirdCore
 import Logging
 import ServiceLifecycle
@@ -12,13 +12,13 @@ public enum LoopbackServer {
     /// - Parameter port: the port to listen on; 0 lets the system pick one.
     /// - Throws: the errors of the body, or the error that kept the server from listening.
     public static func run(
-        _ router: Router<ServingRequestContext>, server: HTTPServerBuilder, port: Int = 0, _ body: (Int) async throws -> Void
+        _ router: Routes, server: HTTPServerBuilder, port: Int = 0, _ body: (Int) async throws -> Void
     ) async throws {
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         var logger = Logger(label: "test")
         logger.logLevel = .critical
         let application = Application(
-            responder: router.responder(), server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
+            responder: router.buildResponder(), server: server, configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: port)),
             onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         // Clients that a test leaves in the middle of an answer do not delay the end.

@@ -1,6 +1,7 @@
 import JSON
-import Records
 import Testing
+
+@testable import Records
 
 @Suite struct FieldsTextTests {
     private static let fields: [Field] = {
@@ -11,7 +12,7 @@ import Testing
             Field(name: "text", value: .string("é\n\"😀\u{0}")),
             Field(name: "int", value: .int64(.max)),
             Field(name: "whole", value: .double(1)),
-            Field(name: "tiny", value: .double(5e-324)),
+            Field(name: "tiny", value: .double(.leastNonzeroMagnitude)),
             Field(name: "bytes", value: .bytes([0, 1, 255])),
             Field(name: "when", value: .timestamp(Timestamp(milliseconds: -1))),
             Field(name: "where", value: .location(place)),
@@ -50,6 +51,19 @@ import Testing
     }
 
     private static let signature = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "_u", deviceID: "d")
+
+    @Test("Plain values and damaged ones decode as the parser of JSON decodes them", arguments: [
+        #"{"value":"a b","type":"STRING"}"#, #"{"value":"a\"b","type":"STRING"}"#, #"{"value":"","type":"STRING"}"#, #"{"value":"x","type":"BYTES"}"#,
+        #"{"value":-12,"type":"INT64"}"#, #"{"value":9223372036854775807,"type":"INT64"}"#, #"{"value":-9223372036854775808,"type":"TIMESTAMP"}"#,
+        #"{"value":0,"type":"TIMESTAMP"}"#, #"{"value":1.5,"type":"DOUBLE"}"#, #"{"value":1,"type":"DOUBLE"}"#, #"{"type":"INT64","value":1}"#,
+        #"{"value":"s","type":"STRING","isEncrypted":true}"#, #"{"value":012,"type":"INT64"}"#, #"{"value":1x,"type":"INT64"}"#, #"{"value":-,"type":"INT64"}"#,
+        #"{"value":,"type":"INT64"}"#, #"{"value":1e2,"type":"INT64"}"#, #"{"value":"s","type":"INT64"}"#, #"{"value":"1","type":"STRING"#,
+        "{\"value\":\"a\nb\",\"type\":\"STRING\"}",
+    ])
+    func plainValues(text: String) throws {
+        let parsed = try? Field(storedName: "f", json: JSONReader.value(of: text))
+        #expect((try? FieldsText.field("f", Array("  \(text)".utf8)[2...])) == parsed, "\(text)")
+    }
 
     @Test func decodesOnlyWhatIsAskedFor() throws {
         let values = try FieldsText(Self.fields).values(of: ["int", "none", "absent"])

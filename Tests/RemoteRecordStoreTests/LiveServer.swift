@@ -51,7 +51,7 @@ enum LiveServer {
     private static func run(
         on engine: any RecordEngine, _ assets: AssetStores, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void
     ) async throws {
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback)
         WebServices(engine: engine, accounts: try Accounts(file: nil), assets: assets, instance: instance).addRoutes(to: router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit), port: port) { number in

@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import JSON
 import RecordStore
@@ -13,17 +14,44 @@ import Testing
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             #expect(try await engine.containers().isEmpty)
-            let developer = try await engine.caller(named: nil, deviceID: nil)
-            let anna = try await engine.caller(named: "anna & é=", deviceID: "Ännas iPad 💬")
+            let developer = try await engine.accounts.caller(named: nil, deviceID: nil)
+            let anna = try await engine.accounts.caller(named: "anna & é=", deviceID: "Ännas iPad 💬")
             #expect(developer.deviceID == "iCloud" && anna.deviceID == "Ännas iPad 💬")
-            #expect(try await engine.caller(named: "anna & é=", deviceID: nil).userRecordName == anna.userRecordName)
-            #expect(try await engine.caller(named: anna.userRecordName.string, deviceID: nil).userRecordName == anna.userRecordName)
-            let users = try await engine.users()
+            #expect(try await engine.accounts.caller(named: "anna & é=", deviceID: nil).userRecordName == anna.userRecordName)
+            #expect(try await engine.accounts.caller(named: anna.userRecordName.string, deviceID: nil).userRecordName == anna.userRecordName)
+            let users = try await engine.accounts.seenUsers().map(\.user)
             #expect(users.map(\.handle) == ["developer", "anna & é="])
             #expect(users.map(\.userRecordName) == [developer.userRecordName, anna.userRecordName])
             let saved = try await engine.full(.private, as: anna).save("r")
             #expect(saved.created.userRecordName == anna.userRecordName && saved.created.deviceID == "Ännas iPad 💬")
             #expect(try await engine.containers().map(\.description) == ["iCloud.com.example.Test"])
+            await engine.close()
+        }
+    }
+
+    @Test func accountsAreThoseOfTheServer() async throws {
+        try await LiveServer.run { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let accounts = engine.accounts
+            let container = try #require(ContainerID("iCloud.com.example.Test"))
+            let (token, secret) = try await accounts.makeAPIToken(
+                named: "App", container: container, environment: .production, allowedOrigins: ["http://localhost:3000"], callback: "http://localhost:3000/in")
+            #expect(secret.utf8.count == 64 && token.isLive && token.name == "App" && token.environment == .production)
+            #expect(token.container == container && token.allowedOrigins == ["http://localhost:3000"] && token.callback == "http://localhost:3000/in")
+            #expect(try await accounts.apiTokens() == [token])
+            let request = SignInRequest(container: container, environment: .production, apiTokenID: token.id)
+            let (session, webAuthToken) = try await accounts.signIn("ada", with: request, keepSignedIn: true)
+            #expect(!webAuthToken.isEmpty && session.apiTokenID == token.id && session.keepsSignedIn && session.revoked == nil)
+            #expect(try await accounts.webAuthSessions() == [session])
+            #expect(try await accounts.seenUsers().first { $0.user.handle == "ada" }?.user.userRecordName == session.user)
+            #expect(try await accounts.revokeAPIToken(token.id).revoked != nil)
+            #expect(try await accounts.apiTokens().map(\.isLive) == [false])
+            #expect(try await accounts.webAuthSessions().map(\.id) == [session.id])
+            #expect(try await accounts.webAuthSessions().first?.revoked != nil)
+            let (removed, endedSessions) = try await accounts.removeUser(named: "ada")
+            #expect(removed.handle == "ada" && endedSessions == 0)
+            #expect(try await accounts.seenUsers().allSatisfy { $0.user.handle != "ada" })
+            #expect(await refusal { _ = try await accounts.revokeServerKey("none") }?.code == .notFound)
             await engine.close()
         }
     }
@@ -134,7 +162,7 @@ import Testing
             place.horizontalAccuracy = 0.5
             place.timestamp = Timestamp(milliseconds: 5)
             let values: [Name: FieldValue] = [
-                "text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬\u{2028}"), "empty": .string(""), "integer": .int64(.min), "one": .double(1), "tiny": .double(5e-324),
+                "text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬\u{2028}"), "empty": .string(""), "integer": .int64(.min), "one": .double(1), "tiny": .double(.leastNonzeroMagnitude),
                 "data": .bytes([0, 255, 10]), "when": .timestamp(Timestamp(milliseconds: -1)),
                 "place": .location(place),
                 "link": .reference(Reference(recordName: "é/e\u{301}", zoneID: ZoneID(zoneName: "Other", ownerRecordName: grace.userRecordName))),
@@ -182,9 +210,11 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<3 {
                     group.addTask {
-                        var seen: [Name] = []
-                        for try await page in database.follow(ZoneChangesRequest(notes, limit: PageLimit(records: 7))) {
-                            seen += page.changes.map(\.record.recordID.recordName)
+                        var (seen, token) = ([Name](), nil as ChangeToken?)
+                        for await _ in database.commits() {
+                            let (changes, reached) = try await database.pull(notes, since: token, pageSize: 7)
+                            seen += changes.map(\.record.recordID.recordName)
+                            token = reached
                             if seen.count >= 200 { break }
                         }
                         #expect(seen.count == 200 && Set(seen).count == 200)
@@ -197,10 +227,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            var played: [Name] = []
-            for try await page in database.playback(ZoneChangesRequest(notes, limit: PageLimit(records: 30))) {
-                played += page.changes.map(\.record.recordID.recordName)
-            }
+            let played = try await database.pull(notes, pageSize: 30).changes.map(\.record.recordID.recordName)
             #expect(played.count == 200 && Set(played).count == 200)
             await engine.close()
         }

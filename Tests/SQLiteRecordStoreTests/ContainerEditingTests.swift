@@ -41,7 +41,7 @@ import Testing
         #expect(try await engine.containers() == [try container("Two")])
         await #expect(throws: (any Error).self) { _ = try await fill(old) }
         #expect(try await engine.containers() == [try container("Two")], "an old handle makes nothing")
-        for _ in 0..<200 where try names(folder.url).contains(where: { $0.hasPrefix(".deleted-") }) { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually { try !names(folder.url).contains { $0.hasPrefix(".deleted-") } }
         #expect(try names(folder.url) == ["iCloud.com.example.Two", ".lock"])
         let fresh = try await database(engine, "One")
         #expect(try await fresh.zones().map(\.zoneID.isDefault) == [true])
@@ -82,7 +82,7 @@ import Testing
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(at: folder.url.appending(path: ".deleted-x/development.assets"), withIntermediateDirectories: true)
         let engine = try SQLiteRecordEngine(folder: folder.url)
-        for _ in 0..<200 where try names(folder.url).contains(".deleted-x") { try await Task.sleep(for: .milliseconds(10)) }
+        try await eventually { try !names(folder.url).contains(".deleted-x") }
         #expect(try names(folder.url) == [".lock"])
         await engine.close()
     }

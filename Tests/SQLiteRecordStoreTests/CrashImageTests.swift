@@ -13,8 +13,8 @@ import Testing
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
 struct CrashImageTests {
     /// The number of images; set `SKYLIGHT_CRASH_IMAGES` for more.
-    private static let images = ProcessInfo.processInfo.environment["SKYLIGHT_CRASH_IMAGES"].flatMap { Int($0) } ?? 120
-    private static let imagesOfOne = 30
+    private static let images = ProcessInfo.processInfo.environment["SKYLIGHT_CRASH_IMAGES"].flatMap { Int($0) } ?? 80
+    private static let imagesOfOne = 20
 
     private let folder: TemporaryFolder
 

@@ -13,7 +13,7 @@ import Testing
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
 struct DiskFaultTests {
     /// The number of faults; set `SKYLIGHT_FAULTS` for more.
-    private static let faults = ProcessInfo.processInfo.environment["SKYLIGHT_FAULTS"].flatMap { Int($0) } ?? 90
+    private static let faults = ProcessInfo.processInfo.environment["SKYLIGHT_FAULTS"].flatMap { Int($0) } ?? 60
 
     private let folder: TemporaryFolder
     private let data: URL

@@ -41,6 +41,7 @@ enum IndexRecount {
 
     private static func problems(_ db: Database) throws -> [String] {
         let catalog = try SchemaCatalog(db)
+        let records = try records(catalog, db)
         var problems: [String] = []
         var known: [String: Set<Int64>] = [:]
         for type in catalog.schema.sortedTypes {
@@ -49,7 +50,7 @@ enum IndexRecount {
                 known[table(target), default: []].insert(target.number)
                 let work = catalog.works.first { $0.target == target }
                 if work?.phase == .removing || work?.phase == .clearing { continue }
-                let (expected, found) = (try expectedRows(target, type, catalog, db), try rows(target, db))
+                let (expected, found) = (expectedRows(target, type, records), try rows(target, db))
                 if work == nil ? expected != found : !found.isSubset(of: expected) {
                     let missing = expected.subtracting(found).prefix(2)
                     problems.append("\(type.name) \(target) \(work == nil ? "" : "being built"): lacks \(missing), has too much \(found.subtracting(expected).prefix(2))")
@@ -66,7 +67,7 @@ enum IndexRecount {
             let orphans = numbers.subtracting(known[table] ?? []).subtracting(retired)
             if !orphans.isEmpty { problems.append("\(table) has rows of unknown indexes \(orphans.sorted())") }
         }
-        let links = try linkProblems(catalog, db)
+        let links = try linkProblems(records, catalog, db)
         return problems + links
     }
 
@@ -102,10 +103,9 @@ enum IndexRecount {
             ).map { Place(zone: $0["zone"], name: $0["name"], value: $0["value"], sort: $0["sort"]) })
     }
 
-    private static func expectedRows(_ target: IndexTarget, _ type: RecordType, _ catalog: SchemaCatalog, _ db: Database) throws -> Set<Place> {
+    private static func expectedRows(_ target: IndexTarget, _ type: RecordType, _ records: [DecodedRecord]) -> Set<Place> {
         var places: Set<Place> = []
-        for (zone, record) in try records(catalog, db) where record.recordType == type.name {
-            let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        for (zone, record, fields) in records where record.recordType == type.name {
             for row in target.rows(of: record, fields: fields) {
                 places.insert(Place(zone: zone, name: record.recordID.recordName.string, value: row.value, sort: row.sort))
             }
@@ -113,23 +113,25 @@ enum IndexRecount {
         return places
     }
 
-    private static func records(_ catalog: SchemaCatalog, _ db: Database) throws -> [(zone: Int64, record: StoredRecord)] {
-        var records: [(Int64, StoredRecord)] = []
-        for zone in try Row.fetchAll(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.state = 0").map(ZoneRow.init) {
+    private typealias DecodedRecord = (zone: Int64, record: StoredRecord, fields: [Name: Field])
+
+    private static func records(_ catalog: SchemaCatalog, _ db: Database) throws -> [DecodedRecord] {
+        var records: [DecodedRecord] = []
+        for zone in try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0")) {
             try db.eachRow(
                 "SELECT \(RowReader.columns) FROM records r WHERE r.zone = ? AND r.state & 1 = 0", [zone.number], zone: zone.zoneID, catalog: catalog
             ) { row in
-                records.append((zone.number, try row.record()))
+                let record = try row.record()
+                records.append((zone.number, record, Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })))
                 return .next
             }
         }
         return records
     }
 
-    private static func linkProblems(_ catalog: SchemaCatalog, _ db: Database) throws -> [String] {
+    private static func linkProblems(_ records: [DecodedRecord], _ catalog: SchemaCatalog, _ db: Database) throws -> [String] {
         var expected: Set<String> = []
-        for (zone, record) in try records(catalog, db) {
-            let fields = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { $1 })
+        for (zone, record, fields) in records {
             if let declared = catalog.schema.types[record.recordType]?.fields {
                 for field in fields.values {
                     let fits = declared[field.name].map { field.value.type == nil || $0.type.wireName.hasSuffix(field.value.typeName) } ?? false

@@ -171,7 +171,7 @@ import Testing
         try await fill(database, .default, (0..<20).map { Name("s\($0)") })
         let store = try #require(database as? SQLiteDatabase).store
         let (awaited, works, entries) = try await store.write { db, state in
-            let zone = try Row.fetchOne(db, sql: "SELECT \(ZoneRow.columns) FROM \(ZoneRow.source) WHERE z.name = 'Notes'").map(ZoneRow.init)
+            let zone = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.name = 'Notes'"), [])
             guard let zone else { throw Records.RecordError(.notFound, "no zone") }
             state.position += 1
             try ZoneWrites.end(zone, as: .purged, position: state.position, now: Timestamp.now(), db)

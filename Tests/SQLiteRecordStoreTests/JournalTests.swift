@@ -72,15 +72,6 @@ import Testing
         try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
     }
 
-    /// Waits for background work.
-    private func until(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<1000 {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        Issue.record("It did not happen within five seconds")
-    }
-
     @Test func anEntryNamesItsRequest() async throws {
         let engine = try open()
         let database = try await engine.withZone()
@@ -117,7 +108,7 @@ import Testing
 
         engine = try open(.off)
         database = try await engine.full(.private)
-        try await until { try await rows(database) == 0 }
+        try await eventually { try await rows(database) == 0 }
         try await database.save("r", in: notes)
         try await database.delete("r", in: notes)
         let page = try await database.journal(RecordJournalRequest(RecordID(recordName: "r", zoneID: notes)))
@@ -205,7 +196,7 @@ import Testing
         await engine.close()
         engine = try open()
         database = try await engine.full(.private)
-        try await until { try await rows(database) == 1 }
+        try await eventually { try await rows(database) == 1 }
         #expect(try await journal("a", database).count == 2)
         #expect(try await StoreRecount.problems(of: database) == [])
         // New versions are kept in addition to the remaining ones.
@@ -226,7 +217,7 @@ import Testing
         // Deletions are forgotten after a week, while the journal would keep them for three more weeks.
         engine = try open(tokenLifetime: .seconds(7 * 86_400))
         database = try await engine.full(.private)
-        try await until { try await rows(database) == 1 }
+        try await eventually { try await rows(database) == 1 }
         #expect(try await journal("gone", database).isEmpty)
         #expect(try await journal("kept", database).count == 2)
         #expect(try await StoreRecount.problems(of: database) == [])
@@ -244,7 +235,7 @@ import Testing
         try await database.save("r", in: other)
         try await database.save("r", in: other)
         try await database.purge(notes)
-        try await until { try await rows(database) == 1 }
+        try await eventually { try await rows(database) == 1 }
         while !(try await StoreRecount.hasSwept(database)) { try await Task.sleep(for: .milliseconds(1)) }
         #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") == 102)
         #expect(try await StoreRecount.problems(of: database) == [])

@@ -22,11 +22,6 @@ import Testing
         }
     }
 
-    private static func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<20_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(condition())
-    }
-
     @Test("Queries are answered while every turn of scans is held, and scans go on while queries hold theirs")
     func queriesDoNotWaitForScans() async throws {
         let folder = try TemporaryFolder()
@@ -44,7 +39,7 @@ import Testing
                     group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
                 }
                 // All reads either have a turn or wait for one.
-                try await Self.eventually {
+                try await eventually {
                     longReads[purpose].waitingCount > 0
                         && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
                 }
@@ -56,9 +51,9 @@ import Testing
                 }
                 // A waiting read that is cancelled does not affect the others.
                 let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
-                try await Self.eventually { longReads[purpose].waitingCount == others }
+                try await eventually { longReads[purpose].waitingCount == others }
                 let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
-                try await Self.eventually { longReads[purpose].waitingCount == others + 1 }
+                try await eventually { longReads[purpose].waitingCount == others + 1 }
                 impatient.cancel()
                 await #expect(throws: CancellationError.self) { try await impatient.value }
                 for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
@@ -66,6 +61,41 @@ import Testing
             }
             #expect(longReads[purpose].waitingCount == 0)
         }
+        await engine.close()
+    }
+
+    @Test("A query that reads little needs no turn; one that reads much waits for its own, and finds the same")
+    func onlyLongQueriesNeedTurns() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        for start in stride(from: 0, to: 3000, by: 200) {
+            let operations = (start..<(start + 200)).map { number in
+                RecordOperation(
+                    .create, recordName: Name("r\(number)"), recordType: "Item", fields: ["number": FieldInput(.int64(Int64(number))), "same": FieldInput(.int64(1))])
+            }
+            for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
+        }
+        let store = try #require(database as? SQLiteDatabase).store
+        let turns = try #require(store.openStore).reader.longReads[.query]
+        let held = Held()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<LongReadTurns.limit { group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } } }
+            try await eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
+            let waiting = turns.waitingCount
+            let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
+            #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
+            // It excludes all records, and no index can tell.
+            let long = Query(recordType: "Item", filters: [Query.Filter("same", .notEquals, FieldInput(.int64(1)))])
+            async let none = database.query(QueryRequest(long))
+            try await eventually { turns.waitingCount == waiting + 1 }
+            for _ in 0..<LongReadTurns.limit { held.end.signal() }
+            #expect(try await none.records.isEmpty)
+            try await group.waitForAll()
+        }
+        // A connection keeps no limit.
+        let all = Query(recordType: "Item", filters: [Query.Filter("same", .equals, FieldInput(.int64(1)))], sorts: [Query.Sort("number")])
+        #expect(try await database.all(all).count == 3000)
         await engine.close()
     }
 }

@@ -364,7 +364,7 @@ import Testing
         }
         for await _ in begun.stream {}
         // Ends the test if the waiting tasks block all threads.
-        DispatchQueue.global().asyncAfter(deadline: .now() + 20) { end.signal() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 120) { end.signal() }
         let waiting = (0..<(2 * ProcessInfo.processInfo.activeProcessorCount)).map { _ in Task { try await database.pull(notes).changes.count } }
         try await Task.sleep(for: .milliseconds(200))
         #expect(try await other.pull(notes).changes.count == 1)

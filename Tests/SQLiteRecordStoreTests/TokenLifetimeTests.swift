@@ -20,15 +20,6 @@ import Testing
         try SQLiteRecordEngine(folder: folder.url, tokenLifetime: .seconds(30 * 86_400), clock: { [clock] in clock.now() })
     }
 
-    /// Waits for background work after opening.
-    private func until(_ condition: () async throws -> Bool) async throws {
-        for _ in 0..<500 {
-            if try await condition() { return }
-            try await Task.sleep(for: .milliseconds(10))
-        }
-        Issue.record("It did not happen within five seconds")
-    }
-
     @Test func oldDeletionsAreForgottenAndOlderTokensExpire() async throws {
         var engine = try open()
         var database = try await engine.withZone()
@@ -45,7 +36,7 @@ import Testing
 
         engine = try open()
         database = try await engine.full(.private)
-        try await until { try await database.counts(in: notes).deletions == 1 }
+        try await eventually { try await database.counts(in: notes).deletions == 1 }
         let refused = await refusal { _ = try await database.pull(notes, since: beforeEarly) }
         #expect(refused == TokenOffice.expired)
         let explained = try await database.explain(beforeEarly)
@@ -94,7 +85,7 @@ import Testing
         await engine.close()
         engine = try open()
         database = try await engine.full(.private)
-        try await until { try await database.counts(in: notes).deletions == 0 }
+        try await eventually { try await database.counts(in: notes).deletions == 0 }
         let rest = try await database.pull(notes, since: page.syncToken)
         #expect(rest.changes.map(\.record.recordID.recordName) == ["r2", "r3", "r4"])
         await engine.close()

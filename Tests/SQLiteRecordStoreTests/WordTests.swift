@@ -104,6 +104,31 @@ import Testing
         }
     }
 
+    @Test("The words of a batch are written together, without those of a record that falls or is refused in it")
+    func wordsOfABatch() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.withZone()
+        try await database.save("root", in: notes, ["text": .string("root")])
+        func create(_ name: Name, _ text: String, _ link: Reference? = nil) -> RecordOperation {
+            var fields = ["text": FieldInput(.string(text))] as [Name: FieldInput]
+            if let link { fields["link"] = FieldInput(.reference(link)) }
+            return RecordOperation(.create, recordName: name, recordType: "Item", fields: fields)
+        }
+        // The link's field is new. A field that joins the schema has the words written that are there.
+        _ = try await database.modify(ModifyRequest([create("first", "common", Reference(recordName: "root"))], zoneID: notes))
+        let batch = (0..<50).map { create(Name("r\($0)"), "common word\($0) \(49 - $0)") }
+        let falling = [create("falls", "common gone", Reference(recordName: "root", action: .deleteSelf)), RecordOperation(.forceDelete, recordName: "root")]
+        // One for those that come, and one each for the root and the record that falls with it.
+        #expect(try await statements(in: database) { _ = try await database.modify(ModifyRequest(batch + falling, zoneID: notes)) } == 3)
+        let refused = create("refused", "common never", Reference(recordName: "missing", action: .validate))
+        let outcomes = try await database.modify(ModifyRequest([create("a", "common a"), refused, create("b", "common b")], zoneID: notes, atomic: false))
+        #expect(outcomes.map { if case .success = $0 { true } else { false } } == [true, false, true])
+        #expect(try await IndexRecount.problems(of: database) == [])
+        let query = Query(recordType: "Item", filters: [Query.Filter("text", .containsAllTokens, FieldInput(.string("common")))])
+        #expect(try await database.all(query, in: .zone(notes)).count == 53)
+        await engine.close()
+    }
+
     @Test func aFieldTakesOneStatementHoweverManyWordsItHas() async throws {
         let engine = try SQLiteRecordEngine(folder: folder.url)
         let database = try await engine.full(.private)

@@ -14,4 +14,10 @@ public struct SeededRandom: RandomNumberGenerator {
         z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
         return z ^ z >> 31
     }
+
+    /// Incompressible bytes. Eight at a time, because a debug build takes a second for a million single ones.
+    public mutating func bytes(_ count: Int) -> [UInt8] {
+        let numbers = (0..<(count + 7) / 8).map { _ in next() }
+        return numbers.withUnsafeBytes { Array(UnsafeRawBufferPointer(rebasing: $0.prefix(count))) }
+    }
 }

@@ -1,5 +1,6 @@
 import JSON
 import Records
+import Synchronization
 import Testing
 import Traffic
 
@@ -50,6 +51,22 @@ import Traffic
             let said = [request.client.name, request.client.userAgent, request.userRecordName?.string, request.zoneIDs.first?.zoneName.string, request.recordType?.string]
             #expect(said.map { $0.map { Name($0) } } == Array(repeating: Name(spelling), count: 5) && request.target == "/same")
         }
+    }
+
+    @Test("A plan is put into words when it is read, not when its request is noted")
+    func plans() {
+        final class Count: Sendable {
+            let made = Atomic(0)
+            func words() -> String {
+                made.add(1, ordering: .relaxed)
+                return "The names were walked."
+            }
+        }
+        let count = Count()
+        let log = RequestLog()
+        log.note(Requests.request("a") { $0.plan = ServedRequest.Plan(index: "rank SORTABLE", sentence: count.words()) })
+        #expect(log.latest(1).count == 1 && count.made.load(ordering: .relaxed) == 0)
+        #expect(log.request("a")?.plan?.sentence == "The names were walked." && count.made.load(ordering: .relaxed) == 1)
     }
 
     @Test("A log of no requests keeps none")

@@ -2,6 +2,7 @@ import AssetStore
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 /// Uploads with every possible status.

@@ -1,5 +1,6 @@
 import JSON
 import Synchronization
+import TestSupport
 import Testing
 import Traffic
 
@@ -35,9 +36,7 @@ struct MemoryTests {
 
     /// Waits until all memory is released.
     private static func isGivenBack(_ budget: MemoryBudget) async throws {
-        let start = ContinuousClock.now
-        while budget.takenBytes > 0, ContinuousClock.now - start < .seconds(30) { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(budget.takenBytes == 0)
+        try await eventually { budget.takenBytes == 0 }
     }
 
     @Test("Answers that nobody reads take so much and no more, and small ones find room beside them", arguments: EngineKind.allCases)
@@ -45,14 +44,7 @@ struct MemoryTests {
         try await Self.run(kind) { server, budget in
             let answerSize = try #require(try await server.client.exchange(Self.lookup).first).body.count
             try await Self.isGivenBack(budget)
-            func isTaken(_ count: Int) async throws {
-                var turns = 0
-                while budget.takenBytes != count * answerSize, turns < 2000 {
-                    try await Task.sleep(for: .milliseconds(5))
-                    turns += 1
-                }
-                #expect(budget.takenBytes == count * answerSize)
-            }
+            func isTaken(_ count: Int) async throws { try await eventually { budget.takenBytes == count * answerSize } }
             // Three answers are held. A fourth one finds no room, because it takes twice its size while it is made.
             try await server.client.withoutReading(Self.lookup, times: 3, isTaken) {
                 let refused = try #require(try await server.client.exchange(Self.lookup).first)

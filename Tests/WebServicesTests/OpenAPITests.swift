@@ -1,21 +1,34 @@
+import AssetStore
 import HTTPServing
 import Hummingbird
 import JSON
+import RecordStore
 import Records
 import Testing
+import Traffic
 
 @testable import WebServices
 
 /// `/openapi.json` describes exactly the services of the server.
 @Suite("OpenAPI")
 struct OpenAPITests {
+    private static let document: JSONObject = {
+        guard case .object(let document)? = try? JSONReader.value(of: OpenAPIDocument.bytes) else { return JSONObject() }
+        return document
+    }()
+
     /// The operations of the document, such as `GET /health`.
-    private static let operations: [String] = {
-        guard case .object(let document) = OpenAPIDocument.document, case .object(let paths)? = document["paths"] else { return [] }
-        return paths.flatMap { path in
-            guard case .object(let item) = path.value else { return [String]() }
-            return item.map { "\($0.name.string.uppercased()) \(path.name)" }
+    private static let operations: [String: JSONObject] = {
+        var operations: [String: JSONObject] = [:]
+        guard case .object(let paths)? = document["paths"] else { return operations }
+        for path in paths {
+            guard case .object(let item) = path.value else { continue }
+            for method in item {
+                guard case .object(let operation) = method.value else { continue }
+                operations["\(method.name.string.uppercased()) \(path.name)"] = operation
+            }
         }
+        return operations
     }()
 
     /// A path with its parameters filled in.
@@ -28,7 +41,7 @@ struct OpenAPITests {
 
     @Test("Each service of the tables is there, with the methods it answers to")
     func tables() {
-        let described = Set(Self.operations)
+        let described = Set(Self.operations.keys)
         var expected: Set<String> = [
             "GET /health", "GET /metrics", "GET /openapi.json", "GET /skylight/1/rehearsals", "POST /skylight/1/rehearsals",
             "GET /skylight/1/requests/{id}", "POST /assets/{container}/{environment}/upload/{ticket}",
@@ -65,7 +78,7 @@ struct OpenAPITests {
             let own = server.routes.filter { route in !roots.contains { route.hasSuffix(" " + $0) } }
             #expect(server.routes.contains { $0.hasSuffix(" /database/**") })
             #expect(!own.isEmpty)
-            let described = Set(Self.operations.map { String($0.drop { $0 != "/" }) })
+            let described = Set(Self.operations.keys.map { String($0.drop { $0 != "/" }) })
             // Other methods have their own routes, which refuse them.
             for route in own { #expect(described.contains(String(route.drop { $0 != "/" })), "\(route) is not described") }
         }
@@ -73,7 +86,7 @@ struct OpenAPITests {
 
     @Test("The server answers to each operation, and to no other method at its path")
     func methods() async throws {
-        let byPath = Dictionary(grouping: Self.operations) { $0.split(separator: " ")[1] }
+        let byPath = Dictionary(grouping: Self.operations.keys) { $0.split(separator: " ")[1] }
         #expect(byPath.count > 70)
         let endless = ["/requests/live", "/commits", "/changes/follow"]
         try await TestServer.run { server in
@@ -104,16 +117,45 @@ struct OpenAPITests {
     }
 
     @Test("Each service says in its own words what it is")
-    func words() {
-        let descriptions =
-            EndpointTable.database.values.map { $0.described } + SkylightServices.endpoints.values.map { $0.described }
-            + SkylightServices.server.values.map { $0.described } + AccountServices.all.values.map { $0.described }
-            + Array(ServiceDescription.streams.values)
-            + Array(ServiceDescription.ofEnvironments.values) + Array(ServiceDescription.traffic.values)
-        #expect(Set(descriptions.map(\.summary)).count == descriptions.count)
-        for description in descriptions {
-            #expect(description.summary.first?.isUppercase == true && !description.summary.hasSuffix("."), "\(description.summary)")
-            if !description.details.isEmpty { #expect(description.details.hasSuffix("."), "\(description.summary)") }
+    func words() throws {
+        var paths: [String: Set<String>] = [:]
+        for (operation, description) in Self.operations {
+            guard case .string(let summary)? = description["summary"] else { throw RecordError(.notFound, "\(operation) has no summary") }
+            #expect(summary.first?.isUppercase == true && !summary.hasSuffix("."), "\(operation)")
+            if case .string(let details)? = description["description"] { #expect(details.hasSuffix("."), "\(operation)") }
+            paths[summary, default: []].insert(String(operation.drop { $0 != "/" }))
         }
+        paths["Not there yet"] = nil
+        #expect(paths.removeValue(forKey: "Get the server's health") == ["/health", "/skylight/1/health"])
+        for (summary, paths) in paths { #expect(paths.count == 1, "'\(summary)' is said of \(paths.sorted())") }
+    }
+
+    @Test("The enumerations are those of the code")
+    func enumerations() throws {
+        func check(_ name: Name, _ words: [String]) throws {
+            guard case .object(let components)? = Self.document["components"], case .object(let schemas)? = components["schemas"],
+                case .object(let schema)? = schemas[name]
+            else { throw RecordError(.notFound, "There is no schema \(name)") }
+            #expect(schema["enum"] == .array(words.map(JSONValue.string)), "\(name)")
+        }
+        func check<Word: RawRepresentable & CaseIterable>(_ name: Name, _ type: Word.Type) throws where Word.RawValue == String {
+            try check(name, type.allCases.map(\.rawValue))
+        }
+        try check("AssetProblem", AssetVerification.Problem.Kind.self)
+        try check("AuthenticationWay", Authentication.Way.self)
+        try check("Comparator", Comparator.self)
+        try check("ErrorCode", ServerErrorCode.self)
+        try check("GrantPermission", Grant.Permission.self)
+        try check("NumberPreference", NumberPreference.self)
+        try check("OperationType", RecordOperation.Kind.self)
+        try check("ReferenceAction", Reference.Action.self)
+        try check("Rehearsal", Rehearsal.self)
+        try check("SchemaChangeReason", SchemaHistoryEntry.Reason.self)
+        try check("SharePermission", ZoneParticipant.Permission.self)
+        try check("Warning", RequestSmell.self)
+        let fieldTypes = ValueType.allCases.flatMap { type in
+            [false, true].flatMap { isEncrypted in [false, true].map { FieldType(type, isList: $0, isEncrypted: isEncrypted) } }
+        }
+        try check("FieldType", fieldTypes.filter { !$0.isEncrypted || $0.canBeEncrypted }.map(\.wireName) + ["ASSET", "ASSET_LIST"])
     }
 }

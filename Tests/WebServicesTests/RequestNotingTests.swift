@@ -2,6 +2,7 @@ import Accounts
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 import Traffic
 
@@ -339,11 +340,8 @@ import Traffic
             try await client.save(["a"])
             let start = try client.token(try await client.send("GET", "\(NotedClient.skylight)/token/current?zone=Z"))
             let head = NotedClient.head("GET", "\(NotedClient.skylight)/changes/follow?zone=Z", client.headers, length: 0)
-            async let events = server.client.beginning(of: head, until: #""recordName":"b""#)
-            try await Task.sleep(for: .milliseconds(200))
-            try await client.save(["b"])
-            let text = try await events
-            #expect(text.contains("event: changes"))
+            // The first event says that the client follows from now on.
+            _ = try await server.client.beginning(of: head, until: #""recordName":"b""#, after: "event: changes") { try await client.save(["b"]) }
             // The server notices the disconnection with its next write.
             try await eventually {
                 try await client.save(["c"])

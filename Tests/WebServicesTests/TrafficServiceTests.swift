@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 import Traffic
 

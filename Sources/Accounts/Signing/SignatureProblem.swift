@@ -78,3 +78,9 @@ public struct SignatureProblem: Sendable, Hashable {
         self.parts = parts
     }
 }
+
+/// The result of verifying the signature of a request.
+public enum SignatureVerdict: Sendable, Hashable {
+    case accepted(ServerKey)
+    case refused(SignatureProblem)
+}

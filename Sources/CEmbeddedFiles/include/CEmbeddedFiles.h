@@ -1,4 +1,4 @@
-/// The files of `Templates` and `Public`, as they were when the program was built. A test compares the lists with the folders.
+/// The files of `Templates` and `Public`, and docs/openapi.json, as they were when the program was built. A test compares the lists with the folders.
 ///
 /// They are in C because literals in Swift took the compiler a minute, and these take it no time.
 #ifndef C_EMBEDDED_FILES_H
@@ -14,5 +14,7 @@ struct embedded_file {
 const struct embedded_file *embedded_templates(void);
 /// The list ends with a file without a name.
 const struct embedded_file *embedded_public(void);
+/// UTF-8, ended by a NUL.
+const char *embedded_openapi(void);
 
 #endif

@@ -5,36 +5,32 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// Middleware for every page that requires access. It lets the administrator through and redirects other clients to the sign-in page.
+/// The check before every page of a console that requires credentials. It lets the administrator through and redirects other clients to the sign-in page.
 ///
 /// A client is the administrator if it has a console session, or if it sends the password or the secret of the data folder
 /// with the request, as scripts do. A request that changes data in a session must carry the session's ``FormSecret``.
-struct ConsoleGate: RouterMiddleware {
-    typealias Context = ServingRequestContext
-
+struct ConsoleGate: Sendable {
     let access: AccessControl
     let renderer: PageRenderer
 
     func handle(
-        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+        _ request: Request, _ context: ServingRequestContext, _ next: (Request) async throws -> Response
     ) async throws -> Response {
-        // Web service requests without a route also reach this middleware.
-        guard access.mode == .required, !request.isWebServiceRequest else { return try await next(request, context) }
         if request.headers.contains(.authorization) {
             guard try await access.administrator(of: request, peer: context.peer) != nil else { return try turnAway(request) }
-            return try await next(request, context)
+            return try await next(request)
         }
         guard let session = access.consoleSession(of: request) else { return try turnAway(request) }
         var request = request
         if request.method != .get { try await FormSecret.check(&request, of: session, by: access) }
-        return try await SignedIn.$session.withValue(session) { [request] in try await next(request, context) }
+        return try await SignedIn.$session.withValue(session) { [request] in try await next(request) }
     }
 
     /// Redirects browser navigation to the sign-in page, with the way back. Other requests get an error: a script
     /// would read the sign-in page as the answer, and a redirect would silently drop the fields of a form.
     private func turnAway(_ request: Request) throws -> Response {
         let isLooking = request.method == .get
-        let mode = HTTPField.Name("Sec-Fetch-Mode").flatMap { request.headers[$0] } ?? "navigate"
+        let mode = request.headers[.secFetchMode] ?? "navigate"
         if isLooking, mode == "navigate", !request.headers.contains(.authorization) {
             return .redirect(to: SignInPath.address(next: request.head.path))
         }

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 /// The frame of every page: the current location, and the navigation.
-struct Frame: ViewModel {
+package struct Frame: ViewModel {
     /// A selection in the bar: the current choice, and links to the alternatives.
     struct Chip: ViewModel {
         struct Option: ViewModel {
@@ -12,6 +12,16 @@ struct Frame: ViewModel {
             let note: String?
             let href: String
             let isCurrent: Bool
+
+            func child(named name: String) -> Any? {
+                switch name {
+                case "text": text
+                case "note": note ?? Absent()
+                case "href": href
+                case "isCurrent": isCurrent
+                default: nil
+                }
+            }
         }
 
         let label: String
@@ -26,16 +36,27 @@ struct Frame: ViewModel {
     }
 
     /// A search field that loads a page.
-    struct Find: ViewModel {
-        let action: String
-        let hidden: [Hidden]
-        let name: String
-        let label: String
+    package struct Find: ViewModel {
+        package let action: String
+        package let hidden: [Hidden]
+        package let name: String
+        package let label: String
+
+        package init(action: String, hidden: [Hidden], name: String, label: String) {
+            self.action = action
+            self.hidden = hidden
+            self.name = name
+            self.label = label
+        }
     }
 
-    struct Link: ViewModel {
-        let text: String
-        let href: String
+    package struct Link: ViewModel {
+        package let text: String
+        package let href: String
+
+        package init(text: String, href: String) {
+            (self.text, self.href) = (text, href)
+        }
     }
 
     struct Section: ViewModel {
@@ -43,18 +64,41 @@ struct Frame: ViewModel {
         let entries: [Entry]
     }
 
-    struct Entry: ViewModel {
-        let text: String
-        let href: String
-        let count: String?
+    package struct Entry: ViewModel {
+        package let text: String
+        package let href: String
+        package let count: String?
         /// The letter of the keyboard shortcut, after the key `g`.
-        let key: String?
-        let isCurrent: Bool
+        package let key: String?
+        package let isCurrent: Bool
+
+        package init(text: String, href: String, count: String?, key: String?, isCurrent: Bool) {
+            self.text = text
+            self.href = href
+            self.count = count
+            self.key = key
+            self.isCurrent = isCurrent
+        }
+
+        package func child(named name: String) -> Any? {
+            switch name {
+            case "text": text
+            case "href": href
+            case "count": count ?? Absent()
+            case "key": key ?? Absent()
+            case "isCurrent": isCurrent
+            default: nil
+            }
+        }
     }
 
-    struct Hidden: ViewModel {
-        let name: String
-        let value: String
+    package struct Hidden: ViewModel {
+        package let name: String
+        package let value: String
+
+        package init(name: String, value: String) {
+            (self.name, self.value) = (name, value)
+        }
     }
 
     let title: String
@@ -74,14 +118,14 @@ struct Frame: ViewModel {
     let rehearsals: String?
 
     /// The maximum number of zones in the bar. The Zones page lists all.
-    static let zoneLimit = 40
+    package static let zoneLimit = 40
     /// The maximum number of users in the bar, the most recently active ones. A search finds the others.
     static let userLimit = 12
 }
 
 extension Frame {
     /// The frame of a page outside of any container.
-    init(title: String, staticFiles: StaticFiles) {
+    package init(title: String, staticFiles: StaticFiles) {
         self.init(
             title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
             icon: staticFiles.url("skylight.svg"), chips: [], sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)

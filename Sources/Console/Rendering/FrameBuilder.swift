@@ -75,7 +75,7 @@ struct FrameBuilder {
             find: left > 0
                 ? Frame.Find(
                     action: "\(place.path)/\(Tab.users.rawValue)", hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-                    name: UsersView.findField, label: "Find a user")
+                    name: UserField.findField, label: "Find a user")
                 : nil)
     }
 

@@ -1,7 +1,7 @@
-internal import HTTPTypes
+package import HTTPTypes
 
 /// A page: the view model of a template, and the data for its frame.
-protocol Page: ViewModel {
+package protocol Page: ViewModel {
     /// The name of the template.
     static var template: String { get }
     /// The navigation entry of the page.
@@ -14,6 +14,6 @@ protocol Page: ViewModel {
 }
 
 extension Page {
-    var status: HTTPResponse.Status { .ok }
-    var retryAfter: Int? { nil }
+    package var status: HTTPResponse.Status { .ok }
+    package var retryAfter: Int? { nil }
 }

@@ -2,17 +2,17 @@ internal import Accounts
 internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
-internal import Hummingbird
+package import Hummingbird
 internal import Mustache
 internal import RecordStore
 internal import Records
 
 /// Renders pages with their templates.
-struct PageRenderer: Sendable {
+package struct PageRenderer: Sendable {
     private let library: MustacheLibrary
     /// The folder of the templates, which are read again for each page during development; `nil` for the templates in the binary.
     private let folder: String?
-    let staticFiles: StaticFiles
+    package let staticFiles: StaticFiles
     let rehearsals: Rehearsals
 
     /// - Throws: a parser error of a template, or a file system error.
@@ -25,7 +25,7 @@ struct PageRenderer: Sendable {
     }
 
     /// - Throws: an error of a template from the folder; `RecordError` INTERNAL_ERROR if the template does not exist.
-    func response(_ page: some Page, in frame: Frame) throws -> Response {
+    package func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? library
         let template = type(of: page).template
         let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running), formSecret: SignedIn.session?.csrf)

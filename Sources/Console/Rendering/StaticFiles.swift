@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import NIOCore
 
 /// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
-struct StaticFiles: Sendable {
+package struct StaticFiles: Sendable {
     private struct File: Sendable {
         let bytes: [UInt8]
         let tag: String

@@ -1,5 +1,5 @@
 /// The navigation entries, with the last path component of their URLs.
-enum Tab: String, Sendable {
+package enum Tab: String, Sendable {
     case query, fetch, changes, zones
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, token, errors, check, advice, rehearsals

@@ -1,10 +1,10 @@
 internal import AssetStore
-internal import JSON
+package import JSON
 internal import Records
 
 extension Asset {
     /// The display name of the file: its original name, made safe, or else the name of the field.
-    func shownName(in field: Name) -> String {
+    package func shownName(in field: Name) -> String {
         AssetFileName.safe(fileName ?? field.string)
     }
 }

@@ -1,18 +1,18 @@
 /// An option of a selection.
-struct Choice: ViewModel {
-    let value: String
+package struct Choice: ViewModel {
+    package let value: String
     let text: String
-    let isSelected: Bool
+    package let isSelected: Bool
     let isDisabled: Bool
 
-    init(_ value: String, _ text: String, isSelected: Bool, isDisabled: Bool = false) {
+    package init(_ value: String, _ text: String, isSelected: Bool, isDisabled: Bool = false) {
         self.value = value
         self.text = text
         self.isSelected = isSelected
         self.isDisabled = isDisabled
     }
 
-    func child(named name: String) -> Any? {
+    package func child(named name: String) -> Any? {
         switch name {
         case "value": value
         case "text": text

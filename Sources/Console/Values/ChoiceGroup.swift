@@ -1,5 +1,9 @@
 /// A group of options.
-struct ChoiceGroup: ViewModel {
-    let label: String
-    let choices: [Choice]
+package struct ChoiceGroup: ViewModel {
+    package let label: String
+    package let choices: [Choice]
+
+    package init(label: String, choices: [Choice]) {
+        (self.label, self.choices) = (label, choices)
+    }
 }

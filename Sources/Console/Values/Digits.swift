@@ -1,7 +1,7 @@
 /// Number formatting for pages.
-enum Digits {
+package enum Digits {
     /// The number with grouped digits: `48,210`.
-    static func grouped(_ number: some BinaryInteger) -> String {
+    package static func grouped(_ number: some BinaryInteger) -> String {
         let digits = Array(String(number.magnitude).utf8)
         var bytes: [UInt8] = number < 0 ? [UInt8(ascii: "-")] : []
         for (index, digit) in digits.enumerated() {
@@ -12,7 +12,7 @@ enum Digits {
     }
 
     /// The number with a fixed number of fraction digits.
-    static func fixed(_ number: Double, _ digits: Int) -> String {
+    package static func fixed(_ number: Double, _ digits: Int) -> String {
         guard number.isFinite, abs(number) < 1e15 else { return number.description }
         var scale: Int64 = 1
         for _ in 0..<digits { scale *= 10 }
@@ -25,7 +25,7 @@ enum Digits {
     }
 
     /// `412 bytes`, `8.8 MB`, in powers of 1000.
-    static func bytes(_ count: Int64) -> String {
+    package static func bytes(_ count: Int64) -> String {
         if count == 1 { return "1 byte" }
         if count < 1000 { return "\(count) bytes" }
         var value = Double(count)
@@ -37,7 +37,7 @@ enum Digits {
     }
 
     /// `50 MB`, in powers of 1024: a limit in the notation of `skylight serve` and CloudKit.
-    static func limit(_ count: Int64) -> String {
+    package static func limit(_ count: Int64) -> String {
         for (shift, unit) in [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")] where count > 0 && count % (1 << shift) == 0 {
             return "\(grouped(count >> shift)) \(unit)"
         }
@@ -45,7 +45,7 @@ enum Digits {
     }
 
     /// `1 record`, `2 records`. An irregular plural such as `indexes` needs a parameter.
-    static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
+    package static func count(_ number: Int, _ noun: String, plural: String? = nil) -> String {
         "\(grouped(number)) \(number == 1 ? noun : plural ?? noun + "s")"
     }
 }

@@ -1,7 +1,11 @@
 /// A small badge beside a field for an index that it has or lacks.
-struct Pill: ViewModel {
-    let text: String
+package struct Pill: ViewModel {
+    package let text: String
     /// `has` or `lacks`.
-    let tone: String
-    let explanation: String
+    package let tone: String
+    package let explanation: String
+
+    package init(text: String, tone: String, explanation: String) {
+        (self.text, self.tone, self.explanation) = (text, tone, explanation)
+    }
 }

@@ -2,8 +2,8 @@ internal import Records
 
 extension Signature {
     /// The device that saved the record; `nil` if it is unknown or the server itself.
-    var device: String? { deviceID.isEmpty || deviceID == "iCloud" ? nil : deviceID }
+    package var device: String? { deviceID.isEmpty || deviceID == "iCloud" ? nil : deviceID }
 
     /// ` on phone`, to append to the user's name; empty if the device is unknown.
-    var onDevice: String { device.map { " on \($0)" } ?? "" }
+    package var onDevice: String { device.map { " on \($0)" } ?? "" }
 }

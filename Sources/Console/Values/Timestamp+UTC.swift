@@ -1,15 +1,15 @@
-internal import Records
+package import Records
 
 // Does not use a formatter, for speed: a table of 200 rows shows hundreds of times, in a fixed format.
 extension Timestamp {
     /// `2026-11-20 18:00:00`, in UTC; with milliseconds unless they are 0.
-    var utcText: String {
+    package var utcText: String {
         let parts = parts
         return "\(parts.date) \(parts.time)" + (parts.millisecond == 0 ? "" : "." + Self.padded(parts.millisecond, 3))
     }
 
     /// The ISO 8601 format `2026-11-20T18:00:00.000Z`.
-    var isoText: String {
+    package var isoText: String {
         let parts = parts
         return "\(parts.date)T\(parts.time).\(Self.padded(parts.millisecond, 3))Z"
     }
@@ -55,7 +55,7 @@ extension Timestamp {
     }
 
     /// Parses `2026-11-20`, `2026-11-20 18:00`, `2026-11-20T18:00:00.5+01:00` (UTC without an offset) or milliseconds since 1970.
-    init?(utcText text: String) {
+    package init?(utcText text: String) {
         if let milliseconds = Int64(text), text.utf8.count > 4 {
             self.init(milliseconds: milliseconds)
             return
@@ -85,7 +85,7 @@ extension Timestamp {
     }
 
     /// The time since then in words: `just now`, `3 minutes ago`, `2 years ago`.
-    func agoText(at now: Timestamp) -> String {
+    package func agoText(at now: Timestamp) -> String {
         let (distance, overflow) = now.milliseconds.subtractingReportingOverflow(milliseconds)
         if overflow { return "long ago" }
         if distance < 0 { return "in the future" }

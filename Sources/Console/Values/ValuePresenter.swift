@@ -1,16 +1,23 @@
-internal import AssetStore
-internal import JSON
-internal import Records
+package import AssetStore
+package import JSON
+package import Records
 
 /// Formats the values of one record: briefly for a table, or in full.
-struct ValuePresenter: Sendable {
-    let place: Place
+package struct ValuePresenter: Sendable {
+    package let place: Place
     /// The zone of the record, which is also the zone of references without a zone.
-    let zoneID: ZoneID
+    package let zoneID: ZoneID
     /// Creates the download links of assets; `nil` if there are none.
-    let links: AssetLinks?
+    package let links: AssetLinks?
     /// True to format values in full.
-    var isFull = false
+    package var isFull = false
+
+    package init(place: Place, zoneID: ZoneID, links: AssetLinks?, isFull: Bool = false) {
+        self.place = place
+        self.zoneID = zoneID
+        self.links = links
+        self.isFull = isFull
+    }
 
     /// The maximum length of a text in a table, in characters. The user can expand longer ones.
     static let shortLength = 140
@@ -23,7 +30,7 @@ struct ValuePresenter: Sendable {
     static let fullBytes = 256
 
     /// - Parameter field: the field of the value.
-    func view(_ value: FieldValue?, of field: Name) -> ValueView {
+    package func view(_ value: FieldValue?, of field: Name) -> ValueView {
         guard let value else { return .missing }
         switch value {
         case .string(let text): return view(text)

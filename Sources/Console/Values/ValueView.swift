@@ -1,9 +1,9 @@
 internal import JSON
-internal import Records
+package import Records
 
 /// A value in its display format.
-struct ValueView: ViewModel {
-    enum Form: Sendable {
+package struct ValueView: ViewModel {
+    package enum Form: Sendable {
         case missing
         case text(String)
         /// The beginning of a text, and the whole text.
@@ -21,14 +21,14 @@ struct ValueView: ViewModel {
     /// A remark after the value, in a muted style.
     let note: String?
 
-    init(_ form: Form, note: String? = nil) {
+    package init(_ form: Form, note: String? = nil) {
         self.form = form
         self.note = note
     }
 
-    static let missing = ValueView(.missing)
+    package static let missing = ValueView(.missing)
 
-    func child(named name: String) -> Any? {
+    package func child(named name: String) -> Any? {
         switch (name, form) {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)), ("text", .link(let text, _, _)): text

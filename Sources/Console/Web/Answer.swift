@@ -1,5 +1,5 @@
 /// The result of a handler.
-enum Answer: Sendable {
+package enum Answer: Sendable {
     case page(any Page)
     case redirect(String)
 }

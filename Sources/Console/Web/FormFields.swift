@@ -1,14 +1,14 @@
 /// The fields of a query string or a submitted form, in their original order.
-struct FormFields: Sendable {
-    private(set) var pairs: [(name: String, value: String)]
+package struct FormFields: Sendable {
+    package private(set) var pairs: [(name: String, value: String)]
 
-    init(_ pairs: [(name: String, value: String)] = []) {
+    package init(_ pairs: [(name: String, value: String)] = []) {
         self.pairs = pairs.filter { $0.name != FormSecret.fieldName }
     }
 
     /// Parses `application/x-www-form-urlencoded` text. Replaces invalid UTF-8 and never fails.
     /// Drops the ``FormSecret``, which was checked before and must not get into an address.
-    init(encoded text: some Collection<UInt8>) {
+    package init(encoded text: some Collection<UInt8>) {
         pairs = Self.pairs(text).filter { $0.name != FormSecret.fieldName }
     }
 
@@ -25,16 +25,16 @@ struct FormFields: Sendable {
     }
 
     /// The first value with a name.
-    subscript(name: String) -> String? {
+    package subscript(name: String) -> String? {
         pairs.first { $0.name == name }?.value
     }
 
     /// The first value with a name; `nil` if it is empty.
-    func text(_ name: String) -> String? {
+    package func text(_ name: String) -> String? {
         self[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    func all(_ name: String) -> [String] {
+    package func all(_ name: String) -> [String] {
         pairs.filter { $0.name == name }.map(\.value)
     }
 
@@ -72,14 +72,14 @@ struct FormFields: Sendable {
 
 extension String {
     /// The nonempty lines of a form field. Browsers end lines with CR LF. Other line separators may be part of names.
-    var formLines: [String] {
+    package var formLines: [String] {
         unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { String($0) }
     }
 }
 
 extension FormFields {
     /// Percent-encodes everything except letters, digits and `-._~`, so that the text is safe anywhere in a URL.
-    static func encoded(_ text: String) -> String {
+    package static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var bytes: [UInt8] = []
         for byte in text.utf8 {
@@ -94,7 +94,7 @@ extension FormFields {
     }
 
     /// A path with a query string.
-    static func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
+    package static func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
         if parameters.isEmpty { return path }
         return path + "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
     }

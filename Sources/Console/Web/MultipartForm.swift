@@ -1,21 +1,21 @@
 internal import JSON
 
 /// The parts of a `multipart/form-data` form (RFC 7578), the format in which browsers upload files.
-struct MultipartForm: Sendable {
-    struct Part: Sendable {
-        let name: String
+package struct MultipartForm: Sendable {
+    package struct Part: Sendable {
+        package let name: String
         /// `nil` for a part that is not a file.
-        let fileName: String?
-        let bytes: [UInt8]
+        package let fileName: String?
+        package let bytes: [UInt8]
     }
 
     /// The maximum number of parts. Further parts are ignored.
     static let partLimit = 64
 
-    let parts: [Part]
+    package let parts: [Part]
 
     /// The boundary from the header Content-Type; `nil` for other kinds of forms.
-    static func boundary(in contentType: String?) -> String? {
+    package static func boundary(in contentType: String?) -> String? {
         guard let contentType else { return nil }
         let pieces = contentType.split(separator: ";").map { $0.trimmingSpaces }
         guard pieces.first?.lowercased() == "multipart/form-data",
@@ -28,7 +28,7 @@ struct MultipartForm: Sendable {
     }
 
     /// Parses the well-formed parts and ignores the rest.
-    init(_ body: [UInt8], boundary: String) {
+    package init(_ body: [UInt8], boundary: String) {
         let mark = Array("--\(boundary)".utf8)
         let lineEnd = Array("\r\n".utf8)
         var parts: [Part] = []

@@ -1,11 +1,11 @@
-internal import Accounts
-internal import JSON
+package import Accounts
+package import JSON
 internal import Records
 
 /// The users of the server, and the acting user.
-struct People: Sendable {
+package struct People: Sendable {
     private let accounts: Accounts
-    let actor: User
+    package let actor: User
 
     /// - Throws: ``MissingPage`` if no user has the handle or user record name.
     init(_ accounts: Accounts, actingAs handle: String?) throws {
@@ -18,24 +18,24 @@ struct People: Sendable {
     }
 
     /// All users: the developer first, then sorted by handle. There can be thousands.
-    var users: [User] { accounts.users() }
+    package var users: [User] { accounts.users() }
 
     var count: Int { accounts.userCount }
 
     /// The acting user, and then the most recently active users.
-    func recent(_ limit: Int) -> [User] {
+    package func recent(_ limit: Int) -> [User] {
         [actor] + accounts.recentUsers(limit).filter { $0 != actor }.prefix(limit - 1)
     }
 
-    func user(_ recordName: Name) -> User? { accounts.user(recordName: recordName) }
+    package func user(_ recordName: Name) -> User? { accounts.user(recordName: recordName) }
 
     /// The user with a handle, a user record name or an e-mail address.
-    func user(named name: String) -> User? {
+    package func user(named name: String) -> User? {
         accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name)
     }
 
     /// The display name, or the record name of an unknown user.
-    func name(of recordName: Name) -> String {
+    package func name(of recordName: Name) -> String {
         user(recordName)?.displayName ?? recordName.string
     }
 }

@@ -1,34 +1,38 @@
-internal import JSON
-internal import Records
+package import JSON
+package import Records
 
 /// The console's location: a database, the acting user, and a zone. The URL contains all of it.
-struct Place: Sendable, Hashable {
-    enum Zone: Sendable, Hashable {
+package struct Place: Sendable, Hashable {
+    package enum Zone: Sendable, Hashable {
         /// The URL names no zone: each page chooses the most useful one.
         case unspecified
         case all
         case one(ZoneID)
     }
 
-    var address: DatabaseAddress
+    package var address: DatabaseAddress
     /// The handle of the acting user; `nil` for the developer.
-    var user: String?
-    var zone: Zone
+    package var user: String?
+    package var zone: Zone
 
-    var zoneID: ZoneID? {
+    package init(address: DatabaseAddress, user: String?, zone: Zone) {
+        (self.address, self.user, self.zone) = (address, user, zone)
+    }
+
+    package var zoneID: ZoneID? {
         if case .one(let zoneID) = zone { zoneID } else { nil }
     }
 
     /// True if records of the database have a feed, as in all databases except the public one.
-    var hasFeed: Bool { address.scope != .public }
+    package var hasFeed: Bool { address.scope != .public }
 
-    func with(_ change: (inout Place) -> Void) -> Place {
+    package func with(_ change: (inout Place) -> Void) -> Place {
         var place = self
         change(&place)
         return place
     }
 
-    func inZone(_ zoneID: ZoneID) -> Place {
+    package func inZone(_ zoneID: ZoneID) -> Place {
         with { $0.zone = .one(zoneID) }
     }
 }
@@ -37,20 +41,26 @@ struct Place: Sendable, Hashable {
 
 extension Place {
     /// `/c/iCloud.com.example.App/development/private`
-    var path: String {
+    package var path: String {
         "/c/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
     }
 
+    /// A return address within the console. Anything else is refused, to prevent redirects to other sites.
+    package static func local(_ url: String?) -> String? {
+        guard let url, url.hasPrefix("/c/"), url.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "\\") }) else { return nil }
+        return url
+    }
+
     /// The query parameters for the acting user and the zone.
-    var parameters: [(name: String, value: String)] {
+    package var parameters: [(name: String, value: String)] {
         userParameters + zoneParameters
     }
 
-    var userParameters: [(name: String, value: String)] {
+    package var userParameters: [(name: String, value: String)] {
         user.map { [("user", $0)] } ?? []
     }
 
-    var zoneParameters: [(name: String, value: String)] {
+    package var zoneParameters: [(name: String, value: String)] {
         switch zone {
         case .unspecified: []
         case .all: [("zone", "")]
@@ -59,22 +69,22 @@ extension Place {
     }
 
     /// A link to one of the pages of this place.
-    func link(_ page: String, _ parameters: [(name: String, value: String)] = []) -> String {
+    package func link(_ page: String, _ parameters: [(name: String, value: String)] = []) -> String {
         FormFields.url("\(path)/\(page)", self.parameters + parameters)
     }
 
     /// The page of a record.
-    func link(toRecord name: Name, in zoneID: ZoneID) -> String {
+    package func link(toRecord name: Name, in zoneID: ZoneID) -> String {
         inZone(zoneID).link("record", [("name", name.string)])
     }
 
     /// A zone in the format of the parameter `zone`. In a shared database, the owner and a slash precede the zone name.
-    func zoneText(_ zoneID: ZoneID) -> String {
+    package func zoneText(_ zoneID: ZoneID) -> String {
         if address.scope == .shared, let owner = zoneID.ownerRecordName { "\(owner)/\(zoneID.zoneName)" } else { zoneID.zoneName.string }
     }
 
     /// The zone of the parameters `zone` and `owner`.
-    static func zone(_ text: String?, owner: String?, in scope: DatabaseScope) -> Zone {
+    package static func zone(_ text: String?, owner: String?, in scope: DatabaseScope) -> Zone {
         guard let text else { return .unspecified }
         if text.isEmpty { return .all }
         guard scope == .shared else { return .one(ZoneID(zoneName: Name(text))) }
@@ -85,7 +95,7 @@ extension Place {
     }
 
     /// True if both identities name the same zone here. The owner matters only in the shared database, which has zones of several owners.
-    func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
+    package func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
         left.zoneName == right.zoneName && (address.scope != .shared || left.ownerRecordName == right.ownerRecordName)
     }
 }

@@ -6,7 +6,7 @@ extension Request {
     /// The fields of the submitted form, URL-encoded or multipart.
     /// - Parameter limit: the size limit of the form, in bytes.
     /// - Throws: the errors of `bodyBytes`, and `RecordError` TRY_AGAIN_LATER for a large form if the server is overloaded.
-    func form(limit: Int) async throws -> FormFields {
+    package func form(limit: Int) async throws -> FormFields {
         let bytes = try await bodyBytes(limit: limit)
         let contentType = headers[.contentType]
         return try await WorkPool.prompt.run(on: bytes.count) { FormFields(bytes, contentType: contentType) }

@@ -2,7 +2,7 @@ internal import Hummingbird
 
 extension Request {
     /// The parameters of the query string.
-    var queryFields: FormFields {
+    package var queryFields: FormFields {
         FormFields(encoded: (uri.query ?? "").utf8)
     }
 }

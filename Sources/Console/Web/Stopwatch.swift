@@ -1,10 +1,10 @@
 internal import Synchronization
 
 /// Measures the total time that a page waits for its database.
-final class Stopwatch: Sendable {
+package final class Stopwatch: Sendable {
     private let total = Mutex<Duration>(.zero)
 
-    func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
+    package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         let start = ContinuousClock.now
         defer { add(.now - start) }
         return try await body()
@@ -14,7 +14,7 @@ final class Stopwatch: Sendable {
         total.withLock { $0 += duration }
     }
 
-    var elapsed: Duration { total.withLock { $0 } }
+    package var elapsed: Duration { total.withLock { $0 } }
 }
 
 extension Duration {
@@ -23,7 +23,7 @@ extension Duration {
     }
 
     /// The milliseconds in the format of page footers: `0.04`, `1.8`, `212`.
-    var millisecondsText: String {
+    package var millisecondsText: String {
         let milliseconds = milliseconds
         let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0
         return Digits.fixed(milliseconds, digits)

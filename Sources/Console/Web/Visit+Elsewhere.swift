@@ -6,7 +6,7 @@ extension Visit {
     /// The same visit at another place of the container: another environment, database, user or zone.
     /// - Returns: `nil` if the environment does not exist. Does not create it.
     /// - Throws: ``MissingPage`` if no user has the place's handle.
-    func elsewhere(_ other: Place) async throws -> Visit? {
+    package func elsewhere(_ other: Place) async throws -> Visit? {
         let people = try People(accounts, actingAs: other.user)
         if other.address == place.address, people.actor == self.people.actor {
             return Visit(
@@ -21,6 +21,13 @@ extension Visit {
         if let editing = database as? any SchemaEditing { schema = try await measure { try await editing.schema() } }
         return Visit(
             place: other, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
+            people: people, containers: containers, zones: zones, schema: schema)
+    }
+
+    /// The same visit with other fields.
+    package func with(fields: FormFields) -> Visit {
+        Visit(
+            place: place, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
             people: people, containers: containers, zones: zones, schema: schema)
     }
 

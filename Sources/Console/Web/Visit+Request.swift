@@ -1,6 +1,6 @@
 internal import Accounts
-internal import HTTPServing
-internal import Hummingbird
+package import HTTPServing
+package import Hummingbird
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -8,12 +8,11 @@ internal import Records
 extension Visit {
     /// Reads the place from the path and the query string of a request, and loads its data.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
-    init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
-        let parameters = context.parameters
+    package init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
+        let parts = context.parts
         let query = request.queryFields
-        guard let container = parameters.get("container").flatMap({ ContainerID($0) }),
-            let environment = parameters.get("environment").flatMap({ Records.Environment(rawValue: $0) }),
-            let scope = parameters.get("database").flatMap({ DatabaseScope(rawValue: $0) })
+        guard parts.count > 3, let container = ContainerID(String(parts[1])), let environment = Records.Environment(rawValue: String(parts[2])),
+            let scope = DatabaseScope(rawValue: String(parts[3]))
         else {
             throw MissingPage("The address needs a container such as iCloud.com.example.App, development or production, and public, private or shared.")
         }

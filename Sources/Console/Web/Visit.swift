@@ -1,68 +1,68 @@
-internal import Accounts
-internal import AssetStore
+package import Accounts
+package import AssetStore
 internal import JSON
-internal import RecordStore
-internal import Records
-internal import Traffic
+package import RecordStore
+package import Records
+package import Traffic
 
 /// One request for a page of a place: its fields, and the data of the place that most pages need.
-struct Visit: Sendable {
-    let place: Place
-    let fields: FormFields
-    let database: any RecordDatabase
-    let engine: any RecordEngine
-    let accounts: Accounts
-    let assets: AssetStores
+package struct Visit: Sendable {
+    package let place: Place
+    package let fields: FormFields
+    package let database: any RecordDatabase
+    package let engine: any RecordEngine
+    package let accounts: Accounts
+    package let assets: AssetStores
     /// The log of web service requests.
-    let log: RequestLog
-    let stopwatch: Stopwatch
-    let people: People
-    let containers: [ContainerID]
+    package let log: RequestLog
+    package let stopwatch: Stopwatch
+    package let people: People
+    package let containers: [ContainerID]
     /// The zones of the database, the default zone first.
-    let zones: [Zone]
+    package let zones: [Zone]
     /// `nil` if the engine has no readable schema.
-    let schema: Schema?
+    package let schema: Schema?
 
     /// The types that can be queried, by name.
-    var types: [RecordType] {
+    package var types: [RecordType] {
         schema?.sortedTypes.filter { $0.name != Schema.usersType } ?? []
     }
 
-    var canEditSchema: Bool {
+    package var canEditSchema: Bool {
         place.address.environment == .development && database is any SchemaEditing
     }
 
     /// The display name of the zone.
-    func zoneName(_ zoneID: ZoneID) -> String {
+    package func zoneName(_ zoneID: ZoneID) -> String {
         zoneID.zoneName.string
     }
 
     /// The owner of the zone, in the shared database.
-    func ownerName(_ zoneID: ZoneID) -> String? {
+    package func ownerName(_ zoneID: ZoneID) -> String? {
         guard place.address.scope == .shared, let owner = zoneID.ownerRecordName else { return nil }
         return "of \(people.name(of: owner))"
     }
 
     /// True if the zone has a feed of changes.
-    func hasFeed(_ zoneID: ZoneID) -> Bool {
+    package func hasFeed(_ zoneID: ZoneID) -> Bool {
         place.hasFeed && !zoneID.isDefault
     }
 
     /// The zones with a feed.
-    var customZones: [Zone] { zones.filter { hasFeed($0.zoneID) } }
+    package var customZones: [Zone] { zones.filter { hasFeed($0.zoneID) } }
 
-    func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
+    package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         try await stopwatch.measure(body)
     }
 
     /// The download links for the assets of some records; `nil` if none of them has assets.
-    func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
+    package func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
         guard records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
         return try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") }
     }
 
     /// The record counts by type in a zone; `nil` if the engine does not count.
-    func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
+    package func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
         guard let counting = database as? any RecordCounting else { return nil }
         return try await counting.counts(in: zoneID)
     }

@@ -1,6 +1,6 @@
 public import NIOCore
-public import RecordStore
 public import Records
+public import RecordStore
 
 /// A transport for the bytes of assets to and from a container's environment, local or remote.
 public protocol AssetTransport: Sendable {
@@ -16,4 +16,21 @@ public protocol AssetTransport: Sendable {
     /// - Parameter take: receives the bytes in order. The next part is read only after it returns.
     /// - Throws: `RecordError` if the download fails; errors of `take`.
     func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws
+}
+
+/// The folder and the transport that an export or an import uses for the bytes of assets.
+public struct AssetExchange: Sendable {
+    /// The maximum size of an asset in bytes: 128 TB, more than any real file.
+    public static let sizeLimit: Int64 = 1 << 47
+
+    public let folder: AssetFileFolder
+    let transport: any AssetTransport
+
+    /// - Parameters:
+    ///   - folder: the folder beside the export.
+    ///   - transport: reads and writes the assets of the container.
+    public init(folder: AssetFileFolder, transport: any AssetTransport) {
+        self.folder = folder
+        self.transport = transport
+    }
 }

@@ -20,3 +20,25 @@ public struct ExportReport: Sendable, Hashable {
         public var bytes: Int64 = 0
     }
 }
+
+/// The progress of an export.
+public struct ExportProgress: Sendable, Hashable {
+    /// The number of records written.
+    public var count: Int
+    /// The number of records at the start; `nil` if the store keeps no counts.
+    public var total: Int?
+    /// The number of asset bytes that were fetched or already in the folder.
+    public var assetBytes: Int64 = 0
+}
+
+/// The reason why an export failed.
+public enum ExportError: Error, Sendable, CustomStringConvertible {
+    /// The requested data does not exist or is not available, with a message for the user.
+    case invalid(String)
+
+    public var description: String {
+        switch self {
+        case .invalid(let reason): reason
+        }
+    }
+}

@@ -51,7 +51,7 @@ extension AccessControl {
         context.logger.notice(
             "The administrator's credentials were refused",
             metadata: [
-                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.uri.path)", "peer": "\(context.peer)",
+                "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "peer": "\(context.peer)",
                 "problem": "\(proof.rawValue)",
             ])
     }

@@ -6,7 +6,7 @@ public import Hummingbird
 /// Console sessions: a cookie, and a secret that every form must contain.
 extension AccessControl {
     /// The header in which scripts of the console send the secret of their session.
-    public static let forgeryHeader = "X-Skylight-Form"
+    public static let forgeryHeader = HTTPField.Name.skylightForm.rawName
 
     /// The session of the request's cookie; `nil` if it has no valid one.
     public func consoleSession(of request: Request) -> ConsoleSession? {
@@ -35,7 +35,7 @@ extension AccessControl {
 
     /// True if the request has the secret of its session in the header.
     public func bringsSecret(of session: ConsoleSession, _ request: Request) -> Bool {
-        HTTPField.Name(Self.forgeryHeader).flatMap { request.headers[$0] }.map { isSecret($0, of: session) } ?? false
+        request.headers[.skylightForm].map { isSecret($0, of: session) } ?? false
     }
 
     /// True if the text is the secret of the session.

@@ -80,7 +80,7 @@ public struct AccessControl: Sendable {
 
     /// True if the request, as far as its headers tell, comes from no browser, from one of the server's own pages, or from the address bar.
     private func isOwnPage(_ request: Request) -> Bool {
-        if let site = HTTPField.Name("Sec-Fetch-Site").flatMap({ request.headers[$0] }) {
+        if let site = request.headers[.secFetchSite] {
             guard site == "same-origin" || site == "none" else { return false }
         } else if let page = request.headers[.referer] {
             // Browsers send Sec-Fetch-Site only over https and on localhost. Otherwise only the Referer tells the page.

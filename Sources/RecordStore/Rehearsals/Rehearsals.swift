@@ -21,6 +21,9 @@ public final class Rehearsals: Sendable {
     /// All fault injections that are on, oldest first.
     public var running: [RunningRehearsal] { state.withLock { $0 } }
 
+    /// True if no fault injection is on.
+    public var isIdle: Bool { state.withLock { $0.isEmpty } }
+
     /// Turns a fault on. If it is already on in the same area, its count starts again.
     /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, and if ``limit`` is reached.
     public func start(_ cue: RehearsalCue, in area: RehearsalArea = .everywhere) throws {

@@ -10,7 +10,8 @@ extension BatchModifier {
     func admittingAssets(
         _ values: [Name: Field], replacing before: [Name: Field], in zone: TransactionZone, type: Name, name: Name
     ) throws -> [Name: Field] {
-        try values.mapValues { field in
+        if values.values.allSatisfy(\.value.assets.isEmpty) { return values }
+        return try values.mapValues { field in
             switch field.value {
             case .asset(let asset):
                 let admitted = try admit(asset, to: field.name, replacing: before, in: zone, type: type, name: name)

@@ -7,7 +7,7 @@ extension BatchModifier {
     /// Checks the references of a saved record as far as possible at this point.
     mutating func checkReferences(of fields: some Sequence<Field>, in zone: TransactionZone, at index: Int) throws {
         for field in fields {
-            for case .reference(let reference) in field.value.elements where reference.action != .none {
+            for reference in field.value.references where reference.action != .none {
                 let isOwnZone = reference.zoneID.map { $0.zoneName == zone.zoneID.zoneName } ?? true
                 guard isOwnZone else {
                     throw RecordError(

@@ -156,14 +156,14 @@ public struct BatchModifier {
         if justInTime.hasGrown { try transaction.grow(justInTime.type) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
-        var fields = operation.kind.replacesFields ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
+        var fields = operation.kind.replacesFields || before.isEmpty ? values : before.filter { !cleared.contains($0.key) }.merging(values) { _, new in new }
         for name in grants.closedFields(of: typeName) {
             // Clients send back the fields they received. A field they omit or send unchanged is left as it is.
             let isKept = operation.fields[name] == nil || fields[name]?.value == before[name]?.value
             if !isKept { throw GrantRules.closed(name, of: typeName) }
             fields[name] = before[name]
         }
-        for case .reference(let reference) in values.values.flatMap(\.value.elements) { try NameRules.checkRecordName(reference.recordName) }
+        for reference in values.values.lazy.flatMap(\.value.references) { try NameRules.checkRecordName(reference.recordName) }
         if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
         let text = FieldsText(fields.values)
         if text.bytes.count > Self.recordSizeLimit {

@@ -7,28 +7,45 @@ public enum IndexRules {
     /// report the first, the console all.
     /// - Parameter builds: declared indexes that are incomplete. A query that needs one can't run.
     public static func problems(of query: Query, in schema: Schema, building builds: [IndexBuildProgress] = []) -> [QueryProblem] {
-        if query.recordType == Schema.usersType { return [.systemType] }
-        guard let type = schema.types[query.recordType] else { return [.unknownType(query.recordType)] }
-        if !type.hasAnyIndex { return [.noIndex(type.name)] }
-        return problems(of: query, in: type, building: builds)
+        examine(query, in: schema, building: builds).problems
     }
 
     /// Problems of the filters and sorts of a query, even if the type has no index at all.
     static func problems(of query: Query, in type: RecordType, building builds: [IndexBuildProgress]) -> [QueryProblem] {
+        examine(query, in: type, building: builds).problems
+    }
+
+    /// The problems of a query, and its valid filters, each resolved once.
+    static func examine(
+        _ query: Query, in schema: Schema, building builds: [IndexBuildProgress]
+    ) -> (problems: [QueryProblem], filters: [ResolvedQuery.Filter]) {
+        if query.recordType == Schema.usersType { return ([.systemType], []) }
+        guard let type = schema.types[query.recordType] else { return ([.unknownType(query.recordType)], []) }
+        if !type.hasAnyIndex { return ([.noIndex(type.name)], []) }
+        return examine(query, in: type, building: builds)
+    }
+
+    private static func examine(
+        _ query: Query, in type: RecordType, building builds: [IndexBuildProgress]
+    ) -> (problems: [QueryProblem], filters: [ResolvedQuery.Filter]) {
         let builds = IndexBuilds(builds, of: type)
         var problems: [QueryProblem] = []
+        var filters: [ResolvedQuery.Filter] = []
         if query.filters.isEmpty {
             problems += missing(.queryable, of: .system(.recordID), in: type, as: "queryable")
         }
         for filter in query.filters {
-            problems += self.problems(of: filter, in: type, builds)
+            let resolved = Result { try ResolvedQuery.resolve(filter, in: type) }
+            problems += self.problems(of: filter, resolved, in: type, builds)
+            if case .success(let resolved) = resolved { filters.append(resolved) }
         }
         for sort in query.sorts {
             problems += self.problems(of: sort, in: type, builds)
         }
-        return problems.reduce(into: []) { unique, problem in
+        let unique = problems.reduce(into: [QueryProblem]()) { unique, problem in
             if !unique.contains(problem) { unique.append(problem) }
         }
+        return (unique, filters)
     }
 
     /// True if the field's indexes allow the comparator.
@@ -36,18 +53,17 @@ public enum IndexRules {
         !definition.indexes.isDisjoint(with: comparator.requiredIndexes)
     }
 
-    private static func problems(of filter: Query.Filter, in type: RecordType, _ builds: IndexBuilds) -> [QueryProblem] {
+    private static func problems(
+        of filter: Query.Filter, _ resolved: Result<ResolvedQuery.Filter, any Error>, in type: RecordType, _ builds: IndexBuilds
+    ) -> [QueryProblem] {
         let key = type.key(named: filter.fieldName)
         guard let definition = type.definition(of: key) else { return [.unknownField(filter.fieldName)] }
-        let invalid: [QueryProblem]
-        do {
-            _ = try ResolvedQuery.resolve(filter, in: type)
-            invalid = []
-        } catch let error as RecordError {
-            invalid = [.invalid(error)]
-        } catch {
-            invalid = [.invalid(RecordError(.badRequest, "\(error)"))]
-        }
+        let invalid: [QueryProblem] =
+            switch resolved {
+            case .success: []
+            case .failure(let error as RecordError): [.invalid(error)]
+            case .failure(let error): [.invalid(RecordError(.badRequest, "\(error)"))]
+            }
         if allows(filter.comparator, on: definition) {
             return invalid.isEmpty ? builds.problems(of: key, definition, needing: filter.comparator.requiredIndexes) : invalid
         }

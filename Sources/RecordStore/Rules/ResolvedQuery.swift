@@ -41,6 +41,8 @@ public struct ResolvedQuery: Sendable {
     public let recordType: Name
     public let filters: [Filter]
     public let sorts: [Sort]
+    /// The custom fields that filters and sorts compare.
+    public let comparedFields: Set<Name>
 
     /// Validates a query.
     /// - Parameter builds: declared indexes that are incomplete.
@@ -49,19 +51,22 @@ public struct ResolvedQuery: Sendable {
         if query.filters.count > Self.clauseLimit || query.sorts.count > Self.clauseLimit {
             throw RecordError(.badRequest, "Too many filters or sorts: a query may have up to \(Self.clauseLimit) of each")
         }
-        if let problem = IndexRules.problems(of: query, in: schema, building: builds).first { throw problem.error }
+        let (problems, filters) = IndexRules.examine(query, in: schema, building: builds)
+        if let problem = problems.first { throw problem.error }
         guard let type = schema.types[query.recordType] else { throw QueryProblem.unknownType(query.recordType).error }
         recordType = type.name
-        filters = try query.filters.map { try Self.resolve($0, in: type) }
+        self.filters = filters
         sorts = query.sorts.map {
             Sort(key: type.key(named: $0.fieldName), ascending: $0.ascending, relativeLocation: $0.relativeLocation)
         }
+        comparedFields = Self.comparedFields(filters, sorts)
     }
 
     private init(recordType: Name, filters: [Filter], sorts: [Sort]) {
         self.recordType = recordType
         self.filters = filters
         self.sorts = sorts
+        comparedFields = Self.comparedFields(filters, sorts)
     }
 
     /// The query with an additional filter, for which no index is required.
@@ -69,8 +74,7 @@ public struct ResolvedQuery: Sendable {
         ResolvedQuery(recordType: recordType, filters: filters + [filter], sorts: sorts)
     }
 
-    /// The fields that filters and sorts compare.
-    public var comparedFields: Set<Name> {
+    private static func comparedFields(_ filters: [Filter], _ sorts: [Sort]) -> Set<Name> {
         let keys = filters.map(\.key) + sorts.map(\.key)
         return Set(keys.compactMap { if case .custom(let name) = $0 { name } else { nil } })
     }

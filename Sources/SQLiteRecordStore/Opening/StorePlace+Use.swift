@@ -35,13 +35,15 @@ extension StorePlace {
     // MARK: Writing
 
     /// Runs a write and returns once it is on disk. Creates a missing file.
-    /// - Parameter isAlone: `true` to commit it without other writes, as large writes require.
+    /// - Parameters:
+    ///   - isAlone: `true` to commit it without other writes, as large writes require.
+    ///   - isBatch: `true` for a batch of records, which reads neither counts nor positions of zones.
     func write<Value: Sendable>(
-        isAlone: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
+        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (Database, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         let store = try await enterForWriting()
         defer { leave(store.reader) }
-        return try await store.write(isAlone: isAlone, body)
+        return try await store.write(isAlone: isAlone, isBatch: isBatch, body)
     }
 
     /// Stores the number of a user that a save added.

@@ -72,7 +72,7 @@ final class StoreReader: Sendable {
     }
 
     private func readNow<Value>(_ body: (Database, SchemaCatalog) throws -> Value) throws -> Value {
-        try connections.read { db in try body(db, try catalog.catalog(of: db)) }
+        try connections.unsafeRead { db in try db.snapshot { try body(db, try catalog.catalog(of: db)) } }
     }
 
     /// Like ``read(_:)`` for a potentially long read. It waits for its turn and runs on a thread that other requests
@@ -92,7 +92,7 @@ final class StoreReader: Sendable {
     }
 
     private func readElsewhere<Value: Sendable>(_ body: @escaping @Sendable (Database, SchemaCatalog) throws -> Value) async throws -> Value {
-        try await connections.read { [self] db in try body(db, try catalog.catalog(of: db)) }
+        try await connections.unsafeRead { [self] db in try db.snapshot { try body(db, try catalog.catalog(of: db)) } }
     }
 
     /// Logs an error and remembers damage.

@@ -9,14 +9,14 @@ struct EntryRange {
     let column: String
     /// Conditions on the other columns of the table, whose alias is `e`.
     let condition: String
-    let arguments: [DatabaseValue]
+    let arguments: [(any Bindable)?]
     /// The field whose entries are walked. Its filters need no lookup.
     let field: Int64?
 
     /// The entries of a field.
     static func field(_ number: Int64, zone: Int64) -> EntryRange {
         EntryRange(
-            table: "entries", column: "value", condition: "e.field = ? AND e.zone = ?", arguments: [number.databaseValue, zone.databaseValue],
+            table: "entries", column: "value", condition: "e.field = ? AND e.zone = ?", arguments: [number, zone],
             field: number)
     }
 
@@ -24,6 +24,6 @@ struct EntryRange {
     static func composite(_ number: Int64, under value: DatabaseValue, zone: Int64) -> EntryRange {
         EntryRange(
             table: "compositeEntries", column: "sort", condition: "e.composite = ? AND e.zone = ? AND e.filter = ?",
-            arguments: [number.databaseValue, zone.databaseValue, value], field: nil)
+            arguments: [number, zone, value], field: nil)
     }
 }

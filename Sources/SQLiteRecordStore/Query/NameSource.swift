@@ -53,19 +53,25 @@ struct NameSource {
         }.joined(separator: " UNION ALL ")
     }
 
-    func arguments(zone: Int64) -> StatementArguments {
+    func arguments(zone: Int64) -> [(any Bindable)?] {
         let each = arguments.count / conditions.count
-        return StatementArguments(
-            conditions.indices.flatMap { [field.databaseValue, zone.databaseValue] + arguments[($0 * each)..<(($0 + 1) * each)] })
+        var values: [(any Bindable)?] = []
+        for index in conditions.indices {
+            values += [field, zone]
+            for argument in arguments[(index * each)..<((index + 1) * each)] { values.append(argument) }
+        }
+        return values
     }
+
+    /// True if there are few such texts. Those with several conditions vary with the place that they are about.
+    var isCached: Bool { conditions.count == 1 }
 
     /// Counts the names, at most up to `limit`.
     func count(upTo limit: Int, in query: ZoneQuery) throws -> Int {
-        let sql = "SELECT count(*) FROM (\(sql(in: query)) LIMIT \(limit))"
-        let arguments = arguments(zone: query.zone.number)
+        let sql = "SELECT count(*) FROM (\(sql(in: query)) LIMIT ?)"
+        let arguments = arguments(zone: query.zone.number) + [limit]
         query.recorder?.note(sql, arguments)
-        // Not cached, because the text varies with the number of values.
-        return try Int.fetchOne(query.db, sql: sql, arguments: arguments) ?? 0
+        return try query.db.rows(sql, arguments, isCached: isCached && query.recorder == nil) { try $0.next() ? try $0.value(0, in: "entries") : 0 }
     }
 
     // MARK: Conditions
@@ -79,7 +85,7 @@ struct NameSource {
         case .tokens(let tokens):
             if tokens.isEmpty { return [(["0"], [], false)] }
             if filter.comparator == .containsAllTokens { return tokens.map { (["token = ?"], [$0.databaseValue], true) } }
-            return [(["token IN (\(placeholders(tokens.count)))"], tokens.map(\.databaseValue), false)]
+            return [list("token", tokens.map(\.databaseValue))]
         case .anyOf(let candidates):
             if filter.comparator == .listContainsAll {
                 return candidates.compactMap { EntryValue.values(equalTo: $0) }.filter { !$0.isEmpty }.map(equality)
@@ -88,7 +94,7 @@ struct NameSource {
             let values = listed.compactMap(\.self).flatMap(\.self)
             // If one value's entries can't be listed, the index can't narrow the search.
             if listed.contains(nil) { return [] }
-            return values.isEmpty ? [(["0"], [], false)] : [(["value IN (\(placeholders(values.count)))"], values, false)]
+            return values.isEmpty ? [(["0"], [], false)] : [list("value", values)]
         case .value(.location(let location)):
             if let values = EntryValue.values(equalTo: .location(location)) { return [equality(with: values)] }
             // Only for EQUALS: a list may contain a pole at two longitudes, and then several conditions would find
@@ -100,7 +106,7 @@ struct NameSource {
     }
 
     private static func equality(with values: [DatabaseValue]) -> Clause {
-        values.count == 1 ? (["value = ?"], values, true) : (["value IN (\(placeholders(values.count)))"], values, false)
+        values.count == 1 ? (["value = ?"], values, true) : list("value", values)
     }
 
     private static func comparison(_ comparator: Comparator, _ value: DatabaseValue) -> Clause? {
@@ -132,7 +138,11 @@ struct NameSource {
         return (ranges.map { _ in "value BETWEEN ? AND ?" }, ranges.flatMap { [$0.lowerBound.databaseValue, $0.upperBound.databaseValue] }, false)
     }
 
-    private static func placeholders(_ count: Int) -> String {
-        Array(repeating: "?", count: count).joined(separator: ", ")
+    /// A list of values, filled up with its last value to a power of two, so that there are few texts to compile.
+    private static func list(_ column: String, _ values: [DatabaseValue]) -> Clause {
+        var count = 2
+        while count < values.count { count *= 2 }
+        let filled = values + Array(repeating: values.last ?? .null, count: count - values.count)
+        return (["\(column) IN (\(Array(repeating: "?", count: count).joined(separator: ", ")))"], filled, false)
     }
 }

@@ -31,15 +31,19 @@ struct PreparedQuery {
     }
 
     /// Returns the next page. Zones are searched one after the other, and at most about two pages are held in memory.
-    /// - Parameter recorder: records how the query runs.
+    /// - Parameters:
+    ///   - recorder: records how the query runs.
+    ///   - budget: `nil` if the query may read as much as it needs.
     /// - Returns: the page and the plan of each zone.
-    func page(_ catalog: SchemaCatalog, _ db: Database, recorder: QueryRecorder? = nil) throws -> (page: QueryPage, plans: [ZonePlan]) {
+    func page(
+        _ catalog: SchemaCatalog, _ db: Database, recorder: QueryRecorder? = nil, within budget: ReadBudget? = nil
+    ) throws -> (page: QueryPage, plans: [ZonePlan]) {
         let sources = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
         var top = TopPlaces(query, limit: request.limit)
         let plans = try zones.map { zone in
             let zoneQuery = ZoneQuery(
                 db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after, limit: request.limit,
-                recorder: recorder)
+                recorder: recorder, budget: budget)
             let plan = try zoneQuery.plan()
             try zoneQuery.run(plan, into: &top)
             return plan

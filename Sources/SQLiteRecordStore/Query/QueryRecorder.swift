@@ -21,7 +21,7 @@ final class QueryRecorder {
     var recordsRead = 0
     /// Entries read to choose a plan. They are included in the entries read.
     var entriesCounted = 0
-    private var statements: [(text: String, arguments: StatementArguments)] = []
+    private var statements: [(text: String, values: [(any Bindable)?])] = []
 
     init() {
         counting = DatabaseFunction(Self.function, argumentCount: 1, pure: false) { [counter] _ in
@@ -42,21 +42,24 @@ final class QueryRecorder {
     /// An SQL condition that counts the index rows visited.
     static func condition(on name: String) -> String { " AND \(function)(\(name))" }
 
-    func note(_ sql: String, _ arguments: StatementArguments) {
+    func note(_ sql: String, _ values: [(any Bindable)?]) {
         let text = sql.replacing(/\ AND skylight_seen\([a-z.]+\)/, with: "")
-        if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, arguments)) }
+        if statements.count < Self.statementLimit, !statements.contains(where: { $0.text == text }) { statements.append((text, values)) }
     }
 
     /// The statements with SQLite's query plans.
     func explained(_ db: Database) throws -> [QueryExplanation.Statement] {
-        try statements.map { text, arguments in
-            var depths: [Int: Int] = [:]
-            let rows = try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN \(text)", arguments: arguments)
-            let plan = try rows.map { row in
-                let values = row.values(of: "EXPLAIN")
-                let depth = (depths[try values("parent")] ?? -1) + 1
-                depths[try values("id")] = depth
-                return String(repeating: "  ", count: depth) + (try values("detail") as String)
+        try statements.map { text, values in
+            let plan = try db.rows("EXPLAIN QUERY PLAN \(text)", values, isCached: false) { row in
+                var depths: [Int: Int] = [:]
+                var plan: [String] = []
+                // The columns are id, parent, a third that is unused, and detail.
+                while try row.next() {
+                    let depth = (depths[try row.value(1, in: "EXPLAIN")] ?? -1) + 1
+                    depths[try row.value(0, in: "EXPLAIN")] = depth
+                    plan.append(String(repeating: "  ", count: depth) + (try row.value(3, in: "EXPLAIN") as String))
+                }
+                return plan
             }
             return QueryExplanation.Statement(text: Self.onOneLine(text), plan: plan)
         }

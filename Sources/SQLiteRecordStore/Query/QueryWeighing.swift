@@ -175,49 +175,38 @@ struct QueryWeighing {
         }
     }
 
-    // MARK: Summary
+    // MARK: The plan
 
-    /// Describes the plan in one or two sentences.
-    /// - Parameter hasMore: `true` if the page was full before all records were read.
-    func summary(entriesCounted: Int, hasMore: Bool) -> String {
-        guard let plan = plans.first else { return "Nothing is saved there yet." }
-        let narrowing = plan.probes.map { name(of: $0) }
-        let end = narrowing.isEmpty ? "." : ", and \(narrowing.joined(separator: " and ")) excluded names before their records were read."
-        let sentence = way(plan, end: hasMore ? "until the page was full" : "to the end") + end
-        let others = plans.count > 1 ? " This is of the first of \(plans.count) zones." : ""
-        return sentence + (entriesCounted > 0 ? " \(entriesCounted) of the entries read were counted to choose this way." : "") + others
+    /// The index used in the first zone, and the summary. It does not keep the query and the schema in memory.
+    func plan(hasMore: Bool) -> ChosenPlan {
+        let summary = summary(hasMore: hasMore)
+        return ChosenPlan(index: plans.first.flatMap { index(of: $0) }, summary: summary.text())
     }
 
-    private func way(_ plan: ZonePlan, end: String) -> String {
+    /// - Parameter hasMore: `true` if the page was full before all records were read.
+    func summary(hasMore: Bool) -> PlanSummary {
+        guard let plan = plans.first else { return PlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore) }
         let sort = query.sorts.first
-        let direction = sort?.ascending == false ? "descending" : "ascending"
-        switch plan.way {
-        case .lookUp(let names):
-            return names.count == 1 ? "The record was looked up by its name" : "\(names.count) records were looked up by their names"
-        case .names(let source): return "The names for the value in \(name(of: source)) were read in \(direction) order \(end)"
-        case .members: return "The records of the type were read in \(direction) order of their names \(end)"
-        case .collect(let source): return "All records that \(name(of: source)) finds were read and sorted"
-        case .nearest: return "Growing circles around the location were searched in \(sort?.fieldName ?? "") QUERYABLE \(end)"
-        case .sort: return "\(sort?.fieldName ?? "") SORTABLE was walked in \(direction) order \(end)"
-        case .composite(let composite, _, _):
-            let name = QueryIndex.composite(composite.index).description
-            return "The composite index \(name) was read in \(direction) order for the value of its filter \(end)"
-        case .collectMembers: return "All records of the type were read and sorted"
-        }
+        let way: PlanSummary.Way =
+            switch plan.way {
+            case .lookUp(let names): .lookUp(names.count)
+            case .names(let source): .names(name(of: source))
+            case .members: .members
+            case .collect(let source): .collect(name(of: source))
+            case .nearest: .nearest(sort?.fieldName ?? "")
+            case .sort: .sort(sort?.fieldName ?? "")
+            case .composite(let composite, _, _): .composite(composite.index)
+            case .collectMembers: .collectMembers
+            }
+        return PlanSummary(
+            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true, zones: plans.count, hasMore: hasMore)
     }
 
     /// The index of a source, with the field name as the query spells it.
-    private func name(of source: NameSource) -> String {
+    private func name(of source: NameSource) -> PlanSummary.IndexName {
         let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
-        guard case .field(_, let indexes)? = index(of: source) else { return field.string }
-        return "\(field) \(indexes.names.joined(separator: " "))"
-    }
-
-    // MARK: The plan
-
-    /// The index used in the first zone, and the summary.
-    func plan(hasMore: Bool) -> ChosenPlan {
-        ChosenPlan(index: plans.first.flatMap { index(of: $0) }, summary: self.summary(entriesCounted: 0, hasMore: hasMore))
+        guard case .field(_, let indexes)? = index(of: source) else { return PlanSummary.IndexName(field: field, indexes: []) }
+        return PlanSummary.IndexName(field: field, indexes: indexes)
     }
 
     private func index(of plan: ZonePlan) -> QueryIndex? {

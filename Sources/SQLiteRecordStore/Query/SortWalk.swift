@@ -78,26 +78,17 @@ struct SortWalk {
             WHERE \(range.condition) \(bound.map { "AND e.\(range.column) \($0.comparison) ?" } ?? "") \(zoneQuery.counting("e.name")) \(probes.sql)
             ORDER BY e.\(range.column) \(direction), e.name \(direction) LIMIT ?
             """
-        let arguments = range.arguments + (bound.map { [$0.value] } ?? []) + probes.arguments + [limit.databaseValue]
-        zoneQuery.recorder?.note(sql, StatementArguments(arguments))
-        let statement = zoneQuery.recorder == nil ? try zoneQuery.db.cachedStatement(sql: sql) : try zoneQuery.db.makeStatement(sql: sql)
-        try statement.setArguments(StatementArguments(arguments))
+        let arguments = range.arguments + (bound.map { [$0.value] } ?? []) + probes.arguments + [limit]
+        zoneQuery.recorder?.note(sql, arguments)
         var groups: [Group] = []
         var count = 0
-        try withExtendedLifetime(statement) {
-            let handle = statement.sqliteStatement
-            defer { sqlite3_reset(handle) }
-            while true {
-                switch sqlite3_step(handle) {
-                case SQLITE_ROW:
-                    count += 1
-                    let value = DatabaseValue(sqliteStatement: handle, index: 0)
-                    let name = Name(String(decoding: RowReader.text(handle, 1), as: UTF8.self))
-                    if groups.last?.value != value { groups.append(Group(value: value, names: [])) }
-                    groups[groups.count - 1].names.append(name)
-                case SQLITE_DONE: return
-                case let code: throw DatabaseError(resultCode: ResultCode(rawValue: code), message: zoneQuery.db.lastErrorMessage, sql: sql)
-                }
+        try zoneQuery.db.rows(sql, arguments, isCached: zoneQuery.recorder == nil) { row in
+            while try row.next() {
+                count += 1
+                let value = DatabaseValue(sqliteStatement: row.handle, index: 0)
+                let name = Name(String(decoding: RowReader.text(row.handle, 1), as: UTF8.self))
+                if groups.last?.value != value { groups.append(Group(value: value, names: [])) }
+                groups[groups.count - 1].names.append(name)
             }
         }
         return (groups, count < limit)
@@ -131,7 +122,7 @@ struct SortWalk {
             SELECT \(RowReader.columns) FROM \(range.table) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
             WHERE \(range.condition) AND e.\(range.column) = ? AND e.name >= ? \(zoneQuery.counting("e.name")) \(probes.sql) ORDER BY e.name
             """,
-            StatementArguments(range.arguments + [value, (isDecided ? name?.string ?? "" : "").databaseValue] + probes.arguments)
+            range.arguments + [value, isDecided ? name?.string ?? "" : ""] + probes.arguments
         ) { row in
             guard let match = try zoneQuery.match(row.record()) else { return .next }
             if !isDecided {

@@ -24,6 +24,8 @@ struct ZoneQuery {
     let limit: PageLimit
     /// `nil` unless the query is being explained.
     var recorder: QueryRecorder?
+    /// `nil` if the query may read as much as it needs.
+    var budget: ReadBudget?
 
     typealias Found = (place: QueryPlace, record: StoredRecord)
 
@@ -66,7 +68,7 @@ struct ZoneQuery {
                 SELECT \(RowReader.columns) FROM entries e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
                 WHERE e.field = ? AND e.zone = ? AND e.value = 0 \(bounds.sql) \(counting("e.name")) ORDER BY e.name \(direction)
                 """,
-            StatementArguments([members.databaseValue, zone.number.databaseValue] + bounds.arguments), into: &page)
+            [members, zone.number] + bounds.arguments, into: &page)
     }
 
     private func walkNames(under source: NameSource, also others: [NameSource], into page: inout TopPlaces) throws {
@@ -78,8 +80,7 @@ struct ZoneQuery {
                 WHERE e.field = ? AND e.zone = ? AND e.\(source.table.column) = ? \(bounds.sql) \(counting("e.name"))
                 \(probes.sql) ORDER BY e.name \(direction)
                 """,
-            StatementArguments(
-                [source.field.databaseValue, zone.number.databaseValue] + source.arguments + bounds.arguments + probes.arguments), into: &page)
+            [source.field, zone.number] + source.arguments + bounds.arguments + probes.arguments, into: &page)
     }
 
     private func walk(_ range: EntryRange, also others: [NameSource], into page: inout TopPlaces) throws {
@@ -88,7 +89,7 @@ struct ZoneQuery {
     }
 
     /// Offers records in query order until the page needs no more.
-    private func walk(sql: String, _ arguments: StatementArguments, into page: inout TopPlaces) throws {
+    private func walk(sql: String, _ arguments: [(any Bindable)?], into page: inout TopPlaces) throws {
         var fill = PageFill(limit)
         try eachRow(sql, arguments) { row in
             guard let match = try match(row.record()) else { return .next }
@@ -99,7 +100,7 @@ struct ZoneQuery {
     }
 
     private func collect(_ source: NameSource, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool = { _ in true }) throws {
-        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: false, into: &page, where: isWanted)
+        try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: source.isCached, into: &page, where: isWanted)
     }
 
     private func collectMembers(_ members: Int64, into page: inout TopPlaces) throws {
@@ -108,7 +109,7 @@ struct ZoneQuery {
     }
 
     private func collect(
-        sql: String, _ arguments: StatementArguments, isCached: Bool, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool
+        sql: String, _ arguments: [(any Bindable)?], isCached: Bool, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool
     ) throws {
         try eachRow(
             "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name", arguments + [zone.number],
@@ -152,6 +153,7 @@ struct ZoneQuery {
     /// The record and its place if it matches every filter and comes after the previous page.
     func match(_ record: StoredRecord) throws -> Found? {
         recorder?.recordsRead += 1
+        try budget?.spend(record.fields.bytes.count)
         let queried = try QueriedRecord(record, for: query)
         guard query.matches(queried) else { return nil }
         let place = query.place(of: queried)
@@ -163,7 +165,7 @@ struct ZoneQuery {
 
     /// Steps through the rows of a statement that selects ``RowReader/columns``.
     func eachRow(
-        _ sql: String, _ arguments: StatementArguments, isCached: Bool = true, _ body: (inout RowReader) throws -> Database.Step
+        _ sql: String, _ arguments: [(any Bindable)?], isCached: Bool = true, _ body: (inout RowReader) throws -> Database.Step
     ) throws {
         recorder?.note(sql, arguments)
         try db.eachRow(sql, arguments, zone: zone.zoneID, catalog: catalog, isCached: isCached && recorder == nil, body)
@@ -183,7 +185,7 @@ struct Probes {
     private static let limit = 2
 
     private(set) var sql = ""
-    private(set) var arguments: [DatabaseValue] = []
+    private(set) var arguments: [(any Bindable)?] = []
 
     /// The sources to look up: those with a single value, the most selective first.
     static func chosen(of sources: some Sequence<NameSource>) -> [NameSource] {
@@ -196,38 +198,40 @@ struct Probes {
                  AND EXISTS (SELECT 1 FROM \(source.table.rawValue) x
                 WHERE x.field = ? AND x.zone = ? AND x.\(source.table.column) = ? AND x.name = e.name\(query.counting("x.name")))
                 """
-            arguments += [source.field.databaseValue, query.zone.number.databaseValue] + source.arguments
+            arguments += [source.field, query.zone.number] + source.arguments
         }
     }
 }
 
-/// SQL conditions for a walk in name order, from the end of the previous page and from filters on recordName.
+/// SQL conditions for a walk in name order, from the end of the previous page and from filters on recordName: one for
+/// each end at most, so that there are few texts to compile.
 struct NameBounds {
-    private(set) var sql = ""
-    private(set) var arguments: [DatabaseValue] = []
+    private var first: Name?
+    private var last: Name?
 
     init(_ query: ResolvedQuery, after: QueryPlace?, ascending: Bool) {
         // Inclusive, because another zone may have a record of the same name. `match` drops the last record of the
         // previous page.
-        if let after { add(ascending ? ">=" : "<=", after.recordName) }
+        if ascending { first = after?.recordName } else { last = after?.recordName }
         for filter in query.filters where filter.key == .system(.recordID) {
             guard case .value(.reference(let reference)) = filter.operand else { continue }
+            let name = reference.recordName
             switch filter.comparator {
-            case .greaterThan, .greaterThanOrEquals: add(">=", reference.recordName)
+            case .greaterThan, .greaterThanOrEquals: begin(at: name)
             case .beginsWith:
-                add(">=", reference.recordName)
+                begin(at: name)
                 // Sorts after every name with the prefix, because no name is long enough to contain that many of the
                 // last character.
-                let last = String(repeating: "\u{10FFFF}", count: RecordID.nameLimit / 4 + 1)
-                add("<=", Name(reference.recordName.string + last))
-            case .lessThan, .lessThanOrEquals: add("<=", reference.recordName)
+                end(at: Name(name.string + String(repeating: "\u{10FFFF}", count: RecordID.nameLimit / 4 + 1)))
+            case .lessThan, .lessThanOrEquals: end(at: name)
             default: continue
             }
         }
     }
 
-    private mutating func add(_ comparison: String, _ name: Name) {
-        sql += " AND e.name \(comparison) ?"
-        arguments.append(name.string.databaseValue)
-    }
+    var sql: String { (first == nil ? "" : " AND e.name >= ?") + (last == nil ? "" : " AND e.name <= ?") }
+    var arguments: [(any Bindable)?] { [first, last].compactMap { $0?.string } }
+
+    private mutating func begin(at name: Name) { first = first.map { max($0, name) } ?? name }
+    private mutating func end(at name: Name) { last = last.map { min($0, name) } ?? name }
 }

@@ -61,13 +61,10 @@ struct AssetDownloads: Sendable {
             .contentSecurityPolicy: "sandbox; default-src 'none'",
         ]
         if file.coding == .gzip { headers[.contentEncoding] = "gzip" }
-        let more: [(String, String)] = [
-            // The size without compression, for both codings.
-            ("X-Skylight-Size", String(file.identitySize)),
-            // Pages of other origins may embed the file. ``OriginGuard`` decides which ones.
-            ("Cross-Origin-Resource-Policy", "cross-origin"),
-        ]
-        for (name, value) in more { HTTPField.Name(name).map { headers[$0] = value } }
+        // The size without compression, for both codings.
+        headers[.skylightSize] = String(file.identitySize)
+        // Pages of other origins may embed the file. The guard of origins decides which ones.
+        headers[.crossOriginResourcePolicy] = "cross-origin"
         return headers
     }
 

@@ -9,14 +9,13 @@ struct AssetPlace: Sendable {
     let stores: AssetStores
     let container: ContainerID
     let environment: Records.Environment
-    /// The scheme, host and port that the client used to reach the server.
-    let origin: String
+    private let request: Request
 
     init(_ stores: AssetStores, _ container: ContainerID, _ environment: Records.Environment, for request: Request) {
         self.stores = stores
         self.container = container
         self.environment = environment
-        origin = request.ownOrigin
+        self.request = request
     }
 
     /// - Returns: `nil` if the container does not exist. A lookup must not create it.
@@ -25,7 +24,7 @@ struct AssetPlace: Sendable {
     }
 
     func links() async throws -> AssetLinks {
-        try await stores.links(container, environment, origin: origin)
+        try await stores.links(container, environment, origin: request.ownOrigin)
     }
 
     /// The download addresses of the assets in these records. `nil` if the records have no assets; the asset store is then not opened.

@@ -9,9 +9,6 @@ internal import Records
 ///
 /// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the body need not be read.
 struct AssetUploads: Sendable {
-    /// The original name of the file, as percent-encoded UTF-8. A header of Skylight's own.
-    private static let fileNameHeader = HTTPField.Name("X-Skylight-File-Name")
-
     let place: AssetPlace
 
     func response(to request: Request, ticket: String) async throws -> Response {
@@ -49,8 +46,9 @@ struct AssetUploads: Sendable {
     private static let unknown = RecordError(
         .notFound, "Nothing can be uploaded here: the address is not from assets/upload of this server, or was changed; get a new one with assets/upload")
 
+    /// The original name of the file, from a header of Skylight's own with percent-encoded UTF-8.
     private static func fileName(of request: Request) throws -> String? {
-        guard let header = fileNameHeader.flatMap({ request.headers[$0] }), !header.isEmpty else { return nil }
+        guard let header = request.headers[.skylightFileName], !header.isEmpty else { return nil }
         guard let name = header[...].removingPercentEncodingStrictly else {
             throw RecordError(.badRequest, "X-Skylight-File-Name must be the file's name in UTF-8, percent-encoded")
         }

@@ -14,7 +14,7 @@ extension WebServices {
     }
 
     private func asset(_ request: Request, _ context: ServingRequestContext) async throws -> Response {
-        guard let path = AssetPath(request.uri.path) else {
+        guard let path = AssetPath(String(request.path)) else {
             throw RecordError(
                 .notFound,
                 "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} from assets/upload, or "

@@ -21,7 +21,6 @@ struct Authenticator: Sendable {
 
     /// Requests unrestricted access as the owner of the data, who is exempt from roles, or access as
     /// an app without a user. A header of Skylight's own; its commands send it to a running server.
-    private static let accessHeader = HTTPField.Name("X-Skylight-Access")
     private static let accesses: [String: Access] = ["owner": .unrestricted, "anonymous": .anonymous]
     /// The user record name of clients without a user.
     private static let anonymous: Name = "_anonymous"
@@ -76,9 +75,11 @@ struct Authenticator: Sendable {
 
     /// Counts a request.
     /// - Throws: `RecordError` THROTTLED. Before that, the client is entered in the request log.
-    private func admit(_ spender: Throttle.Spender, _ judgement: Judgement) throws {
+    private func admit(_ spender: @autoclosure () -> Throttle.Spender, _ judgement: Judgement) throws {
+        guard let throttle else { return }
+        let spender = spender()
         do {
-            try throttle?.admit(spender)
+            try throttle.admit(spender)
         } catch {
             RequestNote.current?.update { noted in
                 noted.authentication = authentication(of: judgement)
@@ -136,7 +137,7 @@ struct Authenticator: Sendable {
     /// - Returns: `nil` if the request has no access header.
     /// - Throws: `RecordError` BAD_REQUEST for an unknown access.
     private static func wantedAccess(_ request: Request) throws -> Access? {
-        guard let value = accessHeader.flatMap({ request.headers[$0] }), !value.isEmpty else { return nil }
+        guard let value = request.headers[.skylightAccess], !value.isEmpty else { return nil }
         guard let access = accesses[value] else {
             throw RecordError(.badRequest, "Expected X-Skylight-Access to be owner or anonymous, found '\(value.prefix(100))'")
         }
@@ -184,7 +185,7 @@ struct Authenticator: Sendable {
             return failure(error, judgement.apiToken, request, at: path)
         }
         if let error = judgement.refusal { throw refused(error) }
-        if access.mode == .open, [.nobody, .app].contains(judgement.asker) {
+        if access.mode == .open, judgement.asker == .nobody || judgement.asker == .app {
             // An API token identifies the app, not its user.
             var caller = try callers.caller(of: request)
             caller.access = .signedIn
@@ -219,7 +220,7 @@ struct Authenticator: Sendable {
         RequestNote.current?.update { $0.authentication = authentication }
         guard let problem = authentication.problem else { return }
         var metadata: Logger.Metadata = [
-            "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.uri.path)", "way": "\(authentication.way.rawValue)",
+            "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "way": "\(authentication.way.rawValue)",
             "problem": "\(problem.kind)", "explanation": "\(problem.sentence)",
         ]
         if let credential = authentication.credential { metadata["credential"] = "\(credential.prefix(64))" }

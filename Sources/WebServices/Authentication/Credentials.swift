@@ -11,14 +11,7 @@ struct Credentials: Sendable {
         let signature: String
     }
 
-    static let signatureHeaders = [
-        "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date", "X-Apple-CloudKit-Request-SignatureV1",
-    ]
-    /// Every answer returns the next web auth token in this header. Requests may
-    /// send their token in it too, so that it need not be part of the address.
-    static let webAuthHeader = "X-Apple-CloudKit-Web-Auth-Token"
-    /// The header of that purpose in CloudKit JS 1.
-    static let oldWebAuthHeader = "X-Apple-CloudKit-Session"
+    static let signatureHeaders = [HTTPField.Name.cloudKitKeyID, .cloudKitDate, .cloudKitSignature]
     /// The query parameters of the web auth token: the current name, then that of CloudKit JS 1.
     private static let webAuthParameters = ["ckWebAuthToken", "ckSession"]
 
@@ -35,12 +28,12 @@ struct Credentials: Sendable {
         apiToken = query["ckAPIToken"]?.value
         webAuthToken =
             Self.webAuthParameters.lazy.compactMap { query[$0]?.value }.first
-            ?? [Self.webAuthHeader, Self.oldWebAuthHeader].lazy.compactMap { Self.header($0, of: request) }.first
-        let values = Self.signatureHeaders.map { Self.header($0, of: request) }
-        if values.contains(where: { $0 != nil }) {
-            signature = Signature(keyID: values[0] ?? "", date: values[1] ?? "", signature: values[2] ?? "")
-        }
-        secrets = (["ckAPIToken"] + Self.webAuthParameters).compactMap { query[$0] }.flatMap { [$0.sent, $0.value] }
+            ?? Self.header(.cloudKitWebAuthToken, of: request) ?? Self.header(.cloudKitSession, of: request)
+        let keyID = Self.header(.cloudKitKeyID, of: request)
+        let date = Self.header(.cloudKitDate, of: request)
+        let sent = Self.header(.cloudKitSignature, of: request)
+        if keyID != nil || date != nil || sent != nil { signature = Signature(keyID: keyID ?? "", date: date ?? "", signature: sent ?? "") }
+        secrets = query.isEmpty ? [] : (["ckAPIToken"] + Self.webAuthParameters).compactMap { query[$0] }.flatMap { [$0.sent, $0.value] }
     }
 
     /// True if the request has no credentials.
@@ -51,12 +44,12 @@ struct Credentials: Sendable {
     /// The headers for the next web auth token. Clients that use the older names get it under the older name as well.
     static func answerHeaders(to request: Request) -> [HTTPField.Name] {
         let query = SentQuery(request)
-        let isOld = query[webAuthParameters[0]] == nil && (query[webAuthParameters[1]] != nil || header(oldWebAuthHeader, of: request) != nil)
-        return (isOld ? [webAuthHeader, oldWebAuthHeader] : [webAuthHeader]).compactMap { HTTPField.Name($0) }
+        let isOld = query[webAuthParameters[0]] == nil && (query[webAuthParameters[1]] != nil || header(.cloudKitSession, of: request) != nil)
+        return isOld ? [.cloudKitWebAuthToken, .cloudKitSession] : [.cloudKitWebAuthToken]
     }
 
     /// The value of a header; `nil` if it is missing or empty.
-    private static func header(_ name: String, of request: Request) -> String? {
-        HTTPField.Name(name).flatMap { request.headers[$0] }.flatMap { $0.isEmpty ? nil : $0 }
+    private static func header(_ name: HTTPField.Name, of request: Request) -> String? {
+        request.headers[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 }

@@ -1,5 +1,7 @@
 internal import Accounts
 internal import Foundation
+internal import HTTPServing
+internal import HTTPTypes
 internal import JSON
 internal import Records
 internal import Traffic
@@ -27,7 +29,7 @@ struct Judgement: Sendable {
                 RecordError(
                     .badRequest,
                     "The request has two kinds of credentials, and only one is allowed: \(credentials.tokenNames) in the query, and a "
-                        + "signature in the headers \(Credentials.signatureHeaders.joined(separator: ", "))"),
+                        + "signature in the headers \(Credentials.signatureHeaders.map(\.rawName).joined(separator: ", "))"),
                 "mixed", "The request has tokens in the query and a signature",
                 remedy: "For a user, omit the signature headers. For a server-to-server key, omit the tokens")
         } else {
@@ -133,7 +135,7 @@ struct Judgement: Sendable {
                 needsUser, "expiredSession",
                 "The web auth token is too old: it is valid for \(session.keepsSignedIn ? "two weeks" : "30 minutes"), and for "
                     + "\(WebAuthSession.grace / 60) minutes after a newer one was used",
-                remedy: "Take the next token from the header \(Credentials.webAuthHeader) of each response, or sign in again")
+                remedy: "Take the next token from the header \(HTTPField.Name.cloudKitWebAuthToken) of each response, or sign in again")
         case .revoked(let session):
             authentication.session = session.id
             refuse(needsUser, "revokedSession", "The session of the web auth token was revoked", remedy: again)

@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import Hummingbird
 internal import JSON
 internal import RecordStore
@@ -6,9 +7,8 @@ internal import Records
 extension RehearsalArea.Reach {
     /// The zones of a request, from its query string and body. Errors in the body are ignored here; the service reports them.
     init(of request: Request, action: String, body: [UInt8]) {
-        let parameters = request.uri.queryParameters
-        if let zone = parameters["zone"] {
-            self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: parameters["owner"].map { Name($0) })])
+        if let zone = request.queryParameter("zone") {
+            self = .zones([ZoneID(zoneName: Name(zone), ownerRecordName: request.queryParameter("owner").map { Name($0) })])
             return
         }
         // An unreadable body, or an unreadable part, names no zone. The service reports the error.

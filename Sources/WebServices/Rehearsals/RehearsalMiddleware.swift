@@ -5,43 +5,33 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 
-/// Injects faults into web service requests. It answers `/skylight/1/rehearsals`, reads the faults that a request asks
-/// for, fails requests accordingly, and names the applied faults in the answer. Pages of the console are not affected.
+/// Injects faults into web service requests: reads the faults that a request asks for, fails requests
+/// accordingly, and names the applied faults in the answer. Pages of the console are not affected.
 ///
 /// Protocol requests are failed in ``rehearse(_:at:_:_:)`` after access control.
 /// Refused requests therefore use up no faults, and their bodies are not read.
-struct RehearsalMiddleware: RouterMiddleware {
-    typealias Context = ServingRequestContext
-
-    /// Fault names for this request only, separated by commas. `none` exempts the request from all faults.
-    private static let requestHeader = HTTPField.Name("X-Skylight-Rehearse")
-    /// The query parameter for clients that cannot set headers.
+struct RehearsalMiddleware: Sendable {
+    /// The query parameter for clients that cannot set the header `X-Skylight-Rehearse`. Both hold
+    /// fault names for this request only, separated by commas. `none` exempts the request from all faults.
     private static let parameterName = "skylightRehearse"
     private static let exemption = "none"
-    /// Lists the faults that were applied to the answer.
-    static let answerHeader = HTTPField.Name("X-Skylight-Rehearsal")
 
     let services: RehearsalServices
 
     private var rehearsals: Rehearsals { services.rehearsals }
 
     func handle(
-        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
+        _ request: Request, _ context: ServingRequestContext, _ next: (Request) async throws -> Response
     ) async throws -> Response {
-        guard request.isWebServiceRequest, request.method != .options else { return try await next(request, context) }
         do {
-            if request.uri.path == RehearsalServices.path {
-                return services.crossOrigin.allowing(request, try await services.answer(to: request, context: context))
-            }
-            guard let scope = try scope(of: request, context) else { return try await next(request, context) }
+            guard let scope = try scope(of: request, context) else { return try await next(request) }
             return try await RehearsalScope.$current.withValue(scope) {
-                let isOfProtocol = !request.uri.path.hasPrefix(SkylightServices.root)
+                let isOfProtocol = !request.path.hasPrefix(SkylightServices.root)
                 // Services without a container, such as health, are exempt from faults. Malformed paths get their regular error.
-                let path = isOfProtocol ? nil : try? WebServicePath(request.uri.path)
-                var response =
-                    if let path { try await rehearse(request, at: path, context) { try await next($0, context) } } else { try await next(request, context) }
+                let path = isOfProtocol ? nil : try? WebServicePath(request.path)
+                var response = if let path { try await rehearse(request, at: path, context) { try await next($0) } } else { try await next(request) }
                 let shaped = scope.shaped
-                if !shaped.isEmpty, let name = Self.answerHeader { response.headers[name] = shaped.map(\.rawValue).joined(separator: ", ") }
+                if !shaped.isEmpty { response.headers[.skylightRehearsal] = shaped.map(\.rawValue).joined(separator: ", ") }
                 return response
             }
         } catch let lost as ConnectionLost {
@@ -53,17 +43,15 @@ struct RehearsalMiddleware: RouterMiddleware {
 
     /// The faults that apply to the request; `nil` if none can apply.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RehearsalScope? {
-        guard let text = Self.asked(by: request) else { return rehearsals.running.isEmpty ? nil : RehearsalScope() }
+        guard let text = Self.asked(by: request) else { return rehearsals.isIdle || request.path == RehearsalServices.path ? nil : RehearsalScope() }
         try RehearsalServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
-        if names == [Self.exemption] { return RehearsalScope(isExempt: true) }
+        if names == [Self.exemption] || request.path == RehearsalServices.path { return RehearsalScope(isExempt: true) }
         return RehearsalScope(asking: Set(try names.map(Self.asked)))
     }
 
     private static func asked(by request: Request) -> String? {
-        if let name = requestHeader, request.headers.contains(name) { return request.headers[values: name].joined(separator: ",") }
-        guard request.uri.query != nil else { return nil }
-        return request.uri.queryParameters[parameterName[...]].map(String.init)
+        request.headers[.skylightRehearse] ?? request.queryParameter(parameterName)
     }
 
     private static func asked(_ name: String) throws -> Rehearsal {
@@ -121,7 +109,7 @@ struct RehearsalMiddleware: RouterMiddleware {
 
     private func failure(_ rehearsal: Rehearsal, _ error: RecordError, _ request: Request, _ context: ServingRequestContext) -> Response {
         var response = Self.failure(error, context)
-        if let name = Self.answerHeader { response.headers[name] = rehearsal.rawValue }
+        response.headers[.skylightRehearsal] = rehearsal.rawValue
         return services.crossOrigin.allowing(request, response)
     }
 

@@ -17,28 +17,20 @@ struct RehearsalServices: Sendable {
 
     var middleware: RehearsalMiddleware { RehearsalMiddleware(services: self) }
 
-    /// Adds the middleware. Call this before the routes of the web services are added, so that it applies to them.
-    func addRoutes(to router: Router<ServingRequestContext>) {
-        router.add(middleware: middleware)
-    }
-
-    /// - Throws: `RecordError` for the protocol's errors; ``Refusal`` 405 for a method other than GET and POST.
+    /// Answers GET and POST.
+    /// - Throws: `RecordError` for the protocol's errors.
     func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
         try Self.checkPeer(of: request, context)
         var writer = JSONWriter()
-        switch request.method {
-        case .get: writer.list(rehearsals)
-        case .post:
-            let body = try await RequestObject.reading(try await request.bodyBytes())
-            switch (try body.string("start"), try body.string("stop")) {
-            case (let name?, nil): try await start(name, body, request, into: &writer)
-            case (nil, let name?): try stop(name, body, into: &writer)
-            default: throw RecordError.unexpectedInput("Expected either 'start' or 'stop' to be the name of a rehearsal")
-            }
-        default:
-            throw Refusal(
-                .methodNotAllowed, .badRequest, "Method \(request.method.rawValue) is not allowed: 'rehearsals' accepts GET, POST",
-                headers: [.allow: "GET, POST, HEAD, OPTIONS"])
+        if request.method == .get {
+            writer.list(rehearsals)
+            return .json(writer.bytes)
+        }
+        let body = try await RequestObject.reading(try await request.bodyBytes())
+        switch (try body.string("start"), try body.string("stop")) {
+        case (let name?, nil): try await start(name, body, request, into: &writer)
+        case (nil, let name?): try stop(name, body, into: &writer)
+        default: throw RecordError.unexpectedInput("Expected either 'start' or 'stop' to be the name of a rehearsal")
         }
         return .json(writer.bytes)
     }

@@ -24,10 +24,9 @@ enum AccountServices {
         "accounts/users/remove": UserRemoval.self,
     ]
 
-    /// - Throws: `RecordError` for the protocol's errors; ``Refusal`` 405 for an unsupported method.
-    static func answer(_ service: any AccountService.Type, _ action: String, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
+    /// - Throws: `RecordError` for the protocol's errors.
+    static func answer(_ service: any AccountService.Type, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
         let isGET = service.method == .get
-        try SkylightServices.check(request.method, of: action, allowing: service.method)
         let body = isGET ? try RequestObject(parametersOf: request) : try await RequestObject.reading(try await request.bodyBytes())
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)
@@ -39,7 +38,7 @@ enum AccountServices {
 }
 
 /// An account service.
-protocol AccountService: Sendable, DescribedService {
+protocol AccountService: Sendable {
     static var method: HTTPRequest.Method { get }
     static func answer(_ call: AccountCall, into writer: inout JSONWriter) async throws
 }

@@ -29,7 +29,7 @@ struct FeedRequest: Sendable {
             request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })
         let owner = parameters["owner"].map { Name($0) }
         zoneID = parameters["zone"].map { ZoneID(zoneName: Name($0), ownerRecordName: owner) }
-        let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+        let lastEvent = request.headers[.lastEventID]
         since = (lastEvent ?? parameters["since"]).flatMap { $0.isEmpty ? nil : ChangeToken(text: $0) }
         if let zoneID { note?.about([zoneID]) }
     }

@@ -9,6 +9,7 @@ internal import Records
 /// environment services at `/skylight/1/{container}/{environment}/…`, server services at `/skylight/1/…` (docs/services.md).
 enum SkylightServices {
     static let root = "/skylight/1/"
+    static let rootOfContainers = root + "iCloud."
 
     /// A GET service of a database that answers with a stream, or that only takes query parameters.
     typealias Stream = @Sendable (FeedRequest) async throws -> Response
@@ -74,6 +75,29 @@ enum SkylightServices {
         streams[action] != nil || endpoints[action] != nil || ofEnvironments[action] != nil
     }
 
+    /// The error for a request without a route: a wrong method, a malformed path, or an unknown service.
+    /// - Throws: `RecordError` for a malformed path.
+    static func refusal(of request: Request) throws -> any Error {
+        let action: String
+        let methods: [HTTPRequest.Method]?
+        if request.path.hasPrefix(root), !request.path.hasPrefix(rootOfContainers) {
+            action = String(request.path.dropFirst(root.utf8.count))
+            methods = methodsOfServer(action)
+        } else {
+            let path = try WebServicePath(request.path)
+            action = path.action
+            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoints[action]?.methods : [.get]
+        }
+        guard let methods, !methods.contains(request.method) else { return unknown(action) }
+        return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
+    }
+
+    /// The methods of a service of the server; `nil` if it does not exist.
+    private static func methodsOfServer(_ action: String) -> [HTTPRequest.Method]? {
+        if server[action] != nil || TrafficServices.has(action) { return [.get] }
+        return root + action == RehearsalServices.path ? [.get, .post] : AccountServices.all[action].map { [$0.method] }
+    }
+
     /// The error for an unknown service. It lists the known ones.
     static func unknown(_ action: String) -> RecordError {
         let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
@@ -91,7 +115,7 @@ enum SkylightServices {
 }
 
 /// A service of the whole server.
-protocol ServerService: Sendable, DescribedService {
+protocol ServerService: Sendable {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status
 }
 

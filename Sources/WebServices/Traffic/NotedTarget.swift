@@ -1,4 +1,5 @@
 internal import AssetStore
+internal import HTTPServing
 internal import Hummingbird
 
 /// The target of a request as it is logged, without secrets.
@@ -16,9 +17,9 @@ struct NotedTarget {
     private static let secrets: Set<String> = ["ckapitoken", "ckwebauthtoken", "cksession"]
 
     init(_ request: Request) {
-        let target = request.head.path ?? request.uri.path
-        let isAsset = request.uri.path.hasPrefix(AssetPath.root)
-        path = isAsset ? Self.withoutTicket(request.uri.path) : request.uri.path
+        let target = request.head.path ?? "/"
+        let isAsset = target.hasPrefix(AssetPath.root)
+        path = isAsset ? Self.withoutTicket(String(request.path)) : String(request.path)
         guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
             text = isAsset ? path : target
             return

@@ -14,8 +14,6 @@ final class RequestNote: Sendable {
     /// The entry of the request that this task answers; `nil` if the request is not logged.
     @TaskLocal static var current: RequestNote?
 
-    private static let clientHeader = HTTPField.Name("X-Skylight-Client")
-    private static let deviceHeader = HTTPField.Name("X-Skylight-Device")
     /// The device identifier of requests without a device, see `Caller`.
     private static let unknownDevice: Name = "iCloud"
 
@@ -42,11 +40,11 @@ final class RequestNote: Sendable {
     }
 
     private static func client(of request: Request) -> ClientIdentity {
-        let header = clientHeader.flatMap { request.headers[$0] }
-        let parameter = request.uri.query == nil ? nil : request.uri.queryParameters["clientId"].map(String.init)
-        let device = deviceHeader.flatMap { request.headers[$0] }.flatMap { $0.isEmpty || Name($0) == unknownDevice ? nil : $0 }
+        let header = request.headers[.skylightClient]
+        let parameter = request.queryParameter("clientId")
+        let device = request.headers[.skylightDevice].flatMap { $0.isEmpty || Name($0) == unknownDevice ? nil : $0 }
         return ClientIdentity(
-            name: [header, parameter].compactMap(\.self).first { !$0.isEmpty }, deviceID: device, userAgent: request.headers[.userAgent])
+            name: header.flatMap { $0.isEmpty ? nil : $0 } ?? parameter.flatMap { $0.isEmpty ? nil : $0 }, deviceID: device, userAgent: request.headers[.userAgent])
     }
 
     func update(_ change: (inout ServedRequest) -> Void) {

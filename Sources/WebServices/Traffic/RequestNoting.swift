@@ -10,23 +10,16 @@ internal import Traffic
 ///
 /// Preflights, asset downloads, and services about the server, such as the log itself, are not logged.
 /// Requests that the host and origin guards refuse never get here, so foreign pages cannot write to the log.
-struct RequestNoting: RouterMiddleware {
-    typealias Context = ServingRequestContext
-
-    private static let answerHeader = HTTPField.Name("X-Skylight-Request")
-
+struct RequestNoting: Sendable {
     let log: RequestLog
     /// True if requests act for the user they name without credentials.
     let believesNames: Bool
 
-    func handle(
-        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
-    ) async throws -> Response {
-        guard request.isWebServiceRequest else { return try await next(request, context) }
-        guard log.isOn, Self.isNoted(request) else { return Self.identifying(try await next(request, context), context) }
+    func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws -> Response {
+        guard log.isOn, Self.isNoted(request) else { return Self.identifying(try await next(), context) }
         let note = RequestNote(request, context, in: log)
         do {
-            let response = try await RequestNote.$current.withValue(note) { try await next(request, context) }
+            let response = try await RequestNote.$current.withValue(note) { try await next() }
             return Self.identifying(noted(response, request, note), context)
         } catch let refusal as Refusal {
             note.failed(refusal, context)
@@ -40,19 +33,19 @@ struct RequestNoting: RouterMiddleware {
 
     private static func isNoted(_ request: Request) -> Bool {
         if request.method == .options { return false }
-        let path = request.uri.path
+        let path = request.path
         if path.hasPrefix(AssetPath.root) { return request.method == .post || request.method == .put }
-        return !path.hasPrefix("/skylight/") || path.hasPrefix(SkylightServices.root + "iCloud.")
+        return !path.hasPrefix("/skylight/") || path.hasPrefix(SkylightServices.rootOfContainers)
     }
 
     private static func identifying(_ response: Response, _ context: ServingRequestContext) -> Response {
         var response = response
-        if let answerHeader { response.headers[answerHeader] = context.requestID }
+        response.headers.append(HTTPField(name: .skylightRequest, value: context.requestID))
         return response
     }
 
     private func noted(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
-        let rehearsals = RehearsalMiddleware.answerHeader.flatMap { response.headers[$0] }
+        let rehearsals = response.headers[.skylightRehearsal]
         let (status, body) = (response.status, response.body)
         if let length = body.contentLength {
             // Logged before the answer is sent, so that a client that has the answer finds the entry.
@@ -84,12 +77,12 @@ struct RequestNoting: RouterMiddleware {
     /// Fills in the place of a request that was refused before it reached a service, from the path alone.
     private func complete(_ noted: inout ServedRequest, of request: Request) {
         if noted.container != nil { return }
-        if let path = AssetPath(request.uri.path) {
+        if let path = AssetPath(String(request.path)) {
             (noted.container, noted.environment, noted.operation) = (path.container, path.environment, Self.fileOperation)
             // A malformed path has no place. The logged answer has its error.
-        } else if let path = try? WebServicePath(request.uri.path) {
+        } else if let path = try? WebServicePath(request.path) {
             noted.place(path)
-            if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = request.uri.path }
+            if !EndpointTable.knows(path.action), !SkylightServices.knows(path.action) { noted.operation = String(request.path) }
             if believesNames { noted.userRecordName = CallerResolver.userRecordName(in: request) }
         }
     }

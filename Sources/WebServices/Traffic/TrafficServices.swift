@@ -24,15 +24,14 @@ struct TrafficServices: Sendable {
     }
 
     /// - Throws: `RecordError` NOT_FOUND for a request that is not in the log,
-    ///   BAD_REQUEST for an invalid filter; ``Refusal`` 405 for a method other than GET.
+    ///   BAD_REQUEST for an invalid filter.
     func answer(_ action: String, to request: Request) async throws -> Response {
-        try SkylightServices.check(request.method, of: action, allowing: .get)
         let parameters = try RequestObject(parametersOf: request)
         var writer = JSONWriter()
         switch action {
         case "requests": try list(parameters, into: &writer)
         case "requests/live":
-            let lastEvent = HTTPField.Name("Last-Event-ID").flatMap { request.headers[$0] }
+            let lastEvent = request.headers[.lastEventID]
             let after = try lastEvent ?? parameters.string("after")
             return LiveRequests(log: log, filter: try filter(parameters), after: after.flatMap { $0.isEmpty ? nil : $0 }).response()
         case "clients": try clients(parameters, into: &writer)

@@ -11,9 +11,9 @@ struct FileServer: Sendable {
     /// Runs a server while the body runs.
     static func run(
         guarded: Bool = true, uploadLimit: Int64 = 0, idleTimeout: TimeAmount = .seconds(60), memory: MemoryBudget = MemoryBudget(),
-        routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (FileServer) async throws -> Void
+        routes: @Sendable (Routes) -> Void, _ body: @Sendable (FileServer) async throws -> Void
     ) async throws {
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         router.addGuards(trusting: .loopback, memory: memory)
         routes(router)
         try await LoopbackServer.run(router, server: guarded ? .guardedHTTP1(uploadLimit: uploadLimit, idleTimeout: idleTimeout) : .http1()) {
@@ -44,8 +44,8 @@ struct FileServer: Sendable {
     }
 }
 
-extension Router where Context == ServingRequestContext {
-    func serve(_ file: TestFile, at path: RouterPath, headers: HTTPFields = [.contentType: "text/plain"]) {
+extension Routes {
+    func serve(_ file: TestFile, at path: String, headers: HTTPFields = [.contentType: "text/plain"]) {
         let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
             let opened = try file.open()
             return ServedFile(
@@ -53,6 +53,6 @@ extension Router where Context == ServingRequestContext {
                 holding: opened
             ).response(to: request, in: context)
         }
-        get(path, use: answer)
+        get(path, answer)
     }
 }

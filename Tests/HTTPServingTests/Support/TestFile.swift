@@ -25,16 +25,8 @@ final class TestFile: Sendable {
 
     /// Incompressible bytes that are the same in every run.
     static func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
-        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
-        return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-            for index in 0..<count {
-                state ^= state << 13
-                state ^= state >> 7
-                state ^= state << 17
-                buffer[index] = UInt8(truncatingIfNeeded: state >> 32)
-            }
-            initialized = count
-        }
+        var random = SeededRandom(seed: seed)
+        return random.bytes(count)
     }
 
     func open() throws -> OpenFile {
@@ -48,7 +40,7 @@ final class TestFile: Sendable {
 
     /// Waits until no answer holds the file.
     /// - Returns: true if the file was released within the time limit.
-    func isReleased(within limit: Duration = .seconds(5)) async throws -> Bool {
+    func isReleased(within limit: Duration = .seconds(60)) async throws -> Bool {
         let start = ContinuousClock.now
         while openCount > 0 {
             if ContinuousClock.now - start > limit { return false }

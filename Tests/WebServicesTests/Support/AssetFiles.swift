@@ -35,12 +35,3 @@ enum AssetFiles {
         return body + Array("0\r\n\r\n".utf8)
     }
 }
-
-/// Polls until a condition holds.
-func eventually(within limit: Duration = .seconds(60), _ condition: () async throws -> Bool) async throws {
-    let start = ContinuousClock.now
-    while try await !condition() {
-        guard ContinuousClock.now - start < limit else { throw RawClient.TimedOut() }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-}

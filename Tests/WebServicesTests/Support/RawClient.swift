@@ -9,7 +9,7 @@ struct RawClient: Sendable {
 
     /// Sends bytes on a new connection and returns everything that comes back until the server closes it.
     /// - Throws: `TimedOut` if the server does not close the connection in time.
-    func exchange(_ request: [UInt8], within limit: Duration = .seconds(60)) async throws -> [RawResponse] {
+    func exchange(_ request: [UInt8], within limit: Duration = .seconds(180)) async throws -> [RawResponse] {
         try await withThrowingTaskGroup(of: [UInt8].self) { group in
             group.addTask { try await send(request) }
             group.addTask {
@@ -21,7 +21,7 @@ struct RawClient: Sendable {
         }
     }
 
-    func exchange(_ request: String, within limit: Duration = .seconds(60)) async throws -> [RawResponse] {
+    func exchange(_ request: String, within limit: Duration = .seconds(180)) async throws -> [RawResponse] {
         try await exchange(Array(request.utf8), within: limit)
     }
 
@@ -86,7 +86,7 @@ struct RawClient: Sendable {
                 }
             }
             group.addTask {
-                try await Task.sleep(for: .seconds(60))
+                try await Task.sleep(for: .seconds(180))
                 begin.finish()
             }
             var begun = 0
@@ -111,14 +111,24 @@ struct RawClient: Sendable {
     }
 
     /// Sends a request with an endless answer, and returns the answer up to a mark.
-    func beginning(of request: String, until mark: String, within limit: Duration = .seconds(60)) async throws -> String {
+    /// - Parameters:
+    ///   - first: an earlier mark.
+    ///   - passed: called when the earlier mark has arrived.
+    func beginning(
+        of request: String, until mark: String, after first: String = "", _ passed: @escaping @Sendable () async throws -> Void = {},
+        within limit: Duration = .seconds(180)
+    ) async throws -> String {
         try await withThrowingTaskGroup(of: String.self) { group in
             group.addTask {
                 try await connected { inbound, outbound in
                     try await outbound.write(ByteBuffer(string: request))
-                    var received = ""
+                    var (received, hasPassed) = ("", false)
                     for try await part in inbound {
                         received += String(buffer: part)
+                        if !hasPassed, received.contains(first) {
+                            hasPassed = true
+                            try await passed()
+                        }
                         if received.contains(mark) { break }
                     }
                     return received

@@ -45,7 +45,7 @@ struct TestServer: Sendable {
     static func run(
         _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
-        routes: @Sendable (Router<ServingRequestContext>) -> Void = { _ in },
+        routes: @Sendable (Routes) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -81,9 +81,9 @@ struct TestServer: Sendable {
     private static func run(
         on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
         log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
-        routes: @Sendable (Router<ServingRequestContext>) -> Void, _ body: @Sendable (TestServer) async throws -> Void
+        routes: @Sendable (Routes) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
-        let router = Router(context: ServingRequestContext.self)
+        let router = Routes()
         // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)

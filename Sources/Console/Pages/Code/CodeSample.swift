@@ -1,5 +1,5 @@
 /// A request in one language, ready to paste and run.
-struct CodeSample: ViewModel {
+package struct CodeSample: ViewModel {
     /// The language, with the variant if there are several: `Swift, async`.
     let title: String
     /// The accessible name of the text, for screen readers: `The query in CloudKit JS`.
@@ -10,7 +10,7 @@ struct CodeSample: ViewModel {
     let hasAddress: Bool
     let after: String
 
-    init(_ title: String, of subject: String, text: String) {
+    package init(_ title: String, of subject: String, text: String) {
         self.init(title, of: subject, before: text, hasAddress: false, after: "")
     }
 

@@ -1,13 +1,13 @@
-internal import JSON
-internal import Records
+package import JSON
+package import Records
 
 /// The target of every sample: container, database, zone and user.
-struct CodeWriter {
+package struct CodeWriter {
     let place: Place
     /// `nil` for all zones, and for requests without a zone.
     let zoneID: ZoneID?
 
-    init(_ place: Place, zoneID: ZoneID?) {
+    package init(_ place: Place, zoneID: ZoneID?) {
         self.place = place
         self.zoneID = zoneID
     }
@@ -15,12 +15,12 @@ struct CodeWriter {
     private var address: DatabaseAddress { place.address }
 
     /// True if the sample must name the zone. Requests without a zone use the default zone.
-    var isZoned: Bool { zoneID.map { !$0.isDefault || address.scope == .shared } ?? false }
+    package var isZoned: Bool { zoneID.map { !$0.isDefault || address.scope == .shared } ?? false }
 
     // MARK: Requests to the web services
 
     /// The zone in the format of requests.
-    var zoneValue: JSONValue {
+    package var zoneValue: JSONValue {
         var members = [JSONObject.Member(name: "zoneName", value: .string((zoneID ?? .default).zoneName.string))]
         if address.scope == .shared, let owner = zoneID?.ownerRecordName {
             members.append(JSONObject.Member(name: "ownerRecordName", value: .string(owner.string)))
@@ -28,16 +28,16 @@ struct CodeWriter {
         return .object(JSONObject(members))
     }
 
-    var zoneMembers: [JSONObject.Member] {
+    package var zoneMembers: [JSONObject.Member] {
         isZoned ? [JSONObject.Member(name: "zoneID", value: zoneValue)] : []
     }
 
-    static func keyMembers(_ keys: [Name]?) -> [JSONObject.Member] {
+    package static func keyMembers(_ keys: [Name]?) -> [JSONObject.Member] {
         keys.map { [JSONObject.Member(name: "desiredKeys", value: .array($0.map { .string($0.string) }))] } ?? []
     }
 
     /// A request as a shell command. The page inserts the server's address.
-    func command(_ path: String, _ body: [JSONObject.Member], of subject: String) -> CodeSample {
+    package func command(_ path: String, _ body: [JSONObject.Member], of subject: String) -> CodeSample {
         let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
         let text = RecordJSON.laidOut(.object(JSONObject(body)))
         return CodeSample(
@@ -47,7 +47,7 @@ struct CodeWriter {
     }
 
     /// A batch with one operation as a shell command.
-    func modification(_ kind: String, _ record: JSONValue, of subject: String) -> CodeSample {
+    package func modification(_ kind: String, _ record: JSONValue, of subject: String) -> CodeSample {
         let operation = JSONValue.object(
             JSONObject([
                 JSONObject.Member(name: "operationType", value: .string(kind)), JSONObject.Member(name: "record", value: record),
@@ -58,18 +58,18 @@ struct CodeWriter {
     // MARK: CloudKit JS
 
     /// Prints the result or the error.
-    static let printRecords = """
+    package static let printRecords = """
         if (response.hasErrors) throw response.errors[0]
         for (const record of response.records) console.log(record.recordName, record.fields)
         """
 
     /// The last argument of a call; empty if it has no options.
-    var javaScriptOptions: String {
+    package var javaScriptOptions: String {
         isZoned ? ", \(RecordJSON.laidOut(.object(JSONObject(zoneMembers))))" : ""
     }
 
     /// A sample for CloudKit JS, with the setup that precedes any call.
-    func javaScript(of subject: String, _ text: String) -> CodeSample {
+    package func javaScript(of subject: String, _ text: String) -> CodeSample {
         // Without a user, only the address changes.
         let user = place.user.map { "skylightUser=\(FormFields.encoded($0))" }
         let redirection = user == nil
@@ -103,11 +103,11 @@ struct CodeWriter {
     // MARK: Swift
 
     /// The lines that obtain the database, and the zone if it must be named.
-    func swiftHead(imports: [String] = ["CloudKit"], warnings: [String] = []) -> [String] {
+    package func swiftHead(imports: [String] = ["CloudKit"], warnings: [String] = []) -> [String] {
         var lines = imports.map { "import \($0)" } + [""]
-        lines += warnings.map { "#warning(\(SwiftQueryCode.quoted($0)))" }
+        lines += warnings.map { "#warning(\(Self.quoted($0)))" }
         lines.append(
-            "let database = CKContainer(identifier: \(SwiftQueryCode.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
+            "let database = CKContainer(identifier: \(Self.quoted(address.container.description))).\(address.scope.rawValue)CloudDatabase")
         if let zone = swiftZone { lines.append("let zoneID = \(zone)") }
         return lines
     }
@@ -115,15 +115,34 @@ struct CodeWriter {
     /// The expression for the zone's identity; `nil` for the default zone, which Swift code may omit.
     var swiftZone: String? {
         guard isZoned, let zoneID else { return nil }
-        let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(SwiftQueryCode.quoted($0.string))" } ?? "" : ""
-        return "CKRecordZone.ID(zoneName: \(SwiftQueryCode.quoted(zoneID.zoneName.string))\(owner))"
+        let owner = address.scope == .shared ? zoneID.ownerRecordName.map { ", ownerName: \(Self.quoted($0.string))" } ?? "" : ""
+        return "CKRecordZone.ID(zoneName: \(Self.quoted(zoneID.zoneName.string))\(owner))"
     }
 
-    func swiftRecordID(_ name: Name) -> String {
-        "CKRecord.ID(recordName: \(SwiftQueryCode.quoted(name.string))\(isZoned ? ", zoneID: zoneID" : ""))"
+    package func swiftRecordID(_ name: Name) -> String {
+        "CKRecord.ID(recordName: \(Self.quoted(name.string))\(isZoned ? ", zoneID: zoneID" : ""))"
     }
 
-    static func swiftList(_ names: [Name]) -> String {
-        "[\(names.map { SwiftQueryCode.quoted($0.string) }.joined(separator: ", "))]"
+    package static func swiftList(_ names: [Name]) -> String {
+        "[\(names.map { Self.quoted($0.string) }.joined(separator: ", "))]"
+    }
+
+    /// A string literal.
+    package static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\r": quoted += "\\r"
+            case "\t": quoted += "\\t"
+            // Escapes invisible characters and those that change the text direction.
+            case _ where [.control, .format, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory):
+                quoted += "\\u{\(String(scalar.value, radix: 16))}"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
     }
 }

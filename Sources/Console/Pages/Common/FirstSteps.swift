@@ -1,7 +1,7 @@
 internal import Records
 
 /// First steps for an empty database.
-struct FirstSteps: ViewModel {
+package struct FirstSteps: ViewModel {
     let container: String
     /// The address to which a client sends its first record.
     let path: String
@@ -13,7 +13,7 @@ struct FirstSteps: ViewModel {
     /// Links to other users whose databases are not empty.
     let others: [Frame.Link]
 
-    init(_ visit: Visit, others: [Frame.Link] = []) {
+    package init(_ visit: Visit, others: [Frame.Link] = []) {
         let address = visit.place.address
         container = address.container.description
         path = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/records/modify"

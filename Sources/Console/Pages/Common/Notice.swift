@@ -1,5 +1,5 @@
 /// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary text on the page.
-enum Notice: String {
+package enum Notice: String {
     case zoneCreated = "zone-created"
     case zoneDeleted = "zone-deleted"
     case zonePurged = "zone-purged"
@@ -37,7 +37,7 @@ enum Notice: String {
     case sessionRevoked = "session-revoked"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
-    static func text(_ word: String?) -> String? {
+    package static func text(_ word: String?) -> String? {
         switch word.flatMap(Notice.init) {
         case nil: nil
         case .zoneCreated: "The zone is created."
@@ -78,5 +78,5 @@ enum Notice: String {
         }
     }
 
-    var parameter: (name: String, value: String) { ("notice", rawValue) }
+    package var parameter: (name: String, value: String) { ("notice", rawValue) }
 }

@@ -1,27 +1,27 @@
-internal import Accounts
+package import Accounts
 internal import JSON
 internal import RecordStore
-internal import Records
+package import Records
 
 /// A second place of the container that a form names: the target of a copy or of a comparison.
-struct OtherPlace: Sendable {
-    static let environmentField = "environment"
-    static let databaseField = "database"
+package struct OtherPlace: Sendable {
+    package static let environmentField = "environment"
+    package static let databaseField = "database"
     /// The handle of the database's user.
-    static let userField = "to"
-    static let zoneField = "zoneName"
-    static let fieldNames = [environmentField, databaseField, userField, zoneField]
+    package static let userField = "to"
+    package static let zoneField = "zoneName"
+    package static let fieldNames = [environmentField, databaseField, userField, zoneField]
 
     /// The place, with its zone.
-    let place: Place
-    let user: User
-    let zoneID: ZoneID
+    package let place: Place
+    package let user: User
+    package let zoneID: ZoneID
 
     /// Reads the fields of a request. Missing fields take their values from the place of the request.
     /// - Parameter isOwn: true if the place must be a database that the user
     ///   owns, which excludes the shared database, and a zone that can be created.
     /// - Throws: `RecordError` BAD_REQUEST if there is no such place.
-    init(_ visit: Visit, isOwn: Bool) throws {
+    package init(_ visit: Visit, isOwn: Bool) throws {
         let here = visit.place
         let fields = visit.fields
         let environment = fields.text(Self.environmentField).map { Records.Environment(rawValue: $0) } ?? here.address.environment
@@ -54,7 +54,7 @@ struct OtherPlace: Sendable {
     }
 
     /// True if the other place is this zone of the visit's own database.
-    func isZone(_ zoneID: ZoneID?, of visit: Visit) -> Bool {
+    package func isZone(_ zoneID: ZoneID?, of visit: Visit) -> Bool {
         isDatabase(of: visit) && zoneID.map { place.isSame($0, self.zoneID) } ?? false
     }
 
@@ -63,15 +63,15 @@ struct OtherPlace: Sendable {
     }
 
     /// `zone Chats of Ada’s private database, development`
-    var words: String { Self.words(place, user) }
+    package var words: String { Self.words(place, user) }
 
-    static func words(_ place: Place, _ user: User) -> String {
+    package static func words(_ place: Place, _ user: User) -> String {
         let whose = place.address.scope == .public ? "the public database" : "\(user.displayName)’s \(place.address.scope.rawValue) database"
         return "zone \(place.zoneID?.zoneName ?? "") of \(whose), \(place.address.environment.rawValue)"
     }
 
     /// The fields of a form or a URL that name the place.
-    var parameters: [(name: String, value: String)] {
+    package var parameters: [(name: String, value: String)] {
         [
             (Self.environmentField, place.address.environment.rawValue), (Self.databaseField, place.address.scope.rawValue),
             (Self.userField, user.handle), (Self.zoneField, place.zoneText(zoneID)),
@@ -80,7 +80,7 @@ struct OtherPlace: Sendable {
 }
 
 /// The inputs for another place of the container, with their current values.
-struct OtherPlaceInputs: ViewModel {
+package struct OtherPlaceInputs: ViewModel {
     let environments: [Choice]
     let databases: [Choice]
     let user: UserField
@@ -93,7 +93,7 @@ struct OtherPlaceInputs: ViewModel {
     ///   - scopes: the available databases.
     ///   - zones: the zones of the other place.
     ///   - mark: the identifier of the user field for scripts.
-    init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
+    package init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
         let fields = visit.fields
         let address = visit.place.address
         let environment = fields.text(OtherPlace.environmentField) ?? address.environment.rawValue

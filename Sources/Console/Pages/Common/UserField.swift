@@ -1,10 +1,12 @@
-internal import Accounts
+package import Accounts
 internal import JSON
 
 /// An input for a user: a selection for few users; for many, a text field with suggestions.
-struct UserField: ViewModel {
+package struct UserField: ViewModel {
     /// The maximum number of users in a selection.
     static let limit = 50
+    /// The query parameter of the page Users that searches for a user.
+    package static let findField = "find"
     /// The number of suggestions for a text field.
     private static let suggestionLimit = 12
 
@@ -14,9 +16,9 @@ struct UserField: ViewModel {
     let label: String?
     /// The identifier for scripts.
     let mark: String?
-    let isTyped: Bool
+    package let isTyped: Bool
     /// The options of the selection, or the suggestions.
-    let choices: [Choice]
+    package let choices: [Choice]
     let value: String
     /// The id of the suggestion list, which must be unique on the page.
     let list: String
@@ -25,7 +27,7 @@ struct UserField: ViewModel {
     ///   - none: the label of the option without a user; `nil` if a user is required.
     ///   - selected: the handle of the selected user.
     ///   - isOffered: returns true for the users to offer.
-    init(
+    package init(
         _ people: People, name: String, id: String? = nil, label: String? = nil, mark: String? = nil, none: String? = nil, selected: String? = nil,
         list: String = "users", isOffered: (User) -> Bool = { _ in true }
     ) {

@@ -7,7 +7,7 @@ extension Visit {
     private static var otherLimit: Int { 12 }
 
     /// Links to the same page as other users who have records in their private or shared database. An empty database shows them.
-    func othersWithData() async throws -> [Frame.Link] {
+    package func othersWithData() async throws -> [Frame.Link] {
         guard place.address.scope != .public else { return [] }
         var links: [Frame.Link] = []
         for user in people.users.prefix(Self.otherLimit) where user != people.actor {

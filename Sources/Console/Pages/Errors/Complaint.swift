@@ -1,13 +1,13 @@
-internal import Records
+package import Records
 
 /// An API error that a page shows in place of an answer.
-struct Complaint: ViewModel {
+package struct Complaint: ViewModel {
     let reason: String
     let code: String
     /// Advice, one sentence per element.
     let advice: [String]
 
-    init(_ error: RecordError, advice: [String] = []) {
+    package init(_ error: RecordError, advice: [String] = []) {
         reason = error.reason
         code = error.code.rawValue
         self.advice = advice

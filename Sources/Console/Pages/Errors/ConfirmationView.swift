@@ -1,14 +1,23 @@
 /// A confirmation page for changes that can't be undone.
-struct ConfirmationView: Page {
-    static let template = "confirm"
-    static let tab = Tab.home
+package struct ConfirmationView: Page {
+    package static let template = "confirm"
+    package static let tab = Tab.home
 
-    let title: String
-    let lines: [String]
+    package let title: String
+    package let lines: [String]
     /// The address of the form.
-    let action: String
-    let fields: [Frame.Hidden]
-    let button: String
+    package let action: String
+    package let fields: [Frame.Hidden]
+    package let button: String
     /// The link back, without any change.
-    let cancel: String
+    package let cancel: String
+
+    package init(title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String, cancel: String) {
+        self.title = title
+        self.lines = lines
+        self.action = action
+        self.fields = fields
+        self.button = button
+        self.cancel = cancel
+    }
 }

@@ -3,22 +3,18 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 
-/// Shows an error page for errors outside of any place. Leaves web service requests alone.
-struct ErrorPages: RouterMiddleware {
-    typealias Context = ServingRequestContext
-
+/// Shows an error page for errors outside of any place.
+struct ErrorPages: Sendable {
     let renderer: PageRenderer
 
-    func handle(
-        _ request: Request, context: ServingRequestContext, next: (Request, ServingRequestContext) async throws -> Response
-    ) async throws -> Response {
+    func handle(_ next: () async throws -> Response) async throws -> Response {
         do {
-            return try await next(request, context)
+            return try await next()
         } catch let error as MissingPage {
             return try response(ErrorView(missing: error.reason))
-        } catch let error as RecordError where !request.isWebServiceRequest {
+        } catch let error as RecordError {
             return try response(ErrorView(error))
-        } catch let error as HTTPError where error.status == .notFound && !request.isWebServiceRequest {
+        } catch let error as HTTPError where error.status == .notFound {
             return try response(ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
         }
     }

@@ -5,9 +5,9 @@ internal import RecordStore
 internal import Records
 
 /// The page of a whole container: its content, and the actions to rename and delete it.
-struct ContainerView: Page {
-    static let template = "container"
-    static let tab = Tab.home
+package struct ContainerView: Page {
+    package static let template = "container"
+    package static let tab = Tab.home
 
     struct EnvironmentRow: ViewModel {
         let name: String
@@ -15,7 +15,7 @@ struct ContainerView: Page {
         let records: String
     }
 
-    let title: String
+    package let title: String
     let name: String
     let rows: [EnvironmentRow]
     let query: String
@@ -24,12 +24,12 @@ struct ContainerView: Page {
     let complaint: Complaint?
     let milliseconds: String
 
-    static func load(_ fields: FormFields, console: Console) async throws -> ContainerView {
+    package static func load(_ fields: FormFields, console: Console) async throws -> ContainerView {
         try await page(try await container(fields, console), console: console)
     }
 
     /// Renames the container.
-    static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
+    package static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         let typed = fields["newName"]?.trimmedSpaces ?? ""
         do {
@@ -51,7 +51,7 @@ struct ContainerView: Page {
     }
 
     /// Deletes the container, if the confirmation input matches its name.
-    static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
+    package static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         do {
             guard Name(fields["typed"]?.trimmedSpaces ?? "") == Name(container.description) else {

@@ -3,17 +3,17 @@ internal import Records
 internal import Synchronization
 
 /// The running background jobs, and the results of the latest ones.
-final class BackgroundRuns: Sendable {
+package final class BackgroundRuns: Sendable {
     /// The maximum number of concurrent jobs.
     static let runningLimit = 4
     /// The maximum number of jobs that are kept.
-    static let keptLimit = 32
+    package static let keptLimit = 32
 
     private let runs = Mutex<[BackgroundRun]>([])
 
     /// Starts a job.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of jobs is running.
-    func start(_ run: BackgroundRun, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
+    package func start(_ run: BackgroundRun, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
         let isStarted = runs.withLock { runs in
             if runs.count(where: { !$0.isOver }) >= Self.runningLimit { return false }
             runs.append(run)

@@ -2,9 +2,9 @@ internal import RecordStore
 internal import Records
 
 /// The progress and the result of a background job.
-struct RunView: Page {
-    static let template = "run"
-    static let tab = Tab.query
+package struct RunView: Page {
+    package static let template = "run"
+    package static let tab = Tab.query
 
     struct ProblemRow: ViewModel {
         let subject: String
@@ -13,7 +13,7 @@ struct RunView: Page {
         let reason: String
     }
 
-    let title: String
+    package let title: String
     let isLive: Bool
     /// The final announcement of the live region.
     let announcement: String
@@ -38,7 +38,7 @@ struct RunView: Page {
     let back: Frame.Link
     let milliseconds: String
 
-    static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
+    package static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
         let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
         let state = run.now
         return RunView(run, state, visit)
@@ -78,7 +78,7 @@ struct RunView: Page {
     }
 
     /// Cancels a job. Completed work stays.
-    static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
+    package static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
         let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
         run.cancel()
         return visit.place.link("run", [("id", run.id)])

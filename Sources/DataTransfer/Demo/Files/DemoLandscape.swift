@@ -44,14 +44,19 @@ struct DemoLandscape: Sendable {
 
     /// The top of a row of hills, for each column.
     private static func ridge(of layer: Int, _ random: inout DemoRandom) -> [Int] {
-        let waves = (1...4).map { octave in
-            (frequency: Double(octave * octave) * (0.5 + random.fraction()), phase: random.fraction(), height: 1 / Double(octave * octave))
+        // With the types written out, the compiler needs milliseconds here, and seconds without.
+        let waves = (1...4).map { octave -> (frequency: Double, phase: Double, height: Double) in
+            let square = Double(octave * octave)
+            return (frequency: square * (0.5 + random.fraction()), phase: random.fraction(), height: 1 / square)
         }
         let base = 0.44 + 0.12 * Double(layer)
         return (0..<width).map { x in
             let place = Double(x) / Double(width)
             var sum = 0.0
-            for wave in waves { sum += sin(2 * .pi * (wave.frequency * place + wave.phase)) * wave.height }
+            for wave in waves {
+                let angle: Double = 2 * .pi * (wave.frequency * place + wave.phase)
+                sum += sin(angle) * wave.height
+            }
             return Int((base + sum * 0.06) * Double(height))
         }
     }

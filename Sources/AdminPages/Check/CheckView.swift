@@ -1,0 +1,173 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Check: problems in the records of a database that cause no errors.
+struct CheckView: Page {
+    static let template = "check"
+    static let tab = Tab.check
+
+    struct Row: ViewModel {
+        let recordName: String
+        let href: String
+        let type: String
+        let zone: String
+        let field: String?
+        /// The target of the field.
+        let target: Frame.Link?
+        let explanation: String
+    }
+
+    struct Group: ViewModel {
+        let id: String
+        let title: String
+        let meaning: String
+        let count: String
+        let rows: [Row]
+        let more: String?
+    }
+
+    struct Rule: ViewModel {
+        let title: String
+        let meaning: String
+    }
+
+    /// The progress of a check, or its final state.
+    struct Report: ViewModel {
+        let isLive: Bool
+        let state: String
+        let tone: String
+        let value: String
+        let maximum: String
+        let percent: String?
+        let records: String
+        let zones: String
+        let found: String
+        /// True if the check is complete and found nothing.
+        let isClean: Bool
+        let failure: String?
+        let ended: ValueView?
+        let groups: [Group]
+    }
+
+    let title = "Check"
+    /// The scope of the check: a zone, or the whole database.
+    let scope: String
+    let rules: [Rule]
+    let report: Report?
+    /// True if a check is running.
+    let isLive: Bool
+    let start: String
+    let cancel: String
+    let command: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit, checks: CheckRuns) -> CheckView {
+        let run = checks.run(of: CheckActions.place(visit))
+        let state = run?.run.now
+        let place = visit.place
+        return CheckView(
+            scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.map { Report($0, visit) },
+            isLive: state.map { $0.ending == nil } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
+            command: Self.command(place), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension CheckView {
+    /// The shell command for the same check.
+    private static func command(_ place: Place) -> String {
+        let address = place.address
+        var words = ["skylight", "check", "--container", "\(address.container)"]
+        if address.environment != .development { words += ["--environment", address.environment.rawValue] }
+        if address.scope != .private { words += ["--database", address.scope.rawValue] }
+        if let user = place.user { words += ["--user", user] }
+        if let zoneID = place.zoneID { words += ["--zone", zoneID.zoneName.string] }
+        if address.scope == .shared, let owner = place.zoneID?.ownerRecordName { words += ["--owner", owner.string] }
+        return words.map(\.shellWord).joined(separator: " ")
+    }
+}
+
+extension CheckView.Report {
+    fileprivate init(_ check: CheckRun, _ visit: Visit) {
+        // Reads the outcome before the findings, so that a finished run includes all its findings.
+        let run = check.run.now
+        let found = check.now
+        let progress = found.progress
+        let isOver = run.ending == .done
+        isLive = run.ending == nil
+        let count = progress.findings
+        (state, tone) =
+            switch run.ending {
+            case nil: ("running", "modified")
+            case .done: count == 0 ? ("done, nothing found", "good") : ("done", "warn")
+            case .cancelled: ("cancelled", "warn")
+            case .failed: ("failed", "bad")
+            }
+        let total = max(progress.total ?? 0, progress.records, 1)
+        value = String(isOver ? total : progress.records)
+        maximum = String(total)
+        percent = isOver ? "100" : progress.total.map { _ in String(progress.records * 100 / total) }
+        records = Digits.grouped(progress.records)
+        zones = Digits.grouped(progress.zones)
+        self.found = Digits.grouped(count)
+        isClean = isOver && count == 0
+        failure = if case .failed(let reason)? = run.ending { reason } else { nil }
+        ended = run.ended.map { ValueView(.time($0)) }
+        groups = RecordFinding.Kind.allCases.compactMap { kind in
+            found.findings[kind].map { CheckView.Group(kind, $0, visit) }
+        }
+    }
+}
+
+extension CheckView.Group {
+    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckRun.Findings, _ visit: Visit) {
+        id = kind.rawValue
+        title = kind.title
+        meaning = kind.meaning
+        count = Digits.grouped(findings.count)
+        rows = findings.first.map { CheckView.Row($0, visit) }
+        let left = findings.count - findings.first.count
+        more = left > 0 ? "… and \(Digits.grouped(left)) more. The command line names all of them." : nil
+    }
+}
+
+extension CheckView.Row {
+    fileprivate init(_ finding: RecordFinding, _ visit: Visit) {
+        let zoneID = finding.recordID.zoneID
+        recordName = finding.recordID.recordName.string
+        href = visit.place.link(toRecord: finding.recordID.recordName, in: zoneID)
+        type = finding.recordType.string
+        zone = visit.zoneName(zoneID)
+        field = finding.fieldName?.string
+        target = finding.target.map { target in
+            Frame.Link(text: target.recordName.string, href: visit.place.link(toRecord: target.recordName, in: target.zoneID))
+        }
+        explanation = finding.explanation
+    }
+}
+
+extension RecordFinding.Kind {
+    fileprivate var title: String {
+        switch self {
+        case .danglingReference: "References without a target"
+        case .danglingParent: "Missing parents"
+        case .referenceAcrossZones: "References into other zones"
+        case .nearSizeLimit: "Records near 1 MB"
+        case .entityName: "Core Data entities that don't match"
+        case .missingAsset: "Assets without a file"
+        }
+    }
+
+    fileprivate var meaning: String {
+        switch self {
+        case .danglingReference: "The target of the reference is not in its zone. It was deleted or never saved."
+        case .danglingParent: "The record's parent does not exist, so a share of the parent does not include the record."
+        case .referenceAcrossZones: "Deletions, shares and the sync of a zone do not follow references into other zones."
+        case .nearSizeLimit: "The fields take more than 90 % of the size limit. The next save may be refused."
+        case .entityName: "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
+        case .missingAsset: "The file is not stored, so its download fails."
+        }
+    }
+}

@@ -1,0 +1,37 @@
+internal import Console
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import RecordStore
+internal import Records
+
+extension Console {
+    /// Adds the pages that copy schemas between environments and import or export schema files.
+    func addSchemaPages(to router: Routes.Group) {
+        show("compare", on: router) { .page(try await CompareView.load($0)) }
+        show("deploy", on: router) { .page(try await DeployView.load($0)) }
+        send("deploy", on: router) { try await DeployView.deploy($0) }
+        show("reset", on: router) { .page(try await ResetView.load($0)) }
+        send("reset", on: router) { try await ResetView.reset($0) }
+        send("schema/import", on: router) { try await ImportView.plan($0) }
+        send("schema/apply", on: router) { try await ImportView.apply($0) }
+        router.get("\(Self.placePath)/schema/export") { request, context in
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            var response = Response.content(try SchemaView.text(visit).utf8, type: "text/plain; charset=utf-8")
+            // Container names are letters, digits, dots and hyphens, so the file name needs no escaping.
+            response.headers[.contentDisposition] = "attachment; filename=\"\(SchemaView.fileName(visit))\""
+            return response
+        }
+    }
+
+    /// Adds a form that answers with a page or a redirect. The form may carry files.
+    private func send(
+        _ path: String, on router: Routes.Group, _ action: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
+        router.post("\(Self.placePath)/\(path)") { request, context in
+            let fields = try await request.form(limit: SchemaFileForm.formLimit)
+            let visit = try await Visit(request, context, fields: fields, console: self)
+            return try await response(to: visit) { try await action(visit) }
+        }
+    }
+}

@@ -1,0 +1,79 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Reset: deletes all data in development and resets its schema.
+struct ResetView: Page {
+    static let template = "reset"
+    static let tab = Tab.reset
+
+    struct TypeRow: ViewModel {
+        let name: String
+        let records: String?
+    }
+
+    let title = "Reset development"
+    let container: String
+    let notice: String?
+    let isProduction: Bool
+    let development: String
+    /// The confirmation input, if it did not match the container's name.
+    let typed: String?
+    let types: [TypeRow]
+    /// `nil` if the engine does not count records.
+    let total: String?
+    /// The schema changes of the reset; `nil` if the schema already equals production's.
+    let changes: SchemaChangeList?
+    let action: String
+    let back: String
+    let milliseconds: String
+}
+
+extension ResetView {
+    static func load(_ visit: Visit) async throws -> ResetView {
+        try await load(visit, typed: nil)
+    }
+
+    /// Resets development if the confirmation input matches the container's name.
+    static func reset(_ visit: Visit) async throws -> Answer {
+        guard visit.place.address.environment == .development else {
+            throw RecordError(.accessDenied, "Production can't be reset; choose development")
+        }
+        let typed = visit.fields["container"]?.trimmedSpaces ?? ""
+        guard Name(typed) == Name(visit.place.address.container.description) else { return .page(try await load(visit, typed: typed)) }
+        let editing = try await visit.schemaEditing(in: .development)
+        let production = try await visit.schema(of: .production)
+        _ = try await visit.measure { try await editing.reset(to: production) }
+        return .redirect(visit.place.with { $0.zone = .unspecified }.link("reset", [Notice.environmentReset.parameter]))
+    }
+
+    private static func load(_ visit: Visit, typed: String?) async throws -> ResetView {
+        let place = visit.place
+        let isProduction = place.address.environment == .production
+        let schema = visit.schema ?? Schema()
+        let difference = isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
+        let measuring = isProduction ? nil : visit.database as? any SchemaMeasuring
+        let counts = try await records(of: schema, measuring, visit)
+        return ResetView(
+            container: place.address.container.description, notice: Notice.text(visit.fields["notice"]), isProduction: isProduction,
+            development: place.with { $0.address.environment = .development; $0.zone = .unspecified }.link("reset"), typed: typed,
+            types: schema.sortedTypes.filter { $0.name != Schema.usersType }.map { type in
+                TypeRow(name: type.name.string, records: counts.map { Digits.grouped($0[type.name] ?? 0) })
+            },
+            total: counts.map { Digits.count($0.values.reduce(0, +), "record") },
+            changes: difference.flatMap {
+                $0.isEmpty ? nil : SchemaChangeList($0, of: schema, before: "development now", after: "after the reset, as production is")
+            },
+            action: place.link("reset"), back: place.link("types"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func records(of schema: Schema, _ measuring: (any SchemaMeasuring)?, _ visit: Visit) async throws -> [Name: Int]? {
+        guard let measuring else { return nil }
+        var counts: [Name: Int] = [:]
+        for name in schema.types.keys where name != Schema.usersType {
+            counts[name] = try await visit.measure { try await measuring.valueCounts(of: [], in: name).records }
+        }
+        return counts
+    }
+}

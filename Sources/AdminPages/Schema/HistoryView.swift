@@ -1,0 +1,76 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page History: the schema changes with their authors and times.
+struct HistoryView: Page {
+    static let template = "history"
+    static let tab = Tab.history
+
+    struct Row: ViewModel {
+        let when: ValueView
+        let who: String
+        let reason: String
+        let explanation: String
+        let lines: [String]
+        /// Lines that the user expands.
+        let more: [String]
+        let moreText: String
+    }
+
+    /// The number of entries per page.
+    private static let limit = 50
+    /// The number of initially visible lines of an entry.
+    private static let lineLimit = 8
+
+    let title = "History"
+    let rows: [Row]
+    let environment: String
+    /// True if the page begins with the latest entry.
+    let isLatest: Bool
+    let latest: String
+    /// The page with earlier entries; `nil` on the last page.
+    let earlier: String?
+    let count: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit) async throws -> HistoryView {
+        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine does not show its schema") }
+        let before = try visit.fields.text("before").map { text in
+            guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry") }
+            return number
+        }
+        // Reads one extra entry to determine whether there is another page.
+        let found = try await visit.measure { try await editing.schemaHistory(before: before, limit: limit + 1) }
+        let entries = found.prefix(limit)
+        return HistoryView(
+            rows: entries.map { Row($0, people: visit.people) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,
+            latest: visit.place.link("history"),
+            earlier: found.count > limit ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
+            count: Digits.count(entries.count, "change"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension HistoryView.Row {
+    fileprivate init(_ entry: SchemaHistoryEntry, people: People) {
+        when = ValueView(.time(entry.timestamp))
+        who = people.name(of: entry.userRecordName)
+        (reason, explanation) = Self.words(entry.reason)
+        let limit = entry.changes.count <= HistoryView.lineLimit + 1 ? entry.changes.count : HistoryView.lineLimit
+        lines = Array(entry.changes.prefix(limit))
+        more = Array(entry.changes.dropFirst(limit))
+        moreText = "\(Digits.grouped(more.count)) more"
+    }
+
+    private static func words(_ reason: SchemaHistoryEntry.Reason) -> (String, String) {
+        switch reason {
+        case .edit: ("edited", "Types, fields, indexes or grants were edited")
+        case .schemaImport: ("imported", "A schema file was imported")
+        case .deployment: ("deployed", "The development schema was deployed")
+        case .reset: ("reset", "The environment was reset to the schema of production")
+        case .save: ("saved", "A save added types or fields: just-in-time schema")
+        case .data: ("data", "Records were imported or restored, or demo data was created")
+        }
+    }
+}

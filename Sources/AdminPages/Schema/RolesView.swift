@@ -1,0 +1,171 @@
+internal import Accounts
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Security roles: the roles, and their permissions for the records of each type in the public database.
+struct RolesView: Page {
+    static let template = "roles"
+    static let tab = Tab.roles
+
+    struct Role: ViewModel {
+        struct Member: ViewModel {
+            let name: String
+            let userRecordName: String
+            let role: String
+            let takeLabel: String
+        }
+
+        let name: String
+        let meaning: String
+        /// The number of the role in users' records; `nil` for a system role.
+        let number: String?
+        let members: [Member]
+        /// True if users can be added to it here.
+        let isGiven: Bool
+        /// The input for a new member.
+        let user: UserField
+        let giveAction: String
+        /// The number of types with a grant for the role.
+        let types: String
+        /// True for a custom role.
+        let isOwn: Bool
+        /// True if the role can be removed, because no type has a grant for it.
+        let isRemovable: Bool
+        let removeLabel: String
+    }
+
+    struct Cell: ViewModel {
+        let permissions: [String]
+    }
+
+    struct Row: ViewModel {
+        let name: String
+        let typeHref: String
+        /// This page with the form for the type; `nil` if the type can't be edited.
+        let edit: String?
+        let editLabel: String
+        let cells: [Cell]
+        let isEdited: Bool
+    }
+
+    /// The form for the grants of one type.
+    struct Editor: ViewModel {
+        struct Box: ViewModel {
+            let value: String
+            let label: String
+            let isChecked: Bool
+        }
+
+        struct Line: ViewModel {
+            let role: String
+            let meaning: String
+            let boxes: [Box]
+        }
+
+        let typeName: String
+        let permissions = Grant.Permission.allCases.map(\.rawValue)
+        let lines: [Line]
+        let action: String
+        /// The address of this form.
+        let from: String
+        let cancel: String
+    }
+
+    /// The roles of every container, from the widest to the narrowest.
+    static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
+
+    let title = "Security roles"
+    let notice: String?
+    let isProduction: Bool
+    let canEdit: Bool
+    let here: String
+    let roles: [Role]
+    let create: String
+    let remove: String
+    let give: String
+    let take: String
+    /// True if more users have roles than the page shows.
+    let isCut: Bool
+    let columns: [String]
+    let rows: [Row]
+    let editor: Editor?
+    let count: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit) async throws -> RolesView {
+        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema") }
+        let names = roles(of: schema)
+        let types = schema.sortedTypes
+        let edited = visit.fields.text("type").map { Name($0) }
+        if let edited, schema.types[edited] == nil { throw RecordError(.notFound, "Did not find record type: \(edited)") }
+        let members = try await RoleMembers.load(visit)
+        return RolesView(
+            notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
+            here: visit.place.link("roles"),
+            roles: names.map { name in
+                let count = types.count { type in type.grants.contains { $0.role == name } }
+                return Role(
+                    name: name.string, meaning: GrantRow.meaning(of: name),
+                    number: systemRoles.contains(name) ? nil : String(CustomRole.number(of: name)),
+                    members: members.names(in: name).map { Role.Member($0, of: name, visit) }, isGiven: schema.roles.contains(name),
+                    user: UserField(visit.people, name: "user", label: "User for the role \(name)", list: "users-\(name)"), giveAction: "Assign the role \(name)", types: count == 0 ? "none" : Digits.grouped(count),
+                    isOwn: !systemRoles.contains(name), isRemovable: count == 0 && schema.roles.contains(name), removeLabel: "Delete the role \(name)")
+            },
+            create: visit.place.link("roles/add"), remove: visit.place.link("roles/remove"), give: visit.place.link("roles/give"),
+            take: visit.place.link("roles/take"),
+            isCut: members.isCut, columns: names.map(\.string),
+            rows: types.map { Row($0, roles: names, isEdited: $0.name == edited, visit: visit) },
+            editor: visit.canEditSchema ? edited.flatMap { schema.types[$0] }.map { Editor($0, roles: names, visit: visit) } : nil,
+            count: Digits.count(names.count, "role"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// The system roles, the custom roles, and further roles in grants.
+    private static func roles(of schema: Schema) -> [Name] {
+        let named = schema.types.values.flatMap { $0.grants.map(\.role) }
+        return systemRoles + schema.roles.union(named).subtracting(systemRoles).sorted()
+    }
+}
+
+extension RolesView.Role.Member {
+    fileprivate init(_ recordName: Name, of role: Name, _ visit: Visit) {
+        name = visit.people.name(of: recordName)
+        userRecordName = recordName.string
+        self.role = role.string
+        takeLabel = "Remove the role \(role) from \(name)"
+    }
+}
+
+extension RolesView.Row {
+    fileprivate init(_ type: RecordType, roles: [Name], isEdited: Bool, visit: Visit) {
+        name = type.name.string
+        typeHref = visit.place.link("type", [("type", type.name.string)])
+        edit = visit.canEditSchema && !isEdited ? visit.place.link("roles", [("type", type.name.string)]) : nil
+        editLabel = "Change the grants of \(type.name)"
+        cells = roles.map { role in
+            let permissions = type.grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
+            return RolesView.Cell(permissions: Grant.Permission.allCases.filter(permissions.contains).map(\.rawValue))
+        }
+        self.isEdited = isEdited
+    }
+}
+
+extension RolesView.Editor {
+    fileprivate init(_ type: RecordType, roles: [Name], visit: Visit) {
+        typeName = type.name.string
+        lines = roles.map { role in
+            let granted = type.grants.filter { $0.role == role }.reduce(into: Set()) { $0.formUnion($1.permissions) }
+            return Line(
+                role: role.string, meaning: GrantRow.meaning(of: role),
+                boxes: Grant.Permission.allCases.map { permission in
+                    Box(
+                        value: "\(role):\(permission.rawValue)", label: "\(role) may \(permission.rawValue)",
+                        isChecked: granted.contains(permission))
+                })
+        }
+        action = visit.place.link("roles/grants")
+        from = visit.place.link("roles", [("type", type.name.string)])
+        cancel = visit.place.link("roles")
+    }
+}

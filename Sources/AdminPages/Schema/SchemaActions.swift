@@ -1,0 +1,76 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The actions on a schema, and their common functions.
+enum SchemaActions {
+    /// Adds and drops indexes. Each `add` and `drop` names a type, a field and an index,
+    /// such as `Message/author:QUERYABLE`. The field `type` may name the type instead.
+    static func changeIndexes(_ visit: Visit) async throws -> String {
+        var edits: [SchemaEdit] = []
+        for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
+            for text in visit.fields.all(verb) {
+                let (typeName, rest) = try place(text, visit: visit)
+                let (key, index) = try change(rest)
+                edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
+            }
+        }
+        try await edit(edits, visit: visit)
+        if let back = Place.local(visit.fields["back"]) { return back }
+        guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
+        return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
+    }
+
+    /// Adds or drops composite indexes. `drop` names a type and two fields, such
+    /// as `Message/author:sentAt`. A new index uses `type`, `filter` and `sort`.
+    static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
+        var edits: [SchemaEdit] = []
+        for text in visit.fields.all("drop") {
+            let (typeName, rest) = try place(text, visit: visit)
+            let parts = rest.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
+            edits.append(.removeCompositeIndex(composite(filter: String(parts[0]), sort: String(parts[1])), in: typeName))
+        }
+        if let filter = visit.fields.text("filter"), let sort = visit.fields.text("sort") {
+            let typeName = Name(visit.fields["type"] ?? "")
+            edits.append(.addCompositeIndex(composite(filter: filter, sort: sort), in: typeName))
+        }
+        try await edit(edits, visit: visit)
+        return Place.local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
+    }
+
+    // MARK: Parts
+
+    /// Applies edits. Large indexes are built in the background, and pages show the progress.
+    static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
+        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine's schema can't be edited") }
+        _ = try await visit.measure { try await editing.edit(edits, because: .edit, waitingForIndexes: false) }
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.
+    static func type(named name: Name, visit: Visit) throws -> RecordType {
+        guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
+        return type
+    }
+
+    /// The parts before and after the slash. Type names contain no slashes.
+    private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
+        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "The request needs a record type: type=…") }
+        return (Name(typeName), text)
+    }
+
+    private static func change(_ text: String) throws -> (FieldKey, Indexes) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let index = Indexes(name: String(parts[1])) else {
+            throw RecordError(.badRequest, "A change of indexes is written as field:QUERYABLE, and ‘\(text)’ is not")
+        }
+        return (FieldKey(schemaName: Name(String(parts[0]))), index)
+    }
+
+    private static func composite(filter: String, sort: String) -> CompositeIndex {
+        CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
+    }
+}

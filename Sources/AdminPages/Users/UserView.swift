@@ -1,0 +1,175 @@
+internal import Accounts
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// The page of one user: the zones of the private databases, the requests and the clients.
+struct UserView: Page {
+    static let template = "user"
+    static let tab = Tab.users
+    /// The parameters that request a search for the first save in a zone: the zone name and the environment.
+    static let zoneField = "first"
+    static let environmentField = "in"
+
+    struct ZoneRow: ViewModel {
+        let name: String
+        let href: String
+        let records: String
+        let types: [TypeCount]
+        let deletions: String
+        let first: ValueView
+        /// True if the first save may be older, because a record that was saved again no longer shows its earlier change.
+        let mayBeEarlier: Bool
+        /// The link that searches all records.
+        let lookFirst: String?
+        let last: ValueView
+    }
+
+    struct TypeCount: ViewModel {
+        let name: String
+        let count: String
+        let href: String
+    }
+
+    struct Part: ViewModel {
+        let environment: String
+        let isEmpty: Bool
+        let nothing: String
+        let cell: UserDataCell
+        let zones: [ZoneRow]
+        let more: String?
+    }
+
+    struct ClientRow: ViewModel {
+        let name: String
+        let href: String
+        let requests: String
+        let last: ValueView
+    }
+
+    let title: String
+    let handle: String
+    let emailAddress: String?
+    let userRecordName: String
+    /// A description of how the user was created.
+    let maker: String
+    let made: ValueView?
+    let lastSeen: ValueView?
+    let isActor: Bool
+    let actAs: String
+    /// The link that removes the user; `nil` if the user can't be removed.
+    let remove: String?
+    let container: String
+    let parts: [Part]
+    let clients: [ClientRow]
+    let requests: String
+    let isLogOn: Bool
+    let back: String
+    let milliseconds: String
+}
+
+extension UserView {
+    /// The maximum number of zones to examine.
+    private static let zoneLimit = 100
+    /// The maximum number of changes to read at each end of the feeds, in total, for the dates.
+    private static let changes = 1000
+    /// The maximum number of clients on the page.
+    private static let clientLimit = 20
+
+    static func load(_ visit: Visit) async throws -> UserView {
+        let name = visit.fields["name"] ?? ""
+        guard let user = visit.people.user(named: name) else {
+            throw RecordError(.notFound, "There is no user '\(name)'; create the user on the page Users")
+        }
+        let existing = try await UserData.environments(visit)
+        var parts: [Part] = []
+        for environment in Records.Environment.allCases {
+            let data = try await UserData(of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
+            parts.append(try await Part(data, user, visit))
+        }
+        let histories = visit.log.clients.histories(in: visit.place.address.container).filter { $0.user == user.userRecordName }
+        let theirs = visit.place.with {
+            $0.user = user.handle == User.developerHandle ? nil : user.handle
+            $0.zone = .unspecified
+        }
+        return UserView(
+            title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
+            maker: Self.words(user.maker, visit), made: user.made.map { ValueView(.time($0)) },
+            lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
+            actAs: theirs.link("query"), remove: Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
+            container: visit.place.address.container.description, parts: parts,
+            clients: histories.prefix(clientLimit).map { history in
+                ClientRow(
+                    name: history.identity.label, href: visit.place.link("clients") + "#" + history.anchor,
+                    requests: Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request"),
+                    last: ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0))))
+            }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn, back: visit.place.link("users"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension UserView {
+    private static func hasToStay(_ user: User, _ visit: Visit) -> Bool {
+        do {
+            try visit.accounts.checkRemovable(user)
+            return false
+        } catch {
+            // The page of the removal shows the reason.
+            return true
+        }
+    }
+
+    private static func words(_ maker: User.Maker, _ visit: Visit) -> String {
+        switch maker {
+        case .server: "by this server: in the console, by a command, or by a request of the user"
+        case .stranger: "by a sign-in without an API token"
+        case .apiToken(let id): "by a sign-in with the API token " + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
+        }
+    }
+}
+
+extension UserView.Part {
+    fileprivate init(_ data: UserData, _ user: User, _ visit: Visit) async throws {
+        let left = data.summaries?.left ?? 0
+        environment = data.place.address.environment.rawValue
+        cell = UserDataCell(data)
+        isEmpty = data.records == 0 && left == 0
+        nothing = data.isThere ? cell.nothing ?? "" : "no data yet"
+        var rows: [UserView.ZoneRow] = []
+        for zone in data.summaries?.zones ?? [] { rows.append(try await UserView.ZoneRow(zone, data.place, user, visit)) }
+        zones = rows
+        more = left > 0 ? "\(Digits.count(left, "more zone")). The page Zones lists all." : nil
+    }
+}
+
+extension UserView.ZoneRow {
+    fileprivate init(_ zone: ZoneSummary, _ place: Place, _ user: User, _ visit: Visit) async throws {
+        let there = place.inZone(zone.zoneID)
+        name = zone.zoneID.zoneName.string
+        href = there.link("zone")
+        records = Digits.grouped(zone.counts.total)
+        types = UserData.sorted(zone.counts.records).map { type in
+            UserView.TypeCount(name: type.name.string, count: Digits.grouped(type.count), href: there.link("query", [("type", type.name.string)]))
+        }
+        deletions = Digits.grouped(zone.counts.deletions)
+        last = zone.lastSave.map { ValueView(.time($0)) } ?? .missing
+        let environment = place.address.environment.rawValue
+        let isAsked = visit.fields[UserView.environmentField] == environment && visit.fields.text(UserView.zoneField).map { Name($0) } == zone.zoneID.zoneName
+        var first = zone.firstSave
+        if isAsked {
+            first = try await visit.measure {
+                let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
+                return try await (database as? any ZoneSummarizing)?.earliestCreation(in: zone.zoneID)
+            }
+        }
+        self.first = first.map { ValueView(.time($0)) } ?? .missing
+        let isOpen = !zone.isFirstCertain && !isAsked && zone.counts.total > 0
+        mayBeEarlier = isOpen && first != nil
+        lookFirst = isOpen
+            ? visit.place.link(
+                "users/user", [("name", user.handle), (UserView.zoneField, zone.zoneID.zoneName.string), (UserView.environmentField, environment)])
+            : nil
+    }
+}

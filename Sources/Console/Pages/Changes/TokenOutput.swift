@@ -1,7 +1,0 @@
-/// A token in the output of a page.
-struct TokenOutput: ViewModel {
-    let text: String
-    /// The link to the changes since the token.
-    let again: String
-    let explain: String
-}

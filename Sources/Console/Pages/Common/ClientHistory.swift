@@ -1,0 +1,41 @@
+package import JSON
+package import Records
+package import Traffic
+
+/// All activity of one client as one user in a container, across databases.
+package struct ClientHistory: Sendable {
+    /// ``ClientIdentity/id``.
+    package let id: String
+    package let identity: ClientIdentity
+    package let user: Name
+    /// One part per database, the most recently used first.
+    package let parts: [SeenClient]
+
+    /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
+    package var anchor: String {
+        let hash = (Array(id.utf8) + [0] + Array(user.utf8)).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        return "client-" + String(hash, radix: 36)
+    }
+}
+
+extension ClientBook {
+    /// The clients of a container, the most recently seen first. Replays are excluded, because the console itself sends them.
+    package func histories(in container: ContainerID) -> [ClientHistory] {
+        struct Key: Hashable {
+            let id: String
+            let user: Name
+        }
+        var order: [Key] = []
+        var parts: [Key: [SeenClient]] = [:]
+        for client in clients where client.address.container == container && !client.identity.isReplay {
+            guard let user = client.userRecordName else { continue }
+            let key = Key(id: client.id.client, user: user)
+            if parts[key] == nil { order.append(key) }
+            parts[key, default: []].append(client)
+        }
+        return order.compactMap { key in
+            guard let all = parts[key], let first = all.first else { return nil }
+            return ClientHistory(id: key.id, identity: first.identity, user: key.user, parts: all)
+        }
+    }
+}

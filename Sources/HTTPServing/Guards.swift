@@ -1,0 +1,65 @@
+public import Accounts
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+
+/// The work around all handlers: guards of host and origin, error answers, memory limits, compression, security headers and timing.
+struct Guards: Sendable {
+    let hosts: HostGuard
+    let origins: OriginGuard
+    /// True if connections are encrypted.
+    let isSecure: Bool
+    let budget: MemoryBudget
+
+    func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
+        let request = isSecure ? sent.overTLS : sent
+        let memory = RequestMemory(of: budget)
+        var response: Response
+        do {
+            try hosts.check(request)
+            try origins.check(request)
+            response = try await RequestMemory.$current.withValue(memory) { try await handler(request, context) }
+        } catch {
+            // Errors become answers here, so that those get the headers too.
+            response = try FailureReport.answer(to: error, of: request, context)
+        }
+        response = memory.hold(response, on: context.channel.eventLoop)
+        Compression.apply(to: &response, for: request)
+        SecurityHeaders.add(to: &response.headers)
+        response.headers.append(HTTPField(name: .serverTiming, value: Self.milliseconds(since: context.started)))
+        return response
+    }
+
+    /// The server's processing time in milliseconds with two decimals, which browsers show in their network view.
+    private static func milliseconds(since start: ContinuousClock.Instant) -> String {
+        let (seconds, attoseconds) = (ContinuousClock.now - start).components
+        let hundredths = seconds * 100_000 + (attoseconds + 5_000_000_000_000) / 10_000_000_000_000
+        let (whole, rest) = hundredths.quotientAndRemainder(dividingBy: 100)
+        return "total;dur=\(whole).\(rest < 10 ? "0" : "")\(rest)"
+    }
+}
+
+extension Request {
+    /// The same request with the scheme `https`, so that addresses made from it are correct.
+    fileprivate var overTLS: Request {
+        var head = head
+        head.scheme = "https"
+        return Request(head: head, body: body)
+    }
+}
+
+extension Routes {
+    /// Adds the guards of all routes.
+    /// - Parameters:
+    ///   - accounts: the accounts whose API tokens list accepted origins; `nil` to accept none from tokens.
+    ///   - isSecure: true if connections are encrypted.
+    ///   - memory: the memory limit of all requests and answers together.
+    public func addGuards(
+        trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget()
+    ) {
+        guarded(
+            by: Guards(
+                hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: PageOrigins(trusting: trusted, tokensOf: accounts)),
+                isSecure: isSecure, budget: memory))
+    }
+}

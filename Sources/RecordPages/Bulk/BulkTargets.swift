@@ -1,0 +1,92 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The records that a bulk change applies to, in the versions that the search found.
+struct BulkTargets: Sendable {
+    struct Target: Sendable {
+        let recordID: RecordID
+        let tag: String
+    }
+
+    /// The maximum number of records in one job. If more match, the job takes the first ones in the order of the query.
+    static let limit = 20_000
+    /// The maximum number of records to examine, including those that already have the value.
+    static let lookLimit = 100_000
+    /// The number of records that the dry run shows.
+    static let shownLimit = 20
+    private static let pageSize = 200
+
+    private(set) var targets: [Target] = []
+    /// The number of matching records that already have the value.
+    private(set) var unchanged = 0
+    /// True if more records match than one job changes.
+    private(set) var isCutOff = false
+    /// True if more records match than were examined.
+    private(set) var isCutShort = false
+    /// The first records, with all their fields.
+    private(set) var shown: [StoredRecord] = []
+    /// Identifies this set: it differs for other records, or for other versions of them.
+    private var mark = Fingerprint()
+
+    var fingerprint: String { mark.text }
+
+    /// Finds all matching records.
+    /// - Parameter input: the new value of the field; `nil` for a deletion.
+    /// - Throws: `RecordError` if the database refuses the query.
+    static func find(_ form: BulkForm, plan: QueryPlan, input: FieldInput?, visit: Visit) async throws -> BulkTargets {
+        var looked = 0
+        var found = BulkTargets()
+        var marker: String?
+        let wanted: Set<Name> = form.field.map { [$0.name] } ?? []
+        let text = form.field.flatMap { field in input.map { Self.text(of: $0, field.type) } }
+        repeat {
+            try Task.checkCancellation()
+            let request = QueryRequest(
+                plan.query, in: visit.queryArea, limit: PageLimit(records: pageSize), continuationMarker: marker, desiredKeys: wanted)
+            let page = try await visit.measure { try await visit.database.query(request) }
+            for record in page.records {
+                if looked == lookLimit {
+                    found.isCutShort = true
+                    return try await found.showingFirst(visit)
+                }
+                looked += 1
+                if let field = form.field, let text {
+                    let held = try record.fields.values(of: [field.name])[field.name]
+                    if EditedField.text(of: held, field.type) == text {
+                        found.unchanged += 1
+                        continue
+                    }
+                }
+                if found.targets.count == limit {
+                    found.isCutOff = true
+                    return try await found.showingFirst(visit)
+                }
+                found.add(record)
+            }
+            marker = page.continuationMarker
+        } while marker != nil
+        return try await found.showingFirst(visit)
+    }
+
+    private static func text(of input: FieldInput, _ type: FieldType) -> Name {
+        switch input {
+        case .cleared: ""
+        case .tagged(let value, _, _), .untagged(let value, _): EditedField.text(of: value, type)
+        }
+    }
+
+    private mutating func add(_ record: StoredRecord) {
+        targets.append(Target(recordID: record.recordID, tag: record.recordChangeTag))
+        for text in [record.recordID.zoneID.zoneName, record.recordID.recordName, Name(record.recordChangeTag)] { mark.add(text) }
+    }
+
+    private func showingFirst(_ visit: Visit) async throws -> BulkTargets {
+        var found = self
+        let first = targets.prefix(Self.shownLimit).map(\.recordID)
+        if first.isEmpty { return found }
+        found.shown = try await visit.measure { try await visit.database.fetch(first, desiredKeys: nil) }.compactMap { try? $0.get() }
+        return found
+    }
+}

@@ -1,0 +1,23 @@
+package import Console
+package import HTTPServing
+internal import RecordStore
+package import Records
+
+extension Console {
+    /// Adds the pages that read and write records.
+    /// - Parameter deliveries: finds the clients that received a record, for the record's page.
+    package func addRecordPages(
+        to router: Routes.Group, deliveries: @escaping @Sendable (StoredRecord, Visit) async throws -> (any ViewModel)?
+    ) {
+        show("query", on: router) { try await QueryView.answer($0) }
+        show("fetch", on: router) { .page(try await FetchView.load($0)) }
+        show("explain", on: router) { try await ExplainView.answer($0) }
+        show("advice", on: router) { .page(try await AdviceView.load($0)) }
+        show("record", on: router) { .page(try await RecordView.load($0, deliveries: deliveries)) }
+        show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
+        act("record/delete", on: router) { try await RecordActions.delete($0) }
+        addResultPages(to: router)
+        addHistoryPages(to: router)
+        addEditPages(to: router)
+    }
+}

@@ -1,0 +1,36 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The form for the type and the zone of a new record.
+struct EditStart: Page {
+    static let template = "record_new"
+    static let tab = Tab.query
+
+    let title = "New record"
+    let action: String
+    let hidden: [Frame.Hidden]
+    let types: [Choice]
+    let zones: [Choice]
+    /// True if the form accepts a new type.
+    let canMakeTypes: Bool
+    let nameLimit = String(RecordType.nameLimit)
+    let milliseconds: String
+
+    init(_ visit: Visit) {
+        let place = visit.place
+        action = "\(place.path)/record/new"
+        hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
+        let chosen = visit.fields.text("type").map { Name($0) }
+        types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == chosen) }
+        let current = place.zoneID ?? visit.usualZoneID
+        zones = visit.zones.map { zone in
+            Choice(
+                place.zoneText(zone.zoneID), [visit.zoneName(zone.zoneID), visit.ownerName(zone.zoneID)].compactMap { $0 }.joined(separator: " "),
+                isSelected: current.map { place.isSame($0, zone.zoneID) } ?? false)
+        }
+        canMakeTypes = place.address.environment == .development && visit.schema != nil
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+}

@@ -1,0 +1,98 @@
+internal import AssetStore
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Records with their asset files. Scripts download the files and show the progress of each
+/// record, as CKFetchRecordsOperation reports it. Without scripts, the files are links.
+struct AssetTable: ViewModel {
+    struct Row: ViewModel {
+        let recordName: String
+        /// `nil` if the record was not found.
+        let found: Found?
+        let complaint: Complaint?
+    }
+
+    struct Found: ViewModel {
+        let recordHref: String
+        let type: String
+        let typeHref: String
+        /// The text for a record without files.
+        let nothing: String?
+        /// A single file, which is on the record's own line.
+        let file: File?
+        /// Several files, each on its own line below the record.
+        let group: Group?
+    }
+
+    struct Group: ViewModel {
+        /// The accessible label of the group.
+        let label: String
+        let isFile = false
+        let count: String
+        let size: String
+        let files: [File]
+    }
+
+    struct File: ViewModel {
+        let field: String
+        let name: String
+        let label: String
+        let isFile = true
+        let href: String
+        let size: String
+        let bytes: String
+        let checksum: String
+    }
+
+    let rows: [Row]
+    let fileCount: Int
+    let size: String
+
+    init(_ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit) throws {
+        var count = 0
+        var total: Int64 = 0
+        rows = try zip(names, results).map { name, result in
+            switch result {
+            case .failure(let error): return Row(recordName: name, found: nil, complaint: Complaint(error))
+            case .success(let record):
+                let assets = try record.fields.assets()
+                count += assets.count
+                total = assets.reduce(total) { $0.addingSaturated($1.asset.size) }
+                return Row(recordName: name, found: Found(record, assets, links: links, visit: visit), complaint: nil)
+            }
+        }
+        fileCount = count
+        size = Digits.bytes(total)
+    }
+}
+
+extension AssetTable.Found {
+    fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], links: AssetLinks?, visit: Visit) {
+        let files = links.map { links in assets.map { AssetTable.File($0.asset, in: $0.field, links: links) } } ?? []
+        let total = assets.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
+        recordHref = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
+        type = record.recordType.string
+        typeHref = visit.place.link("type", [("type", record.recordType.string)])
+        nothing = files.isEmpty ? (visit.fields["return"] == "system" ? "not requested" : "no assets") : nil
+        file = files.count == 1 ? files.first : nil
+        group =
+            files.count > 1
+            ? AssetTable.Group(
+                label: "\(Digits.count(files.count, "asset")) of \(record.recordID.recordName)", count: Digits.count(files.count, "asset"),
+                size: Digits.bytes(total), files: files) : nil
+    }
+}
+
+extension AssetTable.File {
+    fileprivate init(_ asset: Asset, in field: Name, links: AssetLinks) {
+        self.field = field.string
+        name = asset.shownName(in: field)
+        label = name
+        href = links.downloadURL(of: asset, in: field)
+        size = Digits.bytes(asset.size)
+        bytes = String(asset.size)
+        checksum = asset.fileChecksum
+    }
+}

@@ -1,0 +1,132 @@
+internal import AssetStore
+internal import Console
+internal import JSON
+internal import Records
+
+/// Records of several types in one table: one column per field in use, with the rows grouped by type.
+struct FetchTable: ViewModel {
+    struct Group: ViewModel {
+        /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` for records beyond the size limit.
+        let title: String
+        let typeHref: String?
+        let rows: [Row]
+        let missing: [Missing]
+    }
+
+    typealias Row = RecordRow<Cell>
+
+    /// The content of a column in a row.
+    enum Cell: ViewModel {
+        case value(ValueView)
+        /// The record's type has no such field.
+        case none
+
+        func child(named name: String) -> Any? {
+            switch (name, self) {
+            case ("value", .value(let value)): value
+            case ("isNumber", .value(let value)): value.child(named: "isNumber")
+            case ("value", .none), ("isNumber", .none): Absent()
+            default: nil
+            }
+        }
+    }
+
+    struct Missing: ViewModel {
+        let recordName: String
+        let complaint: Complaint
+    }
+
+    struct Column: ViewModel {
+        let name: String
+        /// The type as the API names it; several types if the records differ.
+        let type: String?
+        let isNumber: Bool
+    }
+
+    let columns: [Column]
+    let groups: [Group]
+    /// The number of columns, for cells that span a whole row.
+    let width: String
+    let caption: String
+
+    init(_ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit) throws {
+        let records = results.compactMap { try? $0.get() }
+        let fields = try records.map { record in
+            Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+        var order: [Name] = []
+        for record in records where !order.contains(record.recordType) { order.append(record.recordType) }
+        let ordered = Self.fields(zip(records, fields).map { ($0.recordType, $1) }, visit)
+        columns = [Column(name: "recordName", type: nil, isNumber: false)]
+            + ordered.map { Column(name: $0.name.string, type: $0.types.joined(separator: ", "), isNumber: $0.isNumber) }
+            + [Column(name: "modified", type: nil, isNumber: false)]
+        width = String(columns.count)
+        let rows = zip(records, fields).map { record, values in
+            (record.recordType, Row(record, values, ordered.map(\.name), links: links, visit: visit))
+        }
+        var groups = order.map { type in
+            let own = rows.filter { $0.0 == type }.map(\.1)
+            return Group(
+                title: "\(type), \(Digits.count(own.count, "record"))", typeHref: visit.place.link("type", [("type", type.string)]), rows: own, missing: [])
+        }
+        let missing = zip(names, results).compactMap { name, result in
+            if case .failure(let error) = result { Missing(recordName: name, complaint: Complaint(error)) } else { nil }
+        }
+        if !missing.isEmpty {
+            let title = results.contains(.failure(.tooManyBytes)) ? "Not fetched" : "Not found"
+            groups.append(Group(title: title, typeHref: nil, rows: [], missing: missing))
+        }
+        self.groups = groups
+        caption = order.isEmpty ? "Names without records" : "Records of \(order.map(\.string).joined(separator: ", "))"
+    }
+
+    private struct Union {
+        let name: Name
+        var types: [String]
+        let isNumber: Bool
+        /// The number of record types that have it.
+        let uses: Int
+        let rank: Int
+    }
+
+    /// Every field in use. Fields that most types share come first, to put comparable values side by side.
+    private static func fields(_ records: [(type: Name, values: [Name: FieldValue])], _ visit: Visit) -> [Union] {
+        var types: [Name: Set<Name>] = [:]
+        var wire: [Name: [String]] = [:]
+        for record in records {
+            for (name, value) in record.values {
+                types[name, default: []].insert(record.type)
+                if !(wire[name] ?? []).contains(value.typeLabel) { wire[name, default: []].append(value.typeLabel) }
+            }
+        }
+        var ranks: [Name: Int] = [:]
+        for type in Set(records.map(\.type)).sorted() {
+            for (index, field) in QueryField.all(of: visit.schema?.types[type] ?? RecordType(name: type)).enumerated() where !field.isSystem {
+                ranks[field.name] = min(ranks[field.name] ?? .max, index)
+            }
+        }
+        return types.map { name, users in
+            let written = (wire[name] ?? []).sorted()
+            return Union(
+                name: name, types: written, isNumber: written.allSatisfy { $0 == "INT64" || $0 == "DOUBLE" }, uses: users.count, rank: ranks[name] ?? .max)
+        }.sorted { left, right in
+            if left.uses != right.uses { return left.uses > right.uses }
+            return left.rank == right.rank ? left.name < right.name : left.rank < right.rank
+        }
+    }
+}
+
+extension RecordRow<FetchTable.Cell> {
+    fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], links: AssetLinks?, visit: Visit) {
+        let zoneID = record.recordID.zoneID
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+        let declared = visit.schema?.types[record.recordType]?.fields
+        href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
+        recordName = record.recordID.recordName.string
+        pick = PickedRecord(record).text(in: visit.place)
+        cells = names.map { name in
+            if values[name] == nil, let declared, declared[name] == nil { return .none }
+            return .value(presenter.view(values[name], of: name))
+        } + [.value(ValueView(.time(record.modified.timestamp)))]
+    }
+}

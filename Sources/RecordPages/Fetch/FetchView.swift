@@ -1,0 +1,214 @@
+internal import AssetStore
+internal import Console
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Fetch: records of any type by name, from one zone.
+struct FetchView: Page {
+    static let template = "fetch"
+    static let tab = Tab.fetch
+
+    /// The maximum number of records per request, as in the web services.
+    static let nameLimit = 200
+    /// The limit of fields that a page reads, in bytes. Each record beyond it gets an error.
+    static let bytesLimit = 32 << 20
+    /// The maximum number of fields on a line.
+    static let shownFields = 5
+
+    struct Row: ViewModel {
+        let recordName: String
+        /// `nil` if the record was not found.
+        let found: Found?
+        let complaint: Complaint?
+    }
+
+    struct Found: ViewModel {
+        let href: String
+        /// Identifies the record in actions on ticked records.
+        let pick: String
+        let type: String
+        let typeHref: String
+        let fields: [NamedValue]
+        /// The number of fields that do not fit on the line.
+        let more: String?
+        let modified: ValueView
+        let by: String
+        let tag: String
+    }
+
+    struct NamedValue: ViewModel {
+        let name: String
+        let value: ValueView
+    }
+
+    /// Example names, if the request has none.
+    struct Example: ViewModel {
+        let zone: String
+        let names: [Frame.Link]
+        let all: String
+    }
+
+    struct Foot: ViewModel {
+        let found: String
+        let missing: String?
+        /// The number of files and their total size.
+        let files: String?
+        let milliseconds: String
+        let exports: ResultFiles
+        /// The link to the same records in the other layout; `nil` if there is only one layout.
+        let otherShape: Frame.Link?
+    }
+
+    let title: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let zones: [Choice]
+    let names: String
+    let rowsOfText: Int
+    let returnsSystemFieldsOnly: Bool
+    let withAssets: Bool
+    let complaint: Complaint?
+    let rows: [Row]
+    /// Replaces the rows if the page also fetches assets.
+    let assets: AssetTable?
+    /// Replaces the rows if every field gets a column.
+    let table: FetchTable?
+    /// `table` if the address requests it.
+    let shape: String?
+    let notice: String?
+    /// The actions for ticked records.
+    let picking: PickingBar?
+    let zone: String
+    let example: Example?
+    let noZones: Bool
+    /// The fetch as client code; `nil` if nothing is fetched.
+    let code: CodePanel?
+    let foot: Foot?
+}
+
+extension FetchView {
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is no room for the records.
+    static func load(_ visit: Visit) async throws -> FetchView {
+        try await RequestMemory.makeAnswer { try await page(visit) }
+    }
+
+    private static func page(_ visit: Visit) async throws -> FetchView {
+        let zoneID = visit.place.zoneID ?? visit.usualZoneID
+        let names = names(in: visit.fields)
+        let systemOnly = visit.fields["return"] == "system"
+        let withAssets = visit.fields["assets"] == "with"
+        var results: [Result<StoredRecord, RecordError>] = []
+        var rows: [Row] = []
+        var assets: AssetTable?
+        var table: FetchTable?
+        let isTable = visit.fields["as"] == "table"
+        var complaint: Complaint?
+        if names.count > nameLimit {
+            complaint = Complaint(
+                RecordError(.badRequest, "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
+                advice: ["Fetch them in several requests."])
+        } else if let zoneID, !names.isEmpty {
+            do {
+                let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
+                results = try await visit.measure {
+                    try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
+                }
+                try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
+                let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
+                if withAssets {
+                    assets = try AssetTable(names, results, links: links, visit: visit)
+                } else if isTable {
+                    table = try FetchTable(names, results, links: links, visit: visit)
+                } else {
+                    rows = try Self.rows(names, results, links: links, visit: visit)
+                }
+            } catch let error as RecordError {
+                complaint = Complaint(error)
+            }
+        }
+        let there = zoneID.map { visit.inZone($0) } ?? visit
+        let example = names.isEmpty ? try await Example(there) : nil
+        let foundCount = results.count { (try? $0.get()) != nil }
+        let asked = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
+        let shape = isTable ? [("as", "table")] : []
+        let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", asked + (isTable ? [] : [("as", "table")])))
+        return FetchView(
+            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
+            hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
+            returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, table: table,
+            shape: isTable ? "table" : nil, notice: Notice.text(visit.fields["notice"]),
+            picking: foundCount == 0 || withAssets ? nil : PickingBar(back: there.place.link("fetch", asked + shape), visit: there),
+            zone: zoneID.map(visit.zoneName) ?? "", example: example, noZones: zoneID == nil,
+            code: results.isEmpty
+                ? nil : zoneID.map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
+            foot: results.isEmpty
+                ? nil
+                : Foot(
+                    found: Digits.count(foundCount, "record"),
+                    missing: foundCount < results.count ? "\(results.count - foundCount) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")" : nil,
+                    files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
+                    milliseconds: visit.stopwatch.elapsed.millisecondsText,
+                    exports: ResultFiles(to: "fetch", asked, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
+    }
+
+    /// The names in the input, one per line.
+    static func names(in fields: FormFields) -> [String] {
+        (fields["names"] ?? "").formLines.map { $0[...].trimmingSpaces }.filter { !$0.isEmpty }
+    }
+
+    private static func rows(
+        _ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit
+    ) throws -> [Row] {
+        try zip(names, results).map { name, result in
+            switch result {
+            case .failure(let error): Row(recordName: name, found: nil, complaint: Complaint(error))
+            case .success(let record): Row(recordName: name, found: try Found(record, links: links, visit: visit), complaint: nil)
+            }
+        }
+    }
+}
+
+extension FetchView.Found {
+    fileprivate init(_ record: StoredRecord, links: AssetLinks?, visit: Visit) throws {
+        let zoneID = record.recordID.zoneID
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+        let type = visit.schema?.types[record.recordType]
+        let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
+            guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else { return left.name < right.name }
+            return QueryField.precedesInTables(left, right)
+        }
+        href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
+        pick = PickedRecord(record).text(in: visit.place)
+        self.type = record.recordType.string
+        typeHref = visit.place.link("type", [("type", record.recordType.string)])
+        self.fields = fields.prefix(FetchView.shownFields).map { FetchView.NamedValue(name: $0.name.string, value: presenter.view($0.value, of: $0.name)) }
+        more = fields.count > FetchView.shownFields ? "\(fields.count - FetchView.shownFields) more" : nil
+        modified = ValueView(.time(record.modified.timestamp))
+        by = visit.people.name(of: record.modified.userRecordName)
+        tag = record.recordChangeTag
+    }
+}
+
+extension FetchView.Example {
+    /// A few records of the zone, of different types if possible. The feed lists records without an index.
+    fileprivate init?(_ visit: Visit) async throws {
+        guard let zoneID = visit.place.zoneID, visit.hasFeed(zoneID) else { return nil }
+        let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
+        // Examples are optional, so errors are ignored. A real request reports them.
+        guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
+        let records = page.changes.map(\.record)
+        var types: Set<Name> = []
+        let firsts = records.filter { types.insert($0.recordType).inserted }
+        let others = records.filter { record in !firsts.contains { $0.recordID == record.recordID } }
+        let chosen = (firsts + others).prefix(4)
+        zone = visit.zoneName(zoneID)
+        names = chosen.map { record in
+            Frame.Link(
+                text: record.recordID.recordName.string, href: visit.place.link("fetch", [("names", record.recordID.recordName.string)]))
+        }
+        all = visit.place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
+    }
+}

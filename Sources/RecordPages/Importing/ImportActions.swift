@@ -1,0 +1,141 @@
+internal import Console
+internal import DataTransfer
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Receives files, previews them, and imports them in the background.
+enum ImportActions {
+    /// Previews the import of the sent rows or of an earlier upload.
+    /// - Parameters:
+    ///   - sent: the rows in the form, or the reason why they could not be kept; `nil` if the form has none.
+    ///   - remark: the reason for the preview if the user did not request it.
+    static func preview(
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, remark: String? = nil
+    ) async throws -> Answer {
+        let visit = visit.inChosenZone
+        let form = ImportForm(visit.fields, visit: visit)
+        var upload: ImportUploads.Upload?
+        do {
+            if let sent {
+                upload = try sent.get()
+            } else if let id = visit.fields.text("upload") {
+                upload = try uploads.upload(id, as: form.format)
+            }
+            guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
+            if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
+            let preview = try preview(form, upload, visit)
+            return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
+        } catch let error as RecordError {
+            return .page(ImportingView(form, upload, complaint: error, visit: visit))
+        }
+    }
+
+    /// Starts the import of the preview. If the result would differ now, shows a new preview.
+    static func run(
+        _ visit: Visit, sent: Result<ImportUploads.Upload, RecordError>?, uploads: ImportUploads, runs: BackgroundRuns
+    ) async throws -> Answer {
+        let visit = visit.inChosenZone
+        let form = ImportForm(visit.fields, visit: visit)
+        let id = visit.fields["upload"] ?? ""
+        if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
+        let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
+        let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
+        guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
+            let remark = "Nothing was imported: the preview is out of date. This is the new preview."
+            return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
+        }
+        let preview = try preview(form, upload, visit)
+        if preview.problemCount > 0, !form.skipsBadRows {
+            let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
+            return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
+        }
+        let zoneID = visit.place.zoneID ?? .default
+        let options = form.options(zoneID, format: upload.format, columns: preview.columns)
+        let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
+        let back = Frame.Link(text: "The records", href: visit.place.link("query", [("type", form.typeName)]))
+        let run = BackgroundRun(
+            heading: "Import \(upload.fileName)", verb: "imported", total: preview.goodRows, place: visit.place, back: back)
+        do {
+            try uploads.take(upload, for: run.id)
+        } catch {
+            // A double click submits the form twice.
+            guard let begun = uploads.run(importing: id) else { throw error }
+            return .redirect(visit.place.link("run", [("id", begun)]))
+        }
+        do {
+            try runs.start(run) { run in
+                defer { uploads.discard(upload) }
+                try await work(importer, upload, run)
+            }
+        } catch {
+            uploads.putBack(upload)
+            throw error
+        }
+        return .redirect(visit.place.link("run", [("id", run.id)]))
+    }
+
+    private static func work(_ importer: Importer, _ upload: ImportUploads.Upload, _ run: BackgroundRun) async throws {
+        do {
+            let report = try await importer.run { progress in
+                run.update { state in
+                    state.phase = progress.phase.words
+                    if progress.phase == .saving { (state.done, state.achieved) = (progress.count, progress.count) }
+                }
+            }
+            for problem in report.skipped {
+                run.add(BackgroundRun.Problem(subject: "line \(problem.line)", href: nil, code: nil, reason: problem.reason))
+            }
+            run.update { state in
+                (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.skippedCount)
+                if report.madeType { state.notes.append("The record type \(report.recordType) was created.") }
+                let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
+                if !made.isEmpty { state.notes.append("Indexes added: \(made.joined(separator: ", ")).") }
+            }
+        } catch {
+            if Task.isCancelled { throw CancellationError() }
+            throw error
+        }
+    }
+
+    /// Reads all rows. Blocks the thread, so it must run on one that may block.
+    private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
+        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema, so nothing can be imported") }
+        let zoneID = visit.place.zoneID ?? .default
+        let database = visit.database
+        return try reading {
+            let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
+            let columns = try Importer([upload.url], options: open, into: database).columns()
+            let options = form.options(zoneID, format: upload.format, columns: columns)
+            return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
+        }
+    }
+
+    /// Converts file errors to form errors.
+    private static func reading<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as ImportError {
+            throw RecordError(.badRequest, error.description)
+        }
+    }
+}
+
+extension ImportProgress.Phase {
+    fileprivate var words: String {
+        switch self {
+        case .reading: "detecting the column types"
+        case .checking: "checking every row"
+        case .saving: "saving"
+        }
+    }
+}
+
+extension Visit {
+    /// The same visit in the zone that the form names, else in the zone of the address or the default zone.
+    fileprivate var inChosenZone: Visit {
+        if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
+        return place.zoneID != nil ? self : usualZoneID.map(inZone) ?? self
+    }
+}

@@ -1,0 +1,147 @@
+internal import Console
+internal import DataTransfer
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The import page: the file, a preview of the result, and the button that starts the import.
+struct ImportingView: Page {
+    static let template = "importing"
+    static let tab = Tab.importing
+
+    /// The number of rows in the preview.
+    static let sampleLimit = 10
+    /// The maximum number of columns and notes in the preview. The import includes all columns.
+    fileprivate static let columnLimit = 200
+
+    struct FieldRow: ViewModel {
+        let name: String
+        let type: String
+        let columns: String
+        let isNew: Bool
+    }
+
+    struct SampleRow: ViewModel {
+        let line: String
+        let recordName: String?
+        let cells: [ValueView]
+    }
+
+    struct ProblemRow: ViewModel {
+        let line: String
+        let reason: String
+    }
+
+    struct Preview: ViewModel {
+        let fileName: String
+        let size: String
+        let upload: String
+        /// Identifies the previewed import, so that the button can't start another one.
+        let mark: String
+        let nameFields: [Choice]
+        let fields: [FieldRow]
+        let moreFields: String?
+        let samples: [SampleRow]
+        let notes: [String]
+        let good: String
+        let problemTitle: String?
+        let problems: [ProblemRow]
+        let moreProblems: String?
+        let skips: Bool
+        /// The reason why the file can't be imported here.
+        let refusal: String?
+        let button: String
+        let isPossible: Bool
+    }
+
+    let title = "Import records"
+    let container: String
+    let typeName: String
+    let types: [Choice]
+    let zones: [Choice]
+    let formats: [Choice]
+    let limit: String
+    let complaint: Complaint?
+    let remark: String?
+    let preview: Preview?
+    let action: String
+    let run: String
+    let command: String
+    let milliseconds: String
+
+    init(
+        _ form: ImportForm, _ upload: ImportUploads.Upload? = nil, _ preview: ImportPreview? = nil, complaint: RecordError? = nil,
+        remark: String? = nil, visit: Visit
+    ) {
+        let place = visit.place
+        container = place.address.container.description
+        typeName = form.typeName
+        types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: false) }
+        let current = place.zoneID ?? visit.usualZoneID
+        zones = visit.zones.map { zone in
+            Choice(
+                place.zoneText(zone.zoneID), [visit.zoneName(zone.zoneID), visit.ownerName(zone.zoneID)].compactMap { $0 }.joined(separator: " "),
+                isSelected: current.map { place.isSame($0, zone.zoneID) } ?? false)
+        }
+        let chosen = upload?.format ?? form.format
+        formats = [Choice("", "by its name", isSelected: chosen == nil)]
+            + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }
+        limit = Digits.limit(Int64(ImportUploads.sizeLimit))
+        self.complaint = complaint.map { Complaint($0) }
+        self.remark = remark
+        self.preview = upload.map { Preview(form, $0, preview, visit: visit) }
+        action = "\(place.path)/importing/preview"
+        run = "\(place.path)/importing/run"
+        command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+}
+
+extension ImportingView.Preview {
+    fileprivate init(_ form: ImportForm, _ upload: ImportUploads.Upload, _ preview: ImportPreview?, visit: Visit) {
+        fileName = upload.fileName
+        size = Digits.bytes(Int64(upload.size))
+        self.upload = upload.id
+        mark = form.mark(upload, nameField: preview?.nameField?.string ?? ImportForm.noColumn, at: visit.place)
+        var columns = Array((preview?.columns ?? []).prefix(ImportingView.columnLimit))
+        if let named = preview?.nameField, !columns.contains(named) { columns.append(named) }
+        nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
+            + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
+        let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
+        moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
+        fields = shown.map { field in
+            ImportingView.FieldRow(
+                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
+        }
+        let presenter = ValuePresenter(place: visit.place, zoneID: visit.place.zoneID ?? .default, links: nil)
+        samples = (preview?.samples ?? []).map { sample in
+            ImportingView.SampleRow(
+                line: String(sample.line), recordName: sample.recordName?.string,
+                cells: shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) })
+        }
+        var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+        if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
+        let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
+        if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
+        if !made.isEmpty { notes.append("The import adds indexes, so that the console can list the records: \(made.joined(separator: ", ")).") }
+        if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
+        self.notes = notes
+        let goodRows = preview?.goodRows ?? 0
+        good = Digits.count(goodRows, "row")
+        let count = preview?.problemCount ?? 0
+        problemTitle = count == 0 ? nil : "\(Digits.count(count, "row")) can’t be imported"
+        problems = (preview?.problems ?? []).map { ImportingView.ProblemRow(line: String($0.line), reason: $0.reason) }
+        moreProblems = count > problems.count ? "… and \(Digits.grouped(count - problems.count)) more" : nil
+        skips = form.skipsBadRows
+        let changesSchema = preview.map { $0.madeType || !$0.indexesMade.isEmpty || $0.fields.contains(where: \.isNew) } ?? false
+        refusal = changesSchema && visit.place.address.environment == .production
+            ? "The production schema has no such type, field or index. Import into development, deploy its schema, then import here." : nil
+        button = "Import \(Digits.count(goodRows, "record"))"
+        isPossible = goodRows > 0 && refusal == nil && preview != nil
+    }
+
+    /// A note about the items that are not shown; `nil` for none.
+    private static func more(_ count: Int, _ noun: String) -> String? {
+        count > 0 ? "… and \(Digits.count(count, noun)) more." : nil
+    }
+}

@@ -1,0 +1,89 @@
+internal import Console
+internal import Foundation
+internal import JSON
+internal import Records
+
+/// An input that is not a value of its field's type, with a valid example.
+struct FilterValueProblem: Error {
+    let reason: String
+}
+
+/// Reads the input of a filter as a value of its field's type.
+struct FilterValueReader {
+    let field: QueryField
+    let comparator: Records.Comparator
+
+    /// - Throws: ``FilterValueProblem`` if the text is not a value of the field's type.
+    func input(_ text: String) throws -> FieldInput {
+        if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(text)) }
+        let type = field.definition.type.valueType
+        guard comparator.takesList else { return FieldInput(try scalar(text, alone: true)) }
+        // Locations contain commas.
+        let parts = type == .location ? text.split(separator: ";").map(\.trimmingSpaces) : Self.parts(text)
+        let values = try parts.map { try scalar($0, alone: false) }
+        // Names are compared as strings, although the schema types them as references.
+        return FieldInput(.list(values, of: field.isName ? .reference : type))
+    }
+
+    private func scalar(_ text: String, alone: Bool) throws -> FieldValue {
+        let trimmed = text.trimmingCharacters(in: .whitespaces)
+        switch field.definition.type.valueType {
+        case .string: return .string(alone && text == "\"\"" ? "" : text)
+        case .reference: return .reference(Reference(recordName: Name(trimmed)))
+        case .int64:
+            guard let integer = Int64(trimmed) else { throw problem(text, "not a 64-bit whole number", "42") }
+            return .int64(integer)
+        case .double:
+            guard let double = Double(trimmed), double.isFinite else { throw problem(text, "not a number", "3.14") }
+            return .double(double)
+        case .timestamp:
+            guard let timestamp = Timestamp(utcText: trimmed) else { throw problem(text, "not a time", "2026-11-01 00:00, in UTC") }
+            return .timestamp(timestamp)
+        case .location:
+            return .location(try Self.location(trimmed))
+        case .bytes:
+            guard let data = Data(base64Encoded: trimmed) else { throw problem(text, "not base64", "SGVsbG8=") }
+            return .bytes([UInt8](data))
+        case .asset: throw FilterValueProblem(reason: "Assets can't be compared.")
+        }
+    }
+
+    private func problem(_ text: String, _ what: String, _ example: String) -> FilterValueProblem {
+        FilterValueProblem(reason: "‘\(text)’ is \(what). Write it as \(example).")
+    }
+
+    /// Reads latitude and longitude, such as `47.45, -122.31`.
+    static func location(_ text: String) throws -> Location {
+        let numbers = text.split { $0 == "," || $0 == " " || $0 == ";" }.map { Double($0) }
+        guard numbers.count == 2, let latitude = numbers[0], let longitude = numbers[1], (-90...90).contains(latitude),
+            (-180...180).contains(longitude)
+        else { throw FilterValueProblem(reason: "‘\(text)’ is not a location. Write latitude and longitude in degrees, as 47.45, -122.31.") }
+        return Location(latitude: latitude, longitude: longitude)
+    }
+
+    /// The values of a comma-separated list. Values that contain commas or begin with a quote need double
+    /// quotes. Inside quotes, two quotes mean one. In a value without quotes, a quote stands for itself.
+    static func parts(_ text: String) -> [String] {
+        var parts: [String] = []
+        var part = ""
+        var isQuoted = false
+        var wasQuoted = false
+        var isBehindQuote = false
+        for scalar in text.unicodeScalars {
+            defer { isBehindQuote = scalar == "\"" && wasQuoted && !isQuoted }
+            if scalar == "\"", wasQuoted || part.isEmpty {
+                if isBehindQuote { part.append("\"") }
+                isQuoted.toggle()
+                wasQuoted = true
+            } else if scalar == ",", !isQuoted {
+                parts.append(wasQuoted ? part : part.trimmingCharacters(in: .whitespaces))
+                part = ""
+                wasQuoted = false
+            } else if !(wasQuoted && !isQuoted && scalar == " "), !(part.isEmpty && !isQuoted && scalar == " ") {
+                part.unicodeScalars.append(scalar)
+            }
+        }
+        parts.append(wasQuoted ? part : part.trimmingCharacters(in: .whitespaces))
+        return parts
+    }
+}

@@ -1,0 +1,229 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The query form as a sentence: Find … in zone … where … sort by … return …
+struct QueryEditor: ViewModel {
+    struct FilterRow: ViewModel {
+        let number: Int
+        /// `where` or `and`.
+        let lead: String
+        let fields: [ChoiceGroup]
+        let comparators: [Choice]
+        /// `nil` if no field is chosen.
+        let value: Value?
+        let pill: Pill?
+        let problem: String?
+        let isRemovable: Bool
+        let isLast: Bool
+    }
+
+    struct Value: ViewModel {
+        let text: String
+        let placeholder: String
+        let hint: String?
+        /// For a distance filter: the distance from the location, in metres.
+        let distance: Distance?
+    }
+
+    struct Distance: ViewModel {
+        let text: String
+    }
+
+    struct SortRow: ViewModel {
+        let number: Int
+        let lead: String
+        let fields: [ChoiceGroup]
+        let orders: [Choice]
+        let origin: Distance?
+        let pill: Pill?
+        let problem: String?
+        let isRemovable: Bool
+        let isLast: Bool
+    }
+
+    /// The label and the address of the submit button.
+    let verb: String
+    let action: String
+    /// The label and the address of the second button.
+    let otherVerb: String
+    let otherAction: String
+    let hidden: [Frame.Hidden]
+    let types: [Choice]
+    let zones: [Choice]
+    let filters: [FilterRow]
+    let sorts: [SortRow]
+    let keys: [Choice]
+    let keysText: String
+    let returnsSystemFieldsOnly: Bool
+    let limits: [Choice]
+    /// The fields whose values can be counted; empty on pages that do not count.
+    let facets: [Choice]
+    let written: QueryWritten
+    let saved: SavedQueryPanel
+}
+
+extension QueryEditor {
+    /// - Parameter explains: true if the form explains the query instead of running it.
+    init(_ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, visit: Visit) {
+        let place = visit.place
+        let fields = QueryField.all(of: type)
+        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan)
+        let (query, explain) = ("\(place.path)/query", "\(place.path)/explain")
+        (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
+        (action, otherAction) = explains ? (explain, query) : (query, explain)
+        hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "of", value: type.name.string)]
+        var types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == type.name) }
+        if !visit.types.contains(where: { $0.name == type.name }) {
+            types.append(Choice(type.name.string, type.name.string, isSelected: true))
+        }
+        self.types = types
+        zones = visit.zoneChoices(allowsAll: place.address.scope != .public)
+        filters = builder.filterRows
+        sorts = builder.sortRows
+        let own = fields.filter { !$0.isSystem }
+        keys = own.map { Choice($0.name.string, $0.name.string, isSelected: form.keys.contains($0.name)) }
+        returnsSystemFieldsOnly = form.returnsSystemFieldsOnly
+        keysText = builder.keysText
+        limits = Set(QueryForm.limits + [form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) }
+        let counted = explains ? [] : fields.filter(\.canBeCounted)
+        facets = counted.isEmpty
+            ? []
+            : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
+        written = QueryWritten(form, type: type, visit: visit)
+        saved = SavedQueryPanel(form, visit: visit)
+    }
+}
+
+private struct QueryEditorBuilder {
+    let form: QueryForm
+    let type: RecordType
+    let fields: [QueryField]
+    let plan: QueryPlan
+
+    var filterRows: [QueryEditor.FilterRow] {
+        if form.filters.isEmpty {
+            return [
+                QueryEditor.FilterRow(
+                    number: 1, lead: "where", fields: filterChoices(nil), comparators: [], value: nil, pill: nil, problem: nil, isRemovable: false,
+                    isLast: true)
+            ]
+        }
+        return form.filters.enumerated().map { index, row in
+            let field = type.queryField(named: row.field)
+            let comparator = row.comparator ?? field?.usualComparator
+            return QueryEditor.FilterRow(
+                number: index + 1, lead: index == 0 ? "where" : "and", fields: filterChoices(row.field),
+                comparators: field.map { comparatorChoices($0, comparator) } ?? [], value: value(row, field, comparator),
+                pill: field.flatMap { field in comparator.map { pill(field, $0.requiredIndexes) } }, problem: plan.filterProblems[index],
+                isRemovable: true, isLast: index == form.filters.count - 1)
+        }
+    }
+
+    var sortRows: [QueryEditor.SortRow] {
+        if form.sorts.isEmpty {
+            return [
+                QueryEditor.SortRow(
+                    number: 1, lead: "sort by", fields: sortChoices(nil), orders: [], origin: nil, pill: nil, problem: nil, isRemovable: false,
+                    isLast: true)
+            ]
+        }
+        return form.sorts.enumerated().map { index, row in
+            let field = type.queryField(named: row.field)
+            let isDistance = field?.definition.type == .location
+            let words = field?.orderWords ?? ("ascending", "descending")
+            return QueryEditor.SortRow(
+                number: index + 1, lead: index == 0 ? "sort by" : "then by", fields: sortChoices(row.field),
+                orders: [
+                    Choice("ascending", words.0, isSelected: !row.isDescending), Choice("descending", words.1, isSelected: row.isDescending),
+                ],
+                origin: isDistance ? QueryEditor.Distance(text: row.origin) : nil, pill: field.map { pill($0, $0.sortIndex) },
+                problem: plan.sortProblems[index], isRemovable: true, isLast: index == form.sorts.count - 1)
+        }
+    }
+
+    var keysText: String {
+        if form.returnsSystemFieldsOnly { return "system fields only" }
+        if form.keys.isEmpty { return "all fields" }
+        let names = form.keys.prefix(3).map(\.string).joined(separator: ", ")
+        return form.keys.count > 3 ? "\(names) and \(form.keys.count - 3) more" : names
+    }
+
+    private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {
+        guard let field, let comparator else { return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil) }
+        let hint: String? =
+            if row.isUnfinished { field.readsAsText && !comparator.takesList ? "type a value; \"\" for the empty text" : "type a value" }
+            else if field.definition.type.valueType == .timestamp { "UTC" } else { nil }
+        return QueryEditor.Value(
+            text: row.value, placeholder: field.placeholder(for: comparator), hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil)
+    }
+
+    private func filterChoices(_ selected: Name?) -> [ChoiceGroup] {
+        let none = selected == nil ? [Choice("", "anything", isSelected: true)] : []
+        return groups(none, selected) { field in
+            if field.canFilter { return nil }
+            return field.comparators.isEmpty || field.allowedIndexes.isEmpty ? "can't be queried" : "no QUERYABLE index"
+        }
+    }
+
+    private func sortChoices(_ selected: Name?) -> [ChoiceGroup] {
+        let none = [Choice("", selected == nil ? "recordName" : "nothing", isSelected: selected == nil)]
+        return groups(none, selected) { field in
+            if field.canSort { return nil }
+            return field.couldSort ? "no \(field.sortIndex.names.joined(separator: " or ")) index" : "can't be sorted"
+        }
+    }
+
+    /// The fields as choices. An unusable field is disabled and shows the reason. The chosen field has its mark beside it.
+    private func groups(_ first: [Choice], _ selected: Name?, _ obstacle: (QueryField) -> String?) -> [ChoiceGroup] {
+        func choice(_ field: QueryField) -> Choice {
+            let isSelected = selected.map { type.key(named: $0) == field.key } ?? false
+            let obstacle = obstacle(field)
+            return Choice(
+                field.name.string, isSelected ? field.name.string : obstacle.map { "\(field.name) – \($0)" } ?? field.name.string,
+                isSelected: isSelected, isDisabled: obstacle != nil && !isSelected)
+        }
+        var own = first + fields.filter { !$0.isSystem }.map(choice)
+        if let selected, type.queryField(named: selected) == nil { own.append(Choice(selected.string, selected.string, isSelected: true)) }
+        return [
+            ChoiceGroup(label: type.name.string, choices: own), ChoiceGroup(label: "system fields", choices: fields.filter(\.isSystem).map(choice)),
+        ]
+    }
+
+    private func comparatorChoices(_ field: QueryField, _ selected: Comparator?) -> [Choice] {
+        field.comparators.map { comparator, words in
+            let isChosen = comparator == selected
+            let isAllowed = isChosen || field.allows(comparator)
+            let missing = comparator.requiredIndexes.intersection(field.allowedIndexes).names.joined(separator: " or ")
+            return Choice(
+                comparator.rawValue, isAllowed ? words : "\(words) – no \(missing) index", isSelected: isChosen,
+                isDisabled: !isAllowed)
+        }
+    }
+
+    private func pill(_ field: QueryField, _ indexes: Indexes) -> Pill {
+        let present = field.definition.indexes.intersection(indexes)
+        if !present.isEmpty {
+            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
+        }
+        let possible = indexes.intersection(field.allowedIndexes)
+        if possible.isEmpty {
+            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
+        }
+        return Pill(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
+    }
+}
+
+extension QueryField {
+    /// The labels of the two sort directions, according to the type.
+    var orderWords: (String, String) {
+        if readsAsText { return ("A to Z", "Z to A") }
+        return switch definition.type.valueType {
+        case .timestamp: ("oldest first", "newest first")
+        case .int64, .double: ("smallest first", "largest first")
+        case .location: ("nearest first", "farthest first")
+        default: ("ascending", "descending")
+        }
+    }
+}

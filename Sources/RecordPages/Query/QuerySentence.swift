@@ -1,0 +1,35 @@
+internal import Console
+internal import JSON
+internal import Records
+
+/// A query in words, as in the form of the tab Query: `Message where room is general, sorted by sentAt newest first`.
+enum QuerySentence {
+    /// The maximum length of a value, in characters.
+    private static let valueLimit = 60
+
+    static func text(of query: Query, type: RecordType?) -> String {
+        var parts = [query.recordType.string]
+        if !query.filters.isEmpty { parts.append("where " + query.filters.map { text(of: $0, type: type) }.joined(separator: " and ")) }
+        let sorts = query.sorts.map { text(of: $0, type: type) }
+        return parts.joined(separator: " ") + (sorts.isEmpty ? "" : ", sorted by " + sorts.joined(separator: ", then by "))
+    }
+
+    private static func text(of filter: Query.Filter, type: RecordType?) -> String {
+        let field = type?.queryField(named: filter.fieldName)
+        let words = field?.comparators.first { $0.comparator == filter.comparator }?.words ?? filter.comparator.rawValue
+        let value = filter.value == .cleared ? "no value" : QueryForm.text(of: filter.value, as: field)
+        let shown = value.count > valueLimit ? value.prefix(valueLimit) + "…" : value[...]
+        if filter.comparator == .near {
+            return "\(filter.fieldName) is within \(filter.distance.map { "\(Digits.fixed($0, 0)) metres" } ?? "any distance") of \(shown)"
+        }
+        return "\(filter.fieldName) \(words) \(shown)"
+    }
+
+    private static func text(of sort: Query.Sort, type: RecordType?) -> String {
+        let words = type?.queryField(named: sort.fieldName)?.orderWords ?? ("ascending", "descending")
+        if let location = sort.relativeLocation {
+            return "distance of \(sort.fieldName) from \(location.latitude), \(location.longitude), \(sort.ascending ? words.0 : words.1)"
+        }
+        return "\(sort.fieldName) \(sort.ascending ? words.0 : words.1)"
+    }
+}

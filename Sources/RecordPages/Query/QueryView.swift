@@ -1,0 +1,205 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Query: the query form, and the answer or the reason why there is none.
+struct QueryView: Page {
+    static let template = "query"
+    static let tab = Tab.query
+
+    /// The footer of the page.
+    struct Foot: ViewModel {
+        /// `50 records`, or `Not run`.
+        let count: String
+        /// `of 1,940`; `nil` if the total is unknown.
+        let total: String?
+        /// The link that counts all matches, if the total is unknown.
+        let countAll: String?
+        let page: String?
+        let milliseconds: String
+        let first: String?
+        let previous: String?
+        let next: String?
+        /// `nil` if there is nothing to export.
+        let exports: ResultFiles?
+    }
+
+    let title: String
+    /// `nil` if the container has no types.
+    let editor: QueryEditor?
+    let refusal: QueryRefusal?
+    let complaint: Complaint?
+    /// A remark in place of an answer, for example about a missing value.
+    let remark: String?
+    /// A confirmation of the last action.
+    let notice: String?
+    let facet: FacetPanel?
+    let table: ResultTable?
+    let noMatch: NoMatch?
+    let firstSteps: FirstSteps?
+    /// The query as client code; `nil` if the query is invalid.
+    let code: CodePanel?
+    let picking: PickingBar?
+    let foot: Foot?
+
+    /// The state of a page whose answer has no records.
+    struct NoMatch: ViewModel {
+        let typeName: String
+        let hasFilters: Bool
+        let zone: String
+        let unfiltered: String
+        /// Other users whose private databases are not empty.
+        let others: [Frame.Link]
+    }
+}
+
+extension QueryView {
+    /// The page, or the redirect of a form button.
+    static func answer(_ visit: Visit) async throws -> Answer {
+        let form = QueryForm(visit.fields)
+        return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
+    }
+
+    private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
+        var form = asked
+        if form.type == nil { form.type = try await visit.usualType()?.name }
+        guard let typeName = form.type else { return noTypes(visit) }
+        let known = visit.schema?.types[typeName]
+        let type = known ?? RecordType(name: typeName)
+        form.chooseFittingComparators(for: type)
+        let plan = QueryPlan(form, of: type)
+        let editor = QueryEditor(form, type: type, plan: plan, visit: visit)
+        func page(
+            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
+            noMatch: NoMatch? = nil, foot: Foot? = nil
+        ) -> QueryView {
+            QueryView(
+                title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark,
+                notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil,
+                code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
+                picking: table == nil ? nil : PickingBar(back: form, visit: visit), foot: foot ?? notRun(visit))
+        }
+        if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
+        if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
+        guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
+        let works = try await visit.indexWorks()
+        let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
+        let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
+        if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
+        do {
+            // Runs queries that will be refused too: the engine records them for the page Query advice.
+            let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
+            var keys = form.desiredKeys
+            if let counted, !counted.isSystem { keys?.insert(counted.name) }
+            let request = QueryRequest(
+                plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
+            let answer = try await visit.measure { try await visit.database.query(request) }
+            let foot = try await Foot(answer, to: request, form: form, plan: plan, visit: visit)
+            if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
+            let links = try await visit.links(toAssetsOf: answer.records)
+            let table = try ResultTable(
+                answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
+            var facet: FacetPanel?
+            if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
+            return page(facet: facet, table: table, foot: foot)
+        } catch let error as RecordError {
+            if problems.isEmpty { return page(complaint: Complaint(error)) }
+            return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
+        }
+    }
+
+    private static func noTypes(_ visit: Visit) -> QueryView {
+        QueryView(
+            title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
+            firstSteps: FirstSteps(visit), code: nil, picking: nil, foot: nil)
+    }
+
+    private static func notRun(_ visit: Visit) -> Foot {
+        Foot(
+            count: "Not run", total: nil, countAll: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
+            next: nil, exports: nil)
+    }
+}
+
+extension QueryForm {
+    /// The redirect for a button that adds or removes a row, or for a text that replaces the rows; `nil` for other requests.
+    func redirect(_ visit: Visit, to page: String) -> Answer? {
+        guard let changed = pressed(visit) else { return nil }
+        let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
+        return .redirect(visit.place.link(page, changed.parameters + draft))
+    }
+
+    /// The form after such a button.
+    private func pressed(_ visit: Visit) -> QueryForm? {
+        if let written = written(visit) { return written }
+        let type = type.flatMap { visit.schema?.types[$0] }
+        let fields = type.map { QueryField.all(of: $0) } ?? []
+        if let added = visit.fields.text("add") {
+            return changed { form in
+                if added == "filter", form.filters.count < Self.rowLimit {
+                    let used = form.filters.map(\.field)
+                    let free = fields.filter { $0.canFilter && !used.contains($0.name) }
+                    guard let field = free.first ?? fields.first(where: \.canFilter) ?? fields.first else { return }
+                    form.filters.append(Filter(field: field.name, comparator: field.usualComparator, value: "", distance: ""))
+                } else if added == "sort", form.sorts.count < Self.rowLimit {
+                    let used = form.sorts.map(\.field)
+                    guard let field = fields.first(where: { $0.canSort && !used.contains($0.name) }) else { return }
+                    form.sorts.append(Sort(field: field.name, isDescending: false, origin: ""))
+                }
+            }
+        }
+        guard let removed = visit.fields.text("remove") else { return nil }
+        return changed { form in
+            // Reading the form drops empty rows, so the button identifies a row by its content instead of its number.
+            if removed.hasPrefix("filter"), let index = rowIndex(removed, "filter", visit) { form.filters.remove(at: index) }
+            if removed.hasPrefix("sort"), let index = rowIndex(removed, "sort", visit) { form.sorts.remove(at: index) }
+        }
+    }
+
+    private func rowIndex(_ removed: String, _ kind: String, _ visit: Visit) -> Int? {
+        guard let number = Int(removed.dropFirst(kind.count)), number > 0, number <= Self.rowLimit else { return nil }
+        guard visit.fields.text("\(kind)\(number)") != nil else { return nil }
+        let index = (1..<number).count { visit.fields.text("\(kind)\($0)") != nil }
+        return index < (kind == "filter" ? filters.count : sorts.count) ? index : nil
+    }
+}
+
+extension QueryView.Foot {
+    fileprivate init(_ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+        count = Digits.count(answer.records.count, "record")
+        var counts: [Name: Int]?
+        if plan.query.filters.isEmpty { counts = try await visit.recordCounts() }
+        if let counts {
+            // The engine keeps the counts of whole types.
+            total = "of \(Digits.grouped(counts[plan.query.recordType] ?? 0))"
+            countAll = nil
+        } else if form.page == 1, answer.continuationMarker != nil {
+            // Counting filtered records reads all of them, so the page counts only on request.
+            let isAsked = visit.fields["count"] == "all"
+            total = isAsked ? "of \(try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text)" : nil
+            countAll = isAsked ? nil : visit.place.link("query", form.parameters + [("count", "all")])
+        } else {
+            (total, countAll) = (nil, nil)
+        }
+        page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+        func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }
+        first = form.page > 2 ? link(form.changed { _ in }) : nil
+        previous = form.previousPage.map(link)
+        next = answer.continuationMarker.map { link(form.nextPage($0)) }
+        let isPart = next != nil || form.page > 1
+        exports = answer.records.isEmpty
+            ? nil : ResultFiles(to: "query", form.parameters, all: isPart ? form.changed { _ in }.parameters : nil, visit: visit)
+    }
+}
+
+extension QueryView.NoMatch {
+    fileprivate init(_ form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+        typeName = plan.query.recordType.string
+        hasFilters = !plan.query.filters.isEmpty
+        zone = visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "any zone"
+        unfiltered = visit.place.link("query", form.changed { $0.filters = [] }.parameters)
+        others = hasFilters ? [] : try await visit.othersWithData()
+    }
+}

@@ -1,0 +1,146 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The values of a field in the results of a query, the most frequent first. Each links to a narrower query.
+struct FacetPanel: ViewModel {
+    struct Value: ViewModel {
+        let text: String
+        let isMissing: Bool
+        let count: String
+        /// The share of the examined records, in percent.
+        let percent: Int
+        /// The query with a filter for this value; `nil` if no such filter exists.
+        let href: String?
+        let isChosen: Bool
+    }
+
+    /// The maximum number of records to examine.
+    static let recordLimit = 10_000
+    /// The maximum number of values to show.
+    static let valueLimit = 24
+    private static let pageSize = 1000
+    /// The maximum length of a shown value, in characters.
+    private static let textLimit = 60
+
+    let field: String
+    let values: [Value]
+    /// `7 values in 1,940 records`, with a note if only some records were examined.
+    let summary: String
+    /// A note about values that are not shown.
+    let more: String?
+    /// The link to the query without the panel.
+    let without: String
+
+    /// - Parameter first: the answer to the request, including the field.
+    init(_ field: QueryField, of request: QueryRequest, after first: QueryPage, form: QueryForm, type: RecordType, visit: Visit) async throws {
+        var tally = FacetTally(field)
+        let isAnew = first.continuationMarker != nil && request.isQuickerInNoOrder
+        if !isAnew { try tally.add(first.records) }
+        var marker = isAnew ? nil : first.continuationMarker
+        var hasMore = isAnew || marker != nil
+        var request = isAnew ? request.inNoOrder : request
+        request.desiredKeys = field.isSystem ? [] : [field.name]
+        while hasMore, tally.records < Self.recordLimit {
+            request.continuationMarker = marker
+            request.limit = PageLimit(records: min(Self.pageSize, Self.recordLimit - tally.records), bytes: 4 << 20)
+            let page = try await visit.database.query(request)
+            try tally.add(page.records)
+            marker = page.continuationMarker
+            hasMore = marker != nil
+            try Task.checkCancellation()
+        }
+        self.field = field.name.string
+        let sorted = tally.sorted
+        values = sorted.prefix(Self.valueLimit).map { entry in
+            Value(entry.text, count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
+        }
+        let left = sorted.count - Self.valueLimit
+        more = left > 0 ? "and \(Digits.count(left, "more value", plural: "more values"))" : nil
+        let distinct = Digits.count(sorted.count, "value")
+        summary = marker == nil
+            ? "\(distinct) in \(Digits.count(tally.records, "record"))"
+            : "\(distinct) in \(isAnew ? "" : "the first ")\(Digits.grouped(tally.records)) records; there are more records"
+        without = visit.place.link("query", form.changed { $0.facet = nil }.parameters)
+    }
+}
+
+extension FacetPanel.Value {
+    /// - Parameter text: the value as filter input; `nil` for no value.
+    fileprivate init(_ text: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
+        isMissing = text == nil
+        let shown = text ?? "no value"
+        self.text = shown == "\"\"" ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown
+        self.count = Digits.grouped(count)
+        percent = records == 0 ? 0 : min(100, Int((Double(count) / Double(records) * 100).rounded()))
+        let comparator: Comparator = field.definition.type.isList ? .listContains : .equals
+        guard let text, field.allows(comparator) else {
+            (href, isChosen) = (nil, false)
+            return
+        }
+        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name($0.value) == Name(text) }
+        let narrowed = form.changed { form in
+            let row = QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: "")
+            // A scalar can't equal two values, so the new filter replaces the old one. A list can contain both.
+            if let index = form.filters.firstIndex(where: { $0.field == field.name && $0.comparator == .equals }) {
+                form.filters[index] = row
+            } else if form.filters.count < QueryForm.rowLimit {
+                form.filters.append(row)
+            }
+        }
+        href = isChosen ? nil : visit.place.link("query", narrowed.parameters)
+    }
+}
+
+extension FacetPanel {
+    fileprivate static var shownLength: Int { textLimit }
+}
+
+/// Counts the values of a field. Texts are distinguished by their bytes, as in queries.
+private struct FacetTally {
+    private let field: QueryField
+    private var counts: [Name?: Int] = [:]
+    private(set) var records = 0
+
+    init(_ field: QueryField) {
+        self.field = field
+    }
+
+    mutating func add(_ records: [StoredRecord]) throws {
+        for record in records {
+            self.records += 1
+            let values = Set(try self.values(of: record).map { Name(QueryForm.text(of: FieldInput($0), as: field)) })
+            if values.isEmpty { counts[.none, default: 0] += 1 }
+            for value in values { counts[.some(value), default: 0] += 1 }
+        }
+    }
+
+    private func values(of record: StoredRecord) throws -> [FieldValue] {
+        guard case .system(let system) = field.key else { return try record.fields.values(of: [field.name])[field.name]?.elements ?? [] }
+        return switch system {
+        case .createdBy: [.reference(Reference(recordName: record.created.userRecordName))]
+        case .modifiedBy: [.reference(Reference(recordName: record.modified.userRecordName))]
+        case .parent: record.parent.map { [.reference(Reference(recordName: $0))] } ?? []
+        default: []
+        }
+    }
+
+    /// The most frequent values first. Among equal counts, the entry without a value is last.
+    var sorted: [(text: String?, count: Int)] {
+        counts.sorted { left, right in
+            if left.value != right.value { return left.value > right.value }
+            guard let leftName = left.key, let rightName = right.key else { return left.key != nil }
+            return leftName < rightName
+        }.map { ($0.key?.string, $0.value) }
+    }
+}
+
+extension QueryField {
+    /// True if counting its values is useful, and an index allows a filter for each value.
+    var canBeCounted: Bool {
+        guard definition.indexes.contains(.queryable), !definition.type.isEncrypted else { return false }
+        guard case .system(let field) = key else { return definition.type.valueType != .location && definition.type.valueType != .bytes }
+        return field == .createdBy || field == .modifiedBy || field == .parent
+    }
+}

@@ -1,0 +1,180 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The actions on ticked records.
+enum PickedActions {
+    /// The number of names that a confirmation shows.
+    private static let shownNames = 12
+
+    /// Handles the buttons that do not create a file.
+    static func answer(_ visit: Visit) async throws -> Answer {
+        let picked = try visit.pickedRecords()
+        switch visit.fields["do"] {
+        case "delete": return .page(try await confirmDeletion(of: picked, visit: visit))
+        case "compare": return .redirect(try comparison(of: picked, visit: visit))
+        case "copy": return .page(try await RecordCopyView.load(visit))
+        default: break
+        }
+        let zones = grouped(picked, in: visit.place)
+        guard zones.count > 1 else { return .redirect(fetchLink(picked, visit: visit)) }
+        return .page(
+            PickedZonesView(
+                title: "Fetch \(Digits.count(picked.count, "record"))", back: back(visit), backText: backText(visit),
+                zones: zones.map { group in
+                    let zoneID = group[0].recordID.zoneID
+                    let owner = visit.ownerName(zoneID).map { " \($0)" } ?? ""
+                    return Frame.Link(
+                        text: "\(Digits.count(group.count, "record")) of \(visit.zoneName(zoneID))\(owner)", href: fetchLink(group, visit: visit))
+                }))
+    }
+
+    private static func fetchLink(_ picked: [PickedRecord], visit: Visit) -> String {
+        visit.place.inZone(picked[0].recordID.zoneID).link(
+            "fetch", [("names", picked.map(\.recordID.recordName.string).joined(separator: "\n"))] + shape(visit))
+    }
+
+    /// The display options of the tab Fetch, if the records were ticked there.
+    private static func shape(_ visit: Visit) -> [(name: String, value: String)] {
+        let parts = back(visit).split(separator: "?", maxSplits: 1)
+        guard parts.count == 2, parts[0].hasSuffix("/fetch") else { return [] }
+        let fields = FormFields(encoded: parts[1].utf8)
+        return ["return", "as"].compactMap { name in fields.text(name).map { (name, $0) } }
+    }
+
+    /// The records grouped by zone, in page order.
+    private static func grouped(_ picked: [PickedRecord], in place: Place) -> [[PickedRecord]] {
+        var groups: [[PickedRecord]] = []
+        for record in picked {
+            if let index = groups.firstIndex(where: { place.isSame($0[0].recordID.zoneID, record.recordID.zoneID) }) {
+                groups[index].append(record)
+            } else {
+                groups.append([record])
+            }
+        }
+        return groups
+    }
+
+    private static func back(_ visit: Visit) -> String {
+        Place.local(visit.fields["back"]) ?? visit.place.link("query")
+    }
+
+    /// The text of the back link, which depends on the page where the records were ticked.
+    private static func backText(_ visit: Visit) -> String {
+        back(visit).split(separator: "?").first?.hasSuffix("/fetch") == true ? "Back to the records" : "Back to the query"
+    }
+
+    /// The page that compares the two ticked records.
+    private static func comparison(of picked: [PickedRecord], visit: Visit) throws -> String {
+        guard picked.count == 2 else {
+            throw RecordError(.badRequest, "Select exactly two records to compare; \(Digits.grouped(picked.count)) \(picked.count == 1 ? "is" : "are") selected")
+        }
+        let (left, right) = (picked[0].recordID, picked[1].recordID)
+        let there = visit.place.inZone(left.zoneID)
+        return there.link(
+            "record/compare",
+            [
+                ("name", left.recordName.string), (RecordComparisonView.otherField, right.recordName.string),
+                (OtherPlace.zoneField, there.zoneText(right.zoneID)),
+            ])
+    }
+
+    // MARK: Deleting
+
+    private static func confirmDeletion(of picked: [PickedRecord], visit: Visit) async throws -> ConfirmationView {
+        let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
+        let left = picked.count - shownNames
+        var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. A record that was saved after you opened the page stays."]
+        if let tracing = visit.database as? any ReferenceTracing {
+            var cascading: Set<RecordID> = []
+            var blocked = 0
+            for record in picked {
+                let referrers = try await tracing.referrers(to: record.recordID, limit: 1000)
+                for referrer in referrers where referrer.action == .deleteSelf {
+                    cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
+                }
+                if referrers.contains(where: { $0.action == .validate }) { blocked += 1 }
+            }
+            cascading.subtract(picked.map(\.recordID))
+            if !cascading.isEmpty {
+                lines.append("\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too.")
+            }
+            if blocked > 0 { lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.") }
+        }
+        let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
+        return ConfirmationView(
+            title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines, action: visit.place.link("picked/delete"),
+            fields: fields + [Frame.Hidden(name: "back", value: back(visit))], button: "Delete \(Digits.count(picked.count, "record"))",
+            cancel: back(visit))
+    }
+
+    /// Deletes the ticked records that have not changed since the page was shown. The result page lists the others.
+    static func delete(_ visit: Visit) async throws -> Answer {
+        let picked = try visit.pickedRecords()
+        var refused: [PickedRefusal] = []
+        var deleted = 0
+        for group in grouped(picked, in: visit.place) {
+            let zoneID = group[0].recordID.zoneID
+            let operations = group.map { record in
+                RecordOperation(.delete, recordName: record.recordID.recordName, zoneID: zoneID, recordChangeTag: record.recordChangeTag)
+            }
+            let results = try await visit.measure { try await visit.database.modify(ModifyRequest(operations, zoneID: zoneID, atomic: false)) }
+            for (record, result) in zip(group, results) {
+                switch result {
+                case .success: deleted += 1
+                case .failure(let error): refused.append(PickedRefusal(record, error, visit: visit))
+                }
+            }
+        }
+        if refused.isEmpty { return .redirect(Self.noticed(back(visit))) }
+        return .page(
+            PickedDeletionView(
+                title: "\(Digits.count(refused.count, "record")) not deleted", deleted: deleted == 0 ? "No record was deleted." : "\(Digits.count(deleted, "record")) \(deleted == 1 ? "is" : "are") deleted.",
+                refused: refused, back: back(visit), backText: backText(visit)))
+    }
+
+    /// The previous page with a confirmation of the deletion.
+    private static func noticed(_ page: String) -> String {
+        let parameter = Notice.recordsDeleted.parameter
+        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(parameter.name)=\(parameter.value)"
+    }
+}
+
+/// Links to the ticked records by zone, because they belong to several zones and each needs its own request.
+struct PickedZonesView: Page {
+    static let template = "picked_zones"
+    static let tab = Tab.fetch
+
+    let title: String
+    let back: String
+    let backText: String
+    let zones: [Frame.Link]
+}
+
+/// The result of a deletion that left some ticked records in place.
+struct PickedDeletionView: Page {
+    static let template = "picked_deleted"
+    static let tab = Tab.query
+
+    let title: String
+    let deleted: String
+    let refused: [PickedRefusal]
+    let back: String
+    let backText: String
+}
+
+/// The reason why a ticked record was not deleted.
+struct PickedRefusal: ViewModel {
+    let recordName: String
+    let href: String
+    let code: String
+    let reason: String
+
+    init(_ record: PickedRecord, _ error: RecordError, visit: Visit) {
+        recordName = record.recordID.recordName.string
+        href = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
+        code = error.code.rawValue
+        reason = error.reason
+    }
+}

@@ -1,0 +1,100 @@
+internal import Console
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import RecordStore
+internal import Records
+
+/// The answer to a query as a file: one page, or with `all=1` all records as a stream.
+///
+/// The address equals that of the page, with `.json`, `.ndjson` or `.csv` after `query`.
+struct QueryResults {
+    /// The size of one read while streaming all records.
+    private static let pageLimit = PageLimit(records: 500, bytes: 1 << 20)
+
+    private let visit: Visit
+    private let format: ResultFormat
+    private let origin: String
+    private let form: QueryForm
+    private let request: QueryRequest
+    private let writer: RecordFileWriter
+
+    /// - Parameter origin: the origin under which the client reached the server: scheme, host and port.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is invalid, NOT_FOUND if the container has no types.
+    init(_ visit: Visit, format: ResultFormat, origin: String) async throws {
+        var form = QueryForm(visit.fields)
+        if form.type == nil { form.type = try await visit.usualType()?.name }
+        guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record types yet; save a record first") }
+        let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
+        form.chooseFittingComparators(for: type)
+        let plan = QueryPlan(form, of: type)
+        if let problem = plan.firstProblem { throw RecordError(.badRequest, problem) }
+        let isAll = visit.fields["all"] == "1"
+        request = QueryRequest(
+            plan.query, in: visit.queryArea, limit: isAll ? Self.pageLimit : PageLimit(records: form.limit),
+            continuationMarker: isAll ? nil : form.markers.last, desiredKeys: form.desiredKeys)
+        var columns = RecordFileWriter.Columns(fields: QueryField.all(of: type).filter { !$0.isSystem }.map(\.name))
+        if let keys = request.desiredKeys { columns.fields = columns.fields.filter(keys.contains) }
+        columns.showsZones = visit.queriesSeveralZones
+        columns.showsOwners = columns.showsZones && visit.place.address.scope == .shared
+        writer = RecordFileWriter(format: format, columns: columns)
+        self.visit = visit
+        self.format = format
+        self.origin = origin
+        self.form = form
+    }
+
+    private var isAll: Bool { visit.fields["all"] == "1" }
+
+    /// - Throws: `RecordError` if the first page is refused. A later error ends the file: NDJSON gets an
+    ///   error line; for the other formats the connection breaks, so that clients notice the truncation.
+    func response() async throws -> Response {
+        let fileName = (form.type ?? "records").string
+        guard isAll else {
+            return try await RequestMemory.makeAnswer {
+                let page = try await visit.database.query(request)
+                try RequestMemory.prepareAnswer(with: page.records)
+                return .file(try await text(of: page), format: format, name: fileName)
+            }
+        }
+        // A page, and the text that is made of it.
+        try await RequestMemory.current?.makeRoom(forAnswerOf: 2 * Self.pageLimit.bytes)
+        let first = try await visit.database.query(request)
+        let body = ResponseBody { output in
+            var page = first
+            var isFirst = true
+            try await output.write(ByteBuffer(bytes: writer.head()))
+            do {
+                while true {
+                    let address = try await visit.addresses(in: page.records, origin: origin)
+                    try await output.write(piecesOf: try writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address))
+                    isFirst = isFirst && page.records.isEmpty
+                    guard let marker = page.continuationMarker else { break }
+                    try Task.checkCancellation()
+                    var next = request
+                    next.continuationMarker = marker
+                    page = try await visit.database.query(next)
+                }
+            } catch let error as RecordError {
+                guard let line = writer.failure(error) else { throw error }
+                try await output.write(ByteBuffer(bytes: line))
+            }
+            try await output.write(ByteBuffer(bytes: writer.end()))
+            try await output.finish(nil)
+        }
+        return .file(body, format: format, name: fileName)
+    }
+
+    private func text(of page: QueryPage) async throws -> [UInt8] {
+        let address = try await visit.addresses(in: page.records, origin: origin)
+        var members: [JSONObject.Member] = []
+        if let marker = page.continuationMarker {
+            members.append(JSONObject.Member(name: "continuationMarker", value: .string(marker)))
+            let next = origin + visit.place.link("query.\(format.rawValue)", form.nextPage(marker).parameters)
+            members.append(JSONObject.Member(name: "next", value: .string(next)))
+        }
+        return try writer.head() + writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: true, address: address) + writer.end(members)
+    }
+}

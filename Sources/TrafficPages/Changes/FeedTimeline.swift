@@ -1,0 +1,255 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the positions of the clients.
+struct FeedTimeline: ViewModel {
+    struct Bar: ViewModel {
+        let x: String
+        let width: String
+        let y: Int
+        let height: Int
+        /// `had` before the requested part, `asked` in it, and `later` after it.
+        let tone: String
+        let tip: String
+    }
+
+    /// A part of the line, in percent.
+    struct Part: ViewModel {
+        let x: String
+        let width: String
+    }
+
+    struct Mark: ViewModel {
+        let letter: String
+        let x: String
+        /// The alignment of the letter: `middle`, or `end` and `start` where two letters would overlap.
+        var anchor = "middle"
+    }
+
+    struct Tick: ViewModel {
+        let x: String
+        /// `start`, `middle` or `end`.
+        let anchor: String
+        let text: String
+    }
+
+    /// The meaning of a mark.
+    struct Legend: ViewModel {
+        /// A letter, or empty for a mark with only a colour.
+        let letter: String
+        /// `token`, `page`, `stand` (the position of a client), `lost` or `now`.
+        let tone: String
+        let text: String
+        let href: String?
+        let when: ValueView?
+        let note: String?
+    }
+
+    struct Stretch: ViewModel {
+        let number: Int
+        let positions: String
+        let href: String?
+        let changes: String
+        let when: ValueView
+    }
+
+    let label: String
+    /// The width of a stretch, in percent of the line. The last one can be narrower.
+    let stretchWidth: String
+    let bars: [Bar]
+    let lost: Part?
+    let page: Part?
+    let marks: [Mark]
+    let clients: [Mark]
+    let ticks: [Tick]
+    let legend: [Legend]
+    let stretches: [Stretch]
+    let zoom: Frame.Link?
+
+    /// The baseline and the maximum height of the bars, in pixels.
+    private static let (ground, height) = (62, 44)
+    private static let stretchCount = 60
+}
+
+extension FeedTimeline {
+    /// - Returns: `nil` if the engine can't outline the feed, or the feed is empty.
+    init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit) async throws {
+        guard let outlining = visit.database as? any FeedOutlining,
+            let whole = try await Self.outline(outlining, FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit)
+        else { return nil }
+        let from = span.base
+        let to = span.refusal == nil ? span.end?.position ?? whole.position : whole.position
+        var outline = whole
+        if form.isZoomed, span.refusal == nil,
+            let part = try await Self.outline(outlining, FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit)
+        {
+            outline = part
+        }
+        guard let ruler = FeedScale(outline), let all = FeedScale(whole) else { return nil }
+        let most = outline.stretches.map(\.changes).max() ?? 0
+        bars = outline.stretches.filter { $0.changes > 0 }.map { stretch in
+            let height = max(2, Int((Double(stretch.changes) / Double(max(most, 1)) * Double(Self.height)).rounded()))
+            return Bar(
+                x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0.15, gap: 0.15), y: Self.ground - height, height: height,
+                tone: stretch.through <= from ? "had" : stretch.after >= to ? "later" : "asked",
+                tip: "\(Self.positions(stretch)): \(Digits.count(stretch.changes, "change"))\(stretch.began.map { ", from \($0.utcText) UTC" } ?? "")")
+        }
+        stretchWidth = outline.stretches.first.map { ruler.percents(of: $0.through - $0.after) } ?? "100"
+        let shown = page.flatMap { FeedScale.ends($0.changes.map(\.position)) }
+        self.page = shown.map { Part(x: ruler.x($0.first), width: ruler.width($0.first, $0.last, least: 0.4)) }
+        lost = outline.floor > ruler.start ? Part(x: "0", width: ruler.width(ruler.start, outline.floor, least: 0.4)) : nil
+        let clients = try await FeedClient.all(of: zoneID, visit)
+        self.clients = clients.map { Mark(letter: "", x: ruler.x($0.position)) }
+        let marks = [span.begin.map { Token($0, isBegin: true) }, span.end.map { Token($0, isBegin: false) }].compactMap { $0 }
+        self.marks = Self.marks(marks, ruler)
+        ticks = Self.ticks(outline, ruler)
+        stretches = Self.stretches(outline, form, span, visit)
+        zoom = Self.zoom(form, from: from, to: to, all: all, isPart: outline != whole, visit)
+        legend = Self.legend(marks, shown: shown, outline: outline, clients: clients, visit)
+        label = Self.label(outline, most: most, marks: marks)
+    }
+
+    private static func outline(_ outlining: any FeedOutlining, _ request: FeedOutlineRequest, _ visit: Visit) async throws -> FeedOutline? {
+        do {
+            let outline = try await visit.measure { try await outlining.outline(request) }
+            return outline.stretches.isEmpty ? nil : outline
+        } catch is RecordError {
+            // The page itself shows the error of the zone.
+            return nil
+        }
+    }
+
+    /// A token on the line.
+    private struct Token {
+        let letter: String
+        /// The start or the end of the requested part.
+        let position: Int64
+        let moment: Timestamp?
+        /// A remark for a token in the middle of a pull.
+        let note: String?
+
+        init(_ explanation: TokenExplanation, isBegin: Bool) {
+            let isOfPull = explanation.progress.isOfPull
+            letter = isBegin ? "A" : "B"
+            // A client that continues in the middle of a pull gets all changes since the pull began. An end token counts with its own position.
+            position = isBegin ? explanation.base : explanation.position
+            moment = isBegin && isOfPull ? nil : explanation.moment
+            note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? "start of the pull" : "a page of an unfinished pull"
+        }
+    }
+
+    private static func marks(_ tokens: [Token], _ ruler: FeedScale) -> [Mark] {
+        let isClose = tokens.count == 2 && abs(ruler.share(tokens[0].position, tokens[1].position)) < 0.03
+        return tokens.map { token in
+            let isFirst = tokens.allSatisfy { (token.position, token.letter) <= ($0.position, $0.letter) }
+            return Mark(letter: token.letter, x: ruler.x(token.position), anchor: !isClose ? "middle" : isFirst ? "end" : "start")
+        }
+    }
+
+    private static func positions(_ stretch: FeedOutline.Stretch) -> String {
+        let (first, last) = (stretch.after + 1, stretch.through)
+        return first >= last ? Digits.grouped(last) : "\(Digits.grouped(first)) to \(Digits.grouped(last))"
+    }
+
+    // MARK: Words
+
+    /// Dates below the line, at its quarters.
+    private static func ticks(_ outline: FeedOutline, _ ruler: FeedScale) -> [Tick] {
+        let count = outline.stretches.count
+        let quarters = Set((0..<4).map { $0 * count / 4 }).sorted()
+        var ticks: [Tick] = []
+        var day = ""
+        for (number, start) in quarters.enumerated() {
+            let next = number + 1 < quarters.count ? quarters[number + 1] : count
+            guard let stretch = outline.stretches[start..<next].first(where: { $0.began != nil }), let began = stretch.began else { continue }
+            // The first label of a day shows the date, the others of the same day show the time.
+            let text = began.utcText
+            let isSameDay = text.hasPrefix(day) && !day.isEmpty
+            let words = isSameDay ? String(text.dropFirst(11).prefix(5)) : String(text.prefix(number == 0 ? 16 : 10))
+            if ticks.last.map({ !$0.text.hasSuffix(words) }) ?? true {
+                ticks.append(Tick(x: number == 0 ? "0" : ruler.x(stretch.after), anchor: number == 0 ? "start" : "middle", text: words))
+            }
+            day = String(text.prefix(10))
+        }
+        return ticks
+    }
+
+    private static func legend(
+        _ marks: [Token], shown: (first: Int64, last: Int64)?, outline: FeedOutline, clients: [FeedClient],
+        _ visit: Visit
+    ) -> [Legend] {
+        var legend = marks.map { mark in
+            Legend(
+                letter: mark.letter, tone: "token", text: "\(mark.letter == "A" ? "since" : "up to") \(Digits.grouped(mark.position))", href: nil,
+                when: mark.moment.map { ValueView(.time($0)) }, note: mark.note)
+        }
+        if let shown {
+            let text = shown.first == shown.last ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"
+            legend.append(Legend(letter: "", tone: "page", text: "this page: \(text)", href: nil, when: nil, note: nil))
+        }
+        if outline.floor > 0 {
+            let text = "tokens before \(Digits.grouped(outline.floor)) have expired"
+            legend.append(Legend(letter: "", tone: "lost", text: text, href: nil, when: nil, note: "older deletions were purged"))
+        }
+        legend += clients.map { client in
+            Legend(
+                letter: "", tone: "stand", text: client.name, href: client.href, when: nil,
+                note: client.behind == 0 ? "has everything" : "at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
+        }
+        legend.append(Legend(letter: "", tone: "now", text: "now: \(Digits.grouped(outline.position))", href: nil, when: nil, note: nil))
+        return legend
+    }
+
+    private static func label(_ outline: FeedOutline, most: Int, marks: [Token]) -> String {
+        let total = outline.stretches.reduce(0) { $0 + $1.changes }
+        var parts = [
+            "Timeline of the feed: \(Digits.count(total, "change")) from position \(Digits.grouped((outline.stretches.first?.after ?? 0) + 1)) "
+                + "to \(Digits.grouped(outline.stretches.last?.through ?? 0))"
+        ]
+        if let densest = outline.stretches.first(where: { $0.changes == most }) {
+            parts.append("most changes, \(Digits.grouped(most)), at \(positions(densest))")
+        }
+        parts += marks.map { "token \($0.letter) at \(Digits.grouped($0.position))" }
+        return parts.joined(separator: "; ")
+    }
+
+    // MARK: Links
+
+    /// A description of each stretch, with a link to its changes.
+    private static func stretches(_ outline: FeedOutline, _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
+        outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
+            let next = index + 1 < outline.stretches.count ? outline.stretches[index + 1] : nil
+            var upto = next?.token
+            let isLast = next == nil && stretch.through >= outline.position
+            if next == nil, let end = span.end, end.position == stretch.through { upto = form.upto }
+            // Before the oldest kept change, there is no token to start from. The first stretch needs none.
+            let hasEnds = (stretch.token != nil || index == 0 && !form.isZoomed) && (upto != nil || isLast)
+            return Stretch(
+                number: index, positions: positions(stretch),
+                href: hasEnds ? visit.place.link("changes", form.parameters(since: stretch.token, upto: upto, isZoomed: form.isZoomed)) : nil,
+                changes: Digits.count(stretch.changes, "change"), when: stretch.began.map { ValueView(.time($0)) } ?? .missing)
+        }
+    }
+
+    /// A link to a timeline of the requested part, if it is a small part of the whole, or back to the whole.
+    private static func zoom(_ form: RecordFeedForm, from: Int64, to: Int64, all: FeedScale, isPart: Bool, _ visit: Visit) -> Frame.Link? {
+        func link(_ text: String, _ isZoomed: Bool) -> Frame.Link {
+            Frame.Link(text: text, href: visit.place.link("changes", form.parameters(since: form.since, upto: form.upto, isZoomed: isZoomed)))
+        }
+        if isPart { return link("Show the whole zone", false) }
+        let share = all.share(from, to)
+        return share > 0 && share < 0.3 ? link("Zoom in", true) : nil
+    }
+}
+
+extension TokenExplanation.Progress {
+    /// True if the token belongs to a page in the middle of a pull, so the start of the pull is elsewhere.
+    fileprivate var isOfPull: Bool {
+        switch self {
+        case .pull, .firstPull: true
+        case .complete, .reversePull: false
+        }
+    }
+}

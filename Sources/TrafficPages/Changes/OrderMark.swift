@@ -1,0 +1,88 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Marks a record that comes before a record it depends on. Clients must handle this order.
+///
+/// The feed holds each record once, at its latest change. If a parent is saved again later, it therefore comes after its child.
+struct OrderMark: ViewModel {
+    let text: String
+    /// The target's line on the same page, or else the target's page.
+    let href: String
+    let explanation: String
+
+    /// The maximum number of targets to look up beyond the page.
+    private static let lookupLimit = 200
+
+    private struct Dependency {
+        let index: Int
+        let target: Name
+        /// `its parent`, or the name of the field.
+        let role: String
+    }
+
+    /// The marks of a page's changes, by index.
+    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderMark]] {
+        guard let zoneID = visit.place.zoneID else { return [:] }
+        let dependencies = zip(changes.indices, changes).flatMap { index, change in
+            Self.dependencies(change, fields[index], index: index, zoneID: zoneID, place: visit.place)
+        }
+        let places = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
+        let moments = try await Self.moments(of: Array(elsewhere), in: zoneID, visit: visit)
+        var marks: [Int: [OrderMark]] = [:]
+        for dependency in dependencies {
+            let change = changes[dependency.index]
+            if let place = places[dependency.target] {
+                guard place > dependency.index else { continue }
+                marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place]))
+            } else if let moment = moments[dependency.target], moment > change.record.modified.timestamp {
+                marks[dependency.index, default: []].append(
+                    OrderMark(dependency, savedAt: moment, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+            }
+        }
+        return marks
+    }
+
+    private static func dependencies(_ change: RecordChange, _ fields: [Field], index: Int, zoneID: ZoneID, place: Place) -> [Dependency] {
+        guard change.kind != .deleted else { return [] }
+        var dependencies: [Dependency] = []
+        var seen: Set<Name> = [change.record.recordID.recordName]
+        if let parent = change.record.parent, seen.insert(parent).inserted {
+            dependencies.append(Dependency(index: index, target: parent, role: "its parent"))
+        }
+        for field in fields {
+            for case .reference(let reference) in field.value.elements where reference.zoneID.map({ place.isSame($0, zoneID) }) ?? true {
+                guard seen.insert(reference.recordName).inserted else { continue }
+                dependencies.append(Dependency(index: index, target: reference.recordName, role: "its \(field.name)"))
+            }
+        }
+        return dependencies
+    }
+
+    /// The time of the last save of each target that is not on the page.
+    private static func moments(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Timestamp] {
+        if names.isEmpty { return [:] }
+        let recordIDs = names.map { RecordID(recordName: $0, zoneID: zoneID) }
+        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
+        let found = results.compactMap { try? $0.get() }
+        return Dictionary(found.map { ($0.recordID.recordName, $0.modified.timestamp) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    private init(_ dependency: Dependency, target: RecordChange) {
+        href = "#p\(target.position)"
+        text = "before \(dependency.role)"
+        let place = Digits.grouped(target.position)
+        explanation =
+            target.kind == .deleted
+            ? "\(dependency.target), \(dependency.role), is deleted later in this list, at \(place)"
+            : "\(dependency.target), \(dependency.role), was saved again later, at \(place)"
+    }
+
+    private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {
+        self.href = href
+        text = "before \(dependency.role)"
+        explanation = "\(dependency.target), \(dependency.role), was saved again later, \(moment.utcText) UTC, and comes further down the feed"
+    }
+}

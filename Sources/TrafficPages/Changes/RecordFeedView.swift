@@ -1,0 +1,232 @@
+internal import AssetStore
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Changes in a zone: the current records, or the changes since a token, in commit order.
+struct RecordFeedView: Page {
+    static let template = "changes_records"
+    static let tab = Tab.changes
+
+    struct Row: ViewModel {
+        let anchor: String
+        let position: String
+        let kind: String
+        let kindText: String
+        let recordName: String
+        let href: String
+        let type: String
+        let fields: String
+        /// The asset files of the record, with download links.
+        let assets: [ValueView]
+        let when: ValueView
+        let by: String
+        let device: String?
+        let tag: String
+        let marks: [OrderMark]
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "anchor": anchor
+            case "position": position
+            case "kind": kind
+            case "kindText": kindText
+            case "recordName": recordName
+            case "href": href
+            case "type": type
+            case "fields": fields
+            case "assets": assets
+            case "when": when
+            case "by": by
+            case "device": device ?? Absent()
+            case "tag": tag
+            case "marks": marks
+            default: nil
+            }
+        }
+    }
+
+    struct Foot: ViewModel {
+        let count: String
+        let left: String?
+        let milliseconds: String
+        let next: String?
+        /// The label of the token in the footer.
+        let tokenName: String
+        /// The label of the pull that starts with this token.
+        let againName: String
+    }
+
+    let title: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let zones: [Choice]
+    let types: [Choice]
+    let limits: [Choice]
+    let token: TokenInput
+    /// The end token; empty for the present.
+    let upto: TokenInput
+    let isSince: Bool
+    let isBetween: Bool
+    let returnsSystemFieldsOnly: Bool
+    let isReverse: Bool
+    let complaint: Complaint?
+    let refusal: SpanRefusal?
+    let timeline: FeedTimeline?
+    let rows: [Row]
+    /// An explanation of the order marks, if the page has any.
+    let orderNote: String?
+    let nothing: String?
+    /// The consequence for the client.
+    let nothingMeans: String?
+    let emptyPage: Bool
+    /// Records that changed after the second token.
+    let changedAgain: ChangedAgain?
+    let noFeed: NoFeed?
+    let newToken: TokenOutput?
+    /// The current token of the zone.
+    let tokenForNow: String?
+    let explainAction: String
+    /// The data for scripts that replay and follow the feed; `nil` if there is no answer.
+    let feed: FeedPanel?
+    /// The pull as client code; `nil` if there is no feed.
+    let code: CodePanel?
+    let foot: Foot?
+}
+
+extension RecordFeedView {
+    static func load(_ visit: Visit, zoneID: ZoneID) async throws -> RecordFeedView {
+        let form = RecordFeedForm(visit.fields)
+        let place = visit.place
+        let hasFeed = visit.hasFeed(zoneID)
+        let token = try await TokenInput(form.tokenText, isUsed: form.isSince, visit: visit)
+        let upto = try await TokenInput(form.uptoText, isUsed: true, visit: visit)
+        let span = try await FeedSpan(form, of: zoneID, visit: visit)
+        let isBetween = form.upto != nil
+        var page: ZoneChangesPage?
+        var rows: [Row] = []
+        var complaint: Complaint?
+        var changedAgain: ChangedAgain?
+        if hasFeed {
+            do {
+                if span.refusal == nil, form.listing == .asked {
+                    let answer = try await span.page(form, of: zoneID, visit: visit)
+                    page = answer
+                    rows = try await Self.rows(answer, form: form, visit: visit)
+                } else {
+                    try await span.check(form, of: zoneID, visit: visit)
+                }
+                if span.refusal == nil, isBetween {
+                    changedAgain = try await ChangedAgain(span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
+                }
+            } catch let error as RecordError {
+                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+            }
+        }
+        let current = visit.zones.first { place.isSame($0.zoneID, zoneID) }?.syncToken
+        let timeline = hasFeed ? try await FeedTimeline(page, of: span, form, in: zoneID, visit: visit) : nil
+        let isEmpty = page.map { $0.changes.isEmpty && !$0.moreComing } ?? false
+        let nothing = isEmpty ? Self.nothing(form) : nil
+        return RecordFeedView(
+            title: "Changes · \(visit.zoneName(zoneID))", action: "\(place.path)/changes",
+            hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
+            types: [Choice("", "all types", isSelected: form.type == nil)]
+                + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
+            limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) },
+            token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
+            complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows, orderNote: orderNote(rows),
+            nothing: nothing?.what, nothingMeans: nothing?.means, emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
+            changedAgain: changedAgain,
+            noFeed: hasFeed ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
+            newToken: page.map { page in
+                TokenOutput(
+                    text: page.syncToken.text, again: place.link("changes", form.parameters(since: page.syncToken)),
+                    explain: place.link("token", [("token", page.syncToken.text)]))
+            },
+            tokenForNow: hasFeed ? current.map { place.link("changes", form.parameters(since: $0)) } : nil,
+            explainAction: "\(place.path)/token",
+            feed: isBetween
+                ? nil
+                : page.flatMap { page in
+                    // The token of an unfinished reverse pull can't be followed, so following starts at the present.
+                    let isOpen = form.isReverse && page.moreComing
+                    return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
+                },
+            // The API has no requests with an end token.
+            code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
+            foot: page.map { Foot($0, form: form, visit: visit) })
+    }
+
+    private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
+        if let type = form.type {
+            if form.upto != nil {
+                return ("No changes of type \(type) between the two tokens.", "No record of this type had its latest change there. Records of other types may have.")
+            }
+            return form.since == nil
+                ? ("The zone has no records of type \(type).", "It may have records of other types.")
+                : ("No changes of type \(type) since the token.", "The client has everything of this type. There may be changes of other types.")
+        }
+        if form.upto != nil {
+            return ("No changes between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") had its latest change there.")
+        }
+        return form.since == nil
+            ? ("The zone has no records.", "Its token can be used: later saves come after it.")
+            : ("No changes since the token.", "The client has everything. The new token below has the position of the old one.")
+    }
+
+    private static func orderNote(_ rows: [Row]) -> String? {
+        let count = rows.count { !$0.marks.isEmpty }
+        if count == 0 { return nil }
+        return "\(Digits.count(count, "record")) here \(count == 1 ? "comes" : "come") before a record \(count == 1 ? "it depends" : "they depend") on. "
+            + "This is the real order of commits. The feed has each record once, at its latest change, so a record that is saved again moves "
+            + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
+    }
+
+    private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
+        let decoded = try page.changes.map { try $0.record.fields.decoded() }
+        let links = try await visit.links(toAssetsOf: page.changes.map(\.record))
+        // Newest first, every record comes before its dependencies, so the marks would carry no information.
+        let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
+        return zip(page.changes.indices, page.changes).map { index, change in
+            let record = change.record
+            let isDeletion = change.kind == .deleted
+            return Row(
+                anchor: "p\(change.position)", position: Digits.grouped(change.position), kind: change.kind.rawValue, kindText: change.kind.words,
+                recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: page.zoneID),
+                type: record.recordType.string,
+                fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
+                assets: links.map { Self.assets(decoded[index], $0) } ?? [], when: ValueView(.time(record.modified.timestamp)),
+                by: visit.people.name(of: record.modified.userRecordName),
+                device: record.modified.device, tag: record.recordChangeTag, marks: marks[index] ?? [])
+        }
+    }
+}
+
+extension RecordFeedView {
+    /// The number of file links on a line.
+    private static let assetLimit = 3
+
+    private static func assets(_ fields: [Field], _ links: AssetLinks) -> [ValueView] {
+        let all = fields.lazy.flatMap { field in field.value.assets.map { (field.name, $0) } }
+        return all.prefix(assetLimit).map { name, asset in
+            ValueView(.asset(asset.shownName(in: name), href: links.downloadURL(of: asset, in: name), size: Digits.bytes(asset.size)))
+        }
+    }
+}
+
+extension RecordFeedView.Foot {
+    fileprivate init(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) {
+        let isEnd = form.upto != nil && !page.moreComing
+        self.init(
+            count: Digits.count(page.changes.count, "change"),
+            left: page.moreComing ? "more coming" : isEnd ? "nothing more up to the token" : "nothing more",
+            milliseconds: visit.stopwatch.elapsed.millisecondsText,
+            next: page.moreComing ? visit.place.link("changes", form.parameters(since: page.syncToken, upto: form.upto, isZoomed: form.isZoomed)) : nil,
+            tokenName: isEnd ? "second token" : "new token", againName: isEnd ? "Fetch later changes" : "Fetch again")
+    }
+}
+
+extension RecordChange.Kind {
+    var words: String { self == .recreated ? "re-created" : rawValue }
+}

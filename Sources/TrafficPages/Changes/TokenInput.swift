@@ -1,0 +1,45 @@
+internal import Console
+internal import RecordStore
+internal import Records
+
+/// A change token that the user entered, and its explanation from the store.
+struct TokenInput: ViewModel {
+    let text: String
+    let isUsed: Bool
+    /// `212 changes after it`…
+    let facts: [String]
+    /// `still good`, or the reason why the token is invalid.
+    let standing: String?
+    /// `good` or `bad`.
+    let tone: String?
+
+    /// - Parameters:
+    ///   - text: the input.
+    ///   - isUsed: true if the checkbox is ticked.
+    init(_ text: String, isUsed: Bool, visit: Visit) async throws {
+        self.text = text
+        self.isUsed = isUsed
+        guard isUsed, !text.isEmpty, let explaining = visit.database as? any TokenExplaining,
+            let explanation = try await visit.measure({ try await explaining.meaning(of: ChangeToken(text: text)) })
+        else {
+            facts = []
+            standing = nil
+            tone = nil
+            return
+        }
+        var facts: [String] = []
+        if let moment = explanation.moment {
+            facts.append("at \(moment.utcText.prefix(16)) UTC")
+            facts.append(moment.agoText(at: .now()))
+        } else {
+            facts.append("before the first change")
+        }
+        if case .zone = explanation.subject, let count = explanation.changesAfter { facts.append("\(Digits.count(count, "change")) after it") }
+        self.facts = facts
+        switch explanation.standing {
+        case .good: (standing, tone) = ("valid", "good")
+        case .expired(let why): (standing, tone) = ("expired: \(why)", "bad")
+        case .foreign(let why): (standing, tone) = ("not for this database: \(why)", "bad")
+        }
+    }
+}

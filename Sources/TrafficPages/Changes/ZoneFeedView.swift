@@ -1,0 +1,150 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The tab Changes without a zone: the current zones, or the zone changes since a database token.
+struct ZoneFeedView: Page {
+    static let template = "changes_zones"
+    static let tab = Tab.changes
+
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        /// `nil` in the current list.
+        let kind: String?
+        let when: ValueView
+        let records: String?
+        let types: String?
+        /// The link to the zone's feed; `nil` if it has no feed, or the zone is deleted.
+        let href: String?
+        let token: TokenOutput?
+        /// The reason why there is no feed, or the meaning of the kind.
+        let note: String?
+        /// Badges for special properties of the zone.
+        let marks: [Pill]
+    }
+
+    struct Foot: ViewModel {
+        let count: String
+        let milliseconds: String
+        let next: String?
+    }
+
+    let title: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let zones: [Choice]
+    let token: TokenInput
+    let isSince: Bool
+    let complaint: Complaint?
+    let rows: [Row]
+    let nothing: String?
+    let noFeed: NoFeed?
+    /// The token of the database after these changes.
+    let newToken: TokenOutput?
+    let explainAction: String
+    let others: [Frame.Link]
+    /// The link to the deleted zones; `nil` if there are none, or the page lists them.
+    let gone: Frame.Link?
+    /// The pull as client code; `nil` if there is no feed.
+    let code: CodePanel?
+    let foot: Foot?
+}
+
+extension ZoneFeedView {
+    static func load(_ visit: Visit) async throws -> ZoneFeedView {
+        let place = visit.place
+        let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
+        let isSince = visit.fields["since"] != nil
+        let token = try await TokenInput(text, isUsed: isSince, visit: visit)
+        var complaint: Complaint?
+        var page: DatabaseChangesPage?
+        var rows: [Row] = []
+        if place.hasFeed {
+            do {
+                let since = isSince && !text.isEmpty ? ChangeToken(text: text) : nil
+                let request = DatabaseChangesRequest(since: since)
+                let answer = try await visit.measure { try await visit.database.databaseChanges(request) }
+                page = answer
+                rows = since == nil ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
+            } catch let error as RecordError {
+                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+            }
+        }
+        func output(_ token: ChangeToken) -> TokenOutput {
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        let isEmpty = page != nil && rows.isEmpty
+        return ZoneFeedView(
+            title: "Changes", action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty, complaint: complaint, rows: rows,
+            nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "No zone has a changes feed yet.") : nil,
+            noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },
+            explainAction: "\(place.path)/token", others: isEmpty && !isSince ? try await visit.othersWithData() : [],
+            gone: try await isSince ? nil : gone(visit),
+            code: place.hasFeed ? CodePanel(zoneChangesSince: isSince && !text.isEmpty ? ChangeToken(text: text) : nil, visit: visit) : nil,
+            foot: page.map { page in
+                Foot(
+                    count: Digits.count(rows.count, "zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText,
+                    next: page.moreComing ? output(page.syncToken).again : nil)
+            })
+    }
+
+    private static func gone(_ visit: Visit) async throws -> Frame.Link? {
+        guard let count = try await GoneZones(visit)?.count else { return nil }
+        let zones = visit.place.with { $0.zone = .unspecified }.link("zones")
+        return Frame.Link(text: count == 1 ? "1 zone was deleted" : "\(Digits.grouped(count)) zones were deleted", href: zones + "#gone")
+    }
+
+    /// The current zones. Zones with a feed are in the order of their latest change.
+    private static func currentRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
+        var rows: [Row] = []
+        for zone in visit.zones where !visit.hasFeed(zone.zoneID) {
+            rows.append(try await Row(zone.zoneID, change: nil, token: nil, isList: true, visit: visit))
+        }
+        for change in page.changes.reversed() where change.kind == .changed {
+            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: true, visit: visit))
+        }
+        return rows
+    }
+
+    private static func changedRows(_ page: DatabaseChangesPage, visit: Visit) async throws -> [Row] {
+        var rows: [Row] = []
+        for change in page.changes {
+            rows.append(try await Row(change.zoneID, change: change, token: change.syncToken, isList: false, visit: visit))
+        }
+        return rows
+    }
+}
+
+extension ZoneFeedView.Row {
+    fileprivate init(_ zoneID: ZoneID, change: ZoneChange?, token: ChangeToken?, isList: Bool, visit: Visit) async throws {
+        let isGone = change.map { $0.kind != .changed } ?? false
+        let place = visit.place.inZone(zoneID)
+        name = visit.zoneName(zoneID)
+        owner = visit.ownerName(zoneID)
+        kind = isList ? nil : change?.kind.rawValue
+        when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
+        // Another client may delete the zone at this moment.
+        let counts = isGone ? nil : try? await visit.counts(in: zoneID)
+        records = counts.map { Digits.grouped($0.total) }
+        types = counts.map { $0.typesText(limit: 4) }
+        href = isGone ? nil : visit.hasFeed(zoneID) ? place.link("changes") : place.link("query")
+        self.token = token.map { token in
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
+        note =
+            switch change?.kind {
+            case nil: "no feed: read it with Query or Fetch"
+            case .changed?: nil
+            case .deleted?: "clients delete their copy"
+            case .purged?: "deleted by the user: clients delete their copy and don't upload it again"
+            }
+    }
+}

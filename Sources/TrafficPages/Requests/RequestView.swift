@@ -1,0 +1,206 @@
+internal import Accounts
+internal import Console
+internal import HTTPTypes
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// The page of one request: everything that the log has about it.
+struct RequestView: Page {
+    static let template = "request"
+    static let tab = Tab.requests
+
+    struct Fact: ViewModel {
+        let name: String
+        let text: String
+        let link: String?
+        let value: ValueView?
+        let note: String?
+
+        init(_ name: String, _ text: String, link: String? = nil, note: String? = nil) {
+            self.init(name: name, text: text, link: link, value: ValueView(.text(text)), note: note)
+        }
+
+        init(_ name: String, value: ValueView, note: String? = nil) {
+            self.init(name: name, text: "", link: nil, value: value, note: note)
+        }
+
+        private init(name: String, text: String, link: String?, value: ValueView?, note: String?) {
+            self.name = name
+            self.text = text
+            self.link = link
+            self.value = value
+            self.note = note
+        }
+    }
+
+    struct Failure: ViewModel {
+        let name: String?
+        let href: String?
+        let code: String
+        let reason: String
+    }
+
+    struct ReplayButton: ViewModel {
+        let href: String
+        let isWrite: Bool
+    }
+
+    struct Toggle: ViewModel {
+        let note: String
+        let text: String
+        let href: String
+    }
+
+    let title: String
+    let id: String
+    let operation: String
+    let status: String
+    let tone: String
+    let requests: String
+    let previous: String?
+    let next: String?
+    let replay: ReplayButton?
+    /// The address of the form that explains the query. It is a form because the address of the explanation contains the query's values.
+    let explain: String?
+    let error: Failure?
+    let remarks: [RequestRemark]
+    /// The reason why the credentials were refused.
+    let diagnosis: Diagnosis?
+    let comparison: ReplayComparison?
+    let facts: [Fact]
+    let itemErrors: [Failure]
+    let itemErrorsNote: String?
+    let pulls: [PullRow]
+    let curl: CurlCommand?
+    let curlNote: String?
+    let valuesToggle: Toggle?
+    let requestBody: BodyText?
+    let responseBody: BodyText?
+    let milliseconds: String
+}
+
+extension RequestView {
+    /// The page of a request, or a page that says that the log does not have it.
+    static func load(_ id: String, _ visit: Visit, canReplay: Bool) async throws -> any Page {
+        guard let request = visit.log.request(id) else { return MissingRequestView(id: id, visit) }
+        let bodies = visit.log.bodies(of: request.id)
+        let showsValues = visit.fields["values"] == "1"
+        let with = visit.fields.text("with")
+        func page(values: Bool) -> String {
+            let parameters = [("id", request.id)] + (with.map { [("with", $0)] } ?? []) + (values ? [("values", "1")] : [])
+            return visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) })
+        }
+        let requestBody = BodyText("The request", bodies?.request, size: request.bytesIn, isUnread: request.hasUnreadBody, showsValues: showsValues)
+        let responseBody = BodyText("The answer", bodies?.response, size: request.bytesOut, showsValues: showsValues)
+        let hides = requestBody?.hidesValues ?? false || responseBody?.hidesValues ?? false
+        let hidesSent = requestBody?.hidesValues ?? false
+        let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
+        let replay = canReplay ? RequestReplay.Kind(request, body: bodies?.request) : nil
+        let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
+        let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
+        return RequestView(
+            title: "\(request.operation) · Requests", id: request.id, operation: request.operation, status: request.statusWords, tone: request.tone,
+            requests: visit.place.link("requests"),
+            previous: visit.log.latest(1, before: request.id).first.map { visit.place.link("requests", [("id", $0.id)]) },
+            next: neighbours.map { visit.place.link("requests", [("id", $0.id)]) },
+            replay: replay.map {
+                // A replay that changes data needs a confirmation.
+                $0 == .write
+                    ? ReplayButton(href: visit.place.link("requests/replay", [("id", request.id)]), isWrite: true)
+                    : ReplayButton(href: visit.place.link("requests/replay"), isWrite: false)
+            },
+            explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
+            error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
+            remarks: request.smells.map { RequestRemark($0) }, diagnosis: authentication?.diagnosis,
+            comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
+            facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
+            itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,
+            pulls: try await PullRow.rows(request, visit), curl: curl, curlNote: curlNote(request, bodies, curl: curl, hidesSent: hidesSent),
+            valuesToggle: showsValues
+                ? Toggle(note: "Values of records are shown.", text: "Hide values", href: page(values: false))
+                : hides ? Toggle(note: "Values of records are hidden.", text: "Show values", href: page(values: true)) : nil,
+            requestBody: requestBody, responseBody: responseBody, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func curlNote(_ request: ServedRequest, _ bodies: RequestBodies?, curl: CurlCommand?, hidesSent: Bool) -> String? {
+        if curl != nil { return nil }
+        if bodies?.request?.isCut ?? false { return "Not all of the body is kept, so the request can't be written as a command." }
+        if hidesSent { return "Show the values to see the request as a command." }
+        return "The body is not kept, so the request can't be written as a command."
+    }
+
+    private static func facts(_ request: ServedRequest, _ authentication: AuthenticationView?, _ visit: Visit) -> [Fact] {
+        let place = visit.place
+        var facts = [
+            Fact("time", value: ValueView(.time(request.started))),
+            Fact("took", "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms", note: request.isStream ? "until the stream ended" : nil),
+        ]
+        if let user = request.userRecordName {
+            facts.append(Fact("user", visit.people.name(of: user), link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))
+        } else {
+            facts.append(Fact("user", "unknown", note: "the request was refused before authentication"))
+        }
+        if let authentication { facts.append(Fact(authentication.diagnosis == nil ? "authenticated by" : "credentials", authentication.words, link: authentication.href, note: authentication.note)) }
+        facts.append(
+            Fact("client", request.client.label, link: place.link("requests", [("client", request.client.id)]), note: request.client.details))
+        if let device = request.client.deviceID { facts.append(Fact("device", device)) }
+        facts.append(Fact("sent to", "\(request.method) \(request.target)"))
+        if let address = request.address {
+            let there = place.with {
+                $0.address = address
+                $0.user = request.userRecordName.flatMap { visit.people.user($0) }.flatMap { $0 == visit.people.users.first ? nil : $0.handle }
+                $0.zone = .unspecified
+            }
+            facts.append(
+                Fact("database", "\(address.container), \(address.words)", link: visit.containers.contains(address.container) ? there.link("query") : nil))
+        }
+        if !request.zoneIDs.isEmpty { facts.append(Fact("zones", request.zoneIDs.map { $0.zoneName.string }.joined(separator: ", "))) }
+        if let type = request.recordType { facts.append(Fact("record type", type.string)) }
+        if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
+        facts.append(Fact("returned", Digits.count(request.records, "record")))
+        facts.append(Fact("bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out", note: "before compression"))
+        if let rehearsals = request.rehearsals { facts.append(Fact("rehearsed", rehearsals)) }
+        return facts
+    }
+}
+
+extension RequestView.Failure {
+    fileprivate init(_ error: ServedRequest.ItemError, of request: ServedRequest, _ visit: Visit) {
+        name = error.name?.string
+        code = error.code.rawValue
+        reason = error.reason
+        // An item of a records request is a record. If the request named one zone, the record is in that zone.
+        let isRecord = request.operation.hasPrefix("records/") && request.operation != "records/changes"
+        guard isRecord, let recordName = error.name, let address = request.address, visit.containers.contains(address.container),
+            request.zoneIDs.count <= 1
+        else {
+            href = nil
+            return
+        }
+        let there = visit.place.with {
+            $0.address = address
+            $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }
+        }
+        href = there.link(toRecord: recordName, in: request.zoneIDs.first ?? .default)
+    }
+}
+
+/// The page of a request that the log does not have.
+struct MissingRequestView: Page {
+    static let template = "request_missing"
+    static let tab = Tab.requests
+
+    let title = "Request not found"
+    let status = HTTPResponse.Status.notFound
+    let id: String
+    let kept: String
+    let requests: String
+
+    init(id: String, _ visit: Visit) {
+        self.id = String(id.prefix(100))
+        kept = Digits.count(visit.log.capacity, "request")
+        requests = visit.place.link("requests")
+    }
+}

@@ -1,0 +1,200 @@
+internal import Accounts
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// The page Requests: the requests of clients to the web services, the latest first.
+struct RequestsView: Page {
+    static let template = "requests"
+    static let tab = Tab.requests
+
+    /// The number of requests per page, and the maximum number that a live page receives at once.
+    static let limit = 100
+    private static let liveLimit = 200
+    /// The maximum number of requests to examine for one answer to a live page.
+    private static let scanLimit = 4000
+    /// The same limit for searches in bodies.
+    private static let searchLimit = 1000
+
+    struct Live: ViewModel {
+        /// The address for newer requests, without the position, and the position after which they came.
+        let address: String
+        let after: String
+    }
+
+    struct Nothing: ViewModel {
+        let heading: String
+        let text: String
+        /// The part of an example request after the server's address.
+        let example: String?
+    }
+
+    let title = "Requests"
+    let action: String
+    let hidden: [Frame.Hidden]
+    let areas: [Choice]
+    let operations: [Choice]
+    let user: UserField
+    let clients: [Choice]
+    let text: String
+    let onlyErrors: Bool
+    let onlyRemarks: Bool
+    let clear: String?
+    let live: Live?
+    let remarks: [RequestRemark]
+    let nothing: Nothing?
+    let rows: [RequestRow]
+    /// The position in the log after the newest request examined.
+    let newest: String?
+    /// A note about requests after the last position that the log no longer has.
+    let missed: String?
+    /// True if the last position belongs to an earlier run of the server.
+    let isAnotherRun: Bool
+    let hasNewer: Bool
+    let count: String
+    let kept: String
+    let newer: String?
+    let older: String?
+    let milliseconds: String
+}
+
+extension RequestsView {
+    static func load(_ visit: Visit) -> RequestsView {
+        let form = RequestsForm(visit)
+        if let after = visit.fields["after"] { return newer(than: after, form, visit) }
+        // The live page gets later requests by itself, so this page stops at the current position.
+        let cursor = visit.log.cursor
+        let before = visit.fields.text("before")
+        let found = visit.log.search(limit + 1, before: before) { $0.number <= cursor && form.wants($0, $1) }
+        let shown = Array(found.prefix(limit))
+        let isFirst = before == nil
+        return RequestsView(
+            shown, form, visit, live: isFirst && visit.log.isOn ? live(form, after: cursor, visit) : nil, newest: cursor, missed: 0, isAnotherRun: false, hasNewer: false,
+            newer: isFirst ? nil : visit.place.link("requests", form.parameters),
+            older: found.count > limit ? shown.last.map { visit.place.link("requests", form.parameters + [("before", $0.id)]) } : nil)
+    }
+
+    /// The requests after a position in the log, for a live page.
+    private static func newer(than text: String, _ form: RequestsForm, _ visit: Visit) -> RequestsView {
+        // Positions restart with each run of the server, so a position of another run is ignored.
+        let place = place(text, in: visit.log)
+        let start = place ?? -1
+        let news = form.text.isEmpty ? unsearched(after: start, form, visit) : searched(after: start, form, visit)
+        return RequestsView(
+            news.requests, form, visit, live: nil, newest: news.cursor, missed: news.missed, isAnotherRun: place == nil,
+            hasNewer: news.cursor < visit.log.cursor,
+            newer: visit.place.link("requests", form.parameters), older: nil)
+    }
+
+    /// A position in the log as text, including the run of the server.
+    private static func text(of place: Int64, in log: RequestLog) -> String { "\(log.run).\(place)" }
+
+    /// - Returns: `nil` for a position of another run.
+    private static func place(_ text: String, in log: RequestLog) -> Int64? {
+        guard text.hasPrefix(log.run + "."), let place = Int64(text.dropFirst(log.run.count + 1)), (-1...log.cursor).contains(place) else { return nil }
+        return place
+    }
+
+    /// Requests after a position, newest first, within the limits of one answer.
+    private struct News {
+        var requests: [ServedRequest] = []
+        var cursor: Int64
+        var missed: Int64 = 0
+    }
+
+    private static func unsearched(after place: Int64, _ form: RequestsForm, _ visit: Visit) -> News {
+        var news = News(cursor: place)
+        var scanned = 0
+        while news.requests.count < liveLimit, scanned < scanLimit {
+            let page = visit.log.page(after: news.cursor, limit: liveLimit)
+            news.missed += page.missed
+            news.cursor = page.cursor
+            news.requests += page.requests.filter { form.wants($0, nil) }
+            scanned += page.requests.count
+            if page.requests.count < liveLimit { break }
+        }
+        news.requests.reverse()
+        return news
+    }
+
+    /// The same with a search in bodies, which the log performs from the newest request on.
+    private static func searched(after place: Int64, _ form: RequestsForm, _ visit: Visit) -> News {
+        let missed = visit.log.page(after: place, limit: 1).missed
+        let first = place + missed
+        let end = min(visit.log.cursor, first + Int64(searchLimit))
+        let found = visit.log.search(searchLimit) { $0.number > first && $0.number <= end && form.wants($0, $1) }
+        return News(requests: found, cursor: end, missed: missed)
+    }
+
+    private static func live(_ form: RequestsForm, after cursor: Int64, _ visit: Visit) -> Live {
+        Live(address: visit.place.link("requests", form.parameters + [("after", "")]), after: text(of: cursor, in: visit.log))
+    }
+
+    private init(
+        _ requests: [ServedRequest], _ form: RequestsForm, _ visit: Visit, live: Live?, newest: Int64, missed: Int64, isAnotherRun: Bool, hasNewer: Bool,
+        newer: String?, older: String?
+    ) {
+        let place = visit.place
+        action = "\(place.path)/requests"
+        hidden = place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
+        areas = [
+            Choice("", "to this server", isSelected: form.area == .server),
+            Choice("container", "to \(place.address.container), \(place.address.environment.rawValue)", isSelected: form.area == .container),
+            Choice("database", "to its \(place.address.scope.rawValue) database", isSelected: form.area == .database),
+        ]
+        operations = Self.choices("all operations", Self.operationNames.map { ($0, $0) }, form.operation)
+        user = UserField(visit.people, name: "by", label: "User", mark: "data-submit", none: "all users", selected: form.by)
+        var known: Set<String> = []
+        let identities = visit.log.clients.clients.map { ($0.id.client, $0.identity.label) }.filter { known.insert($0.0).inserted }
+        clients = Self.choices("all clients", identities, form.client)
+        text = form.text
+        onlyErrors = form.onlyErrors
+        onlyRemarks = form.onlyRemarks
+        clear = form.isEmpty ? nil : place.link("requests")
+        self.live = live
+        remarks = RequestRemark.all(on: requests)
+        let now = Timestamp.now()
+        rows = requests.map { RequestRow($0, at: now, visit: visit) }
+        nothing = rows.isEmpty ? Nothing(form, visit) : nil
+        self.newest = Self.text(of: newest, in: visit.log)
+        self.isAnotherRun = isAnotherRun
+        self.missed = missed > 0 ? String(missed) : nil
+        self.hasNewer = hasNewer
+        count = Digits.count(rows.count, "request")
+        kept = "the latest \(Digits.grouped(visit.log.capacity)) are kept in memory"
+        self.newer = newer
+        self.older = older
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+
+    /// The most common operations. The form also offers the one that the URL names.
+    private static let operationNames = [
+        "records/query", "records/lookup", "records/modify", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup",
+        "zones/modify", "zones/changes", "assets/upload", "users/caller",
+    ]
+
+    private static func choices(_ all: String, _ values: [(value: String, text: String)], _ selected: String?) -> [Choice] {
+        var choices = [Choice("", all, isSelected: selected == nil)]
+        choices += values.map { value, text in Choice(value, text, isSelected: selected.map { Name($0) == Name(value) } ?? false) }
+        if let selected, !choices.contains(where: \.isSelected) { choices.append(Choice(selected, selected, isSelected: true)) }
+        return choices
+    }
+}
+
+extension RequestsView.Nothing {
+    fileprivate init(_ form: RequestsForm, _ visit: Visit) {
+        if !visit.log.isOn {
+            (heading, text, example) = ("Requests are not kept", "The request log is off (--request-log 0).", nil)
+        } else if form.isEmpty {
+            let address = visit.place.address
+            heading = "No request yet"
+            text = "This page lists every request to the web services: the client, the operation, its errors and its time. "
+                + "Console pages are not listed. Try a request:"
+            example = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/zones/list"
+        } else {
+            (heading, text, example) = ("No request found", "No kept request matches the form.", nil)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import Console
+internal import RecordStore
+internal import Records
+
+/// An explanation of a token of this server: its validity, its meaning, and the next steps for a client.
+struct TokenVerdict: ViewModel {
+    struct Fact: ViewModel {
+        let name: String
+        let value: ValueView
+    }
+
+    let verdict: String
+    /// `good` or `bad`.
+    let tone: String
+    let reason: String?
+    let facts: [Fact]
+    let steps: [String]
+    /// Links to further pages.
+    let links: [Frame.Link]
+
+    init(_ explanation: TokenExplanation, text: String, visit: Visit) {
+        facts = Self.facts(explanation, visit: visit)
+        let isGood = explanation.standing == .good
+        tone = isGood ? "good" : "bad"
+        var place: Place?
+        switch explanation.subject {
+        case .database: place = visit.place.with { $0.zone = .all }
+        case .zone(let zoneID): place = zoneID.map { visit.place.inZone($0) }
+        }
+        switch explanation.standing {
+        case .good:
+            verdict = "This token is valid"
+            reason = nil
+            links = place.map { [Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)]))] } ?? []
+            switch explanation.subject {
+            case .database:
+                steps = ["Fetch the database's changes with this token, then each listed zone with the zone's own token."]
+            case .zone:
+                steps =
+                    explanation.progress == .complete
+                    ? ["Fetch the zone's changes with this token. The same token always returns the same changes."]
+                    : ["The pull was not finished: fetch with this token until moreComing is false, and keep the last token."]
+            }
+        case .expired(let why):
+            verdict = "This token has expired"
+            reason = why
+            steps = TokenAdvice.expired
+            links = place.map { [Frame.Link(text: "Fetch changes without a token", href: $0.link("changes"))] } ?? []
+        case .foreign(let why):
+            verdict = "This token is not for this database"
+            reason = why
+            steps = ["Use it in the database it came from, or pull here without a token."]
+            let there = visit.place.home(of: explanation, people: visit.people)
+            links = there == visit.place.with { $0.zone = .unspecified } ? [] : [Frame.Link(text: "Explain it in its database", href: there.link("token", [("token", text)]))]
+        }
+    }
+
+    private static func facts(_ explanation: TokenExplanation, visit: Visit) -> [Fact] {
+        var facts: [Fact] = []
+        func add(_ name: String, _ form: ValueView.Form, note: String? = nil) { facts.append(Fact(name: name, value: ValueView(form, note: note))) }
+        switch explanation.subject {
+        case .database: add("kind", .text("database token"), note: "it tells which zones changed; it is not valid for a zone")
+        case .zone(let zoneID):
+            add("kind", .text("zone token"), note: "‘I have everything up to here’")
+            if let zoneID {
+                let name = visit.zoneName(zoneID)
+                let isHere = visit.zones.contains { visit.place.isSame($0.zoneID, zoneID) }
+                add("zone", isHere ? .link(name, href: visit.place.inZone(zoneID).link("changes"), hint: nil) : .text(name))
+            } else {
+                add("zone", .text("no longer exists"))
+            }
+        }
+        add("database", .text(explanation.scope.rawValue), note: explanation.userRecordName.map { "of \(visit.people.name(of: $0))" })
+        add("position", .text(Digits.grouped(explanation.position)), note: explanation.position == 0 ? "before the first change" : nil)
+        if let moment = explanation.moment { add("time", .time(moment), note: moment.agoText(at: .now())) }
+        switch explanation.progress {
+        case .complete: add("progress", .text("complete"), note: "the client has everything up to the position")
+        case .firstPull: add("progress", .text("page of a first pull"), note: "deletions before its start are not listed")
+        case .pull(let since): add("progress", .text("page of a pull"), note: "that began at position \(Digits.grouped(since))")
+        case .reversePull: add("progress", .text("page of a reverse pull"), note: "newest first")
+        }
+        if let count = explanation.changesAfter {
+            let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
+            add(noun, .text(Digits.grouped(count)), note: count == 0 ? "it is the current one" : nil)
+        }
+        return facts
+    }
+}

@@ -1,0 +1,139 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Workbench
+
+/// The page Tokens: explains pasted tokens and similar values, their meaning and their validity.
+struct TokenView: Page {
+    static let template = "token"
+    static let tab = Tab.token
+
+    /// The maximum length of a text that the form repeats.
+    static let shownLength = 16 << 10
+    /// The maximum number of tokens of one text that the store explains.
+    private static let explainedLimit = 100
+
+    let title = "Tokens"
+    let action: String
+    let text: String
+    let other: String
+    /// True if the input has several lines and needs a larger form.
+    let isLong: Bool
+    let isTooLongToShow: Bool
+    let compares: Bool
+    let pasted: PastedSummary?
+    let verdict: TokenVerdict?
+    /// The error for a token that this server did not issue.
+    let stranger: Complaint?
+    let origin: Frame.Link?
+    let rows: [TokenRow]
+    let rowsNote: String?
+    let forms: [TokenForms]
+    let archive: ArchiveTable?
+    let comparison: TokenComparison?
+    let comparisonProblem: String?
+    let lesson: TokenLesson
+    /// Example tokens, if the input is empty.
+    let examples: [Frame.Link]
+    let milliseconds: String
+}
+
+extension TokenView {
+    static func load(_ visit: Visit) async throws -> TokenView {
+        let value = try await PastedValue.read(visit.fields["token"] ?? "")
+        let other = try await PastedValue.read(visit.fields["with"] ?? "")
+        let isAlone = value.candidates.count == 1
+        var findings: [TokenFinding?] = []
+        for candidate in value.candidates.prefix(explainedLimit) {
+            findings.append(try await finding(of: candidate, isAlone: isAlone, visit: visit))
+        }
+        let only = isAlone ? value.candidates.first : nil
+        let finding = isAlone ? findings.first ?? nil : nil
+        var (stranger, origin) = (Complaint?.none, Frame.Link?.none)
+        if case .unknown(let error, let place)? = finding {
+            // Tokens in archives are from other servers, and no client sends them here.
+            if !value.isArchive, place == nil { stranger = Complaint(error, advice: TokenAdvice.sentences(for: error)) }
+            if let place, let only {
+                let text = "It is from \(place.address.container), \(place.address.environment.rawValue): explain it there"
+                origin = Frame.Link(text: text, href: place.link("token", [("token", only.text)]))
+            }
+        }
+        let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
+        let sent = Self.sent(only, value)
+        return TokenView(
+            action: visit.place.link("token"), text: shown(value), other: shown(other), isLong: value.text.utf8.count > 160,
+            isTooLongToShow: value.text.utf8.count > shownLength, compares: !other.isEmpty, pasted: PastedSummary(value),
+            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, stranger: stranger, origin: origin,
+            rows: isAlone && !isInside(value) ? [] : zip(value.candidates, findings).map { TokenRow($0, $1, visit: visit) },
+            rowsNote: value.candidates.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.candidates.count)) are shown." : nil,
+            forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,
+            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty), examples: value.isEmpty ? await examples(visit) : [],
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func finding(of candidate: PastedValue.Candidate, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
+        guard let token = candidate.token else { return nil }
+        return try await TokenFinding.find(token, searches: isAlone, visit: visit)
+    }
+
+    /// A token in the encoding that the API accepts.
+    private static func sent(_ only: PastedValue.Candidate?, _ value: PastedValue) -> String {
+        only?.bytes.map { ChangeToken(bytes: $0).text } ?? only?.text ?? ""
+    }
+
+    private static func shown(_ value: PastedValue) -> String {
+        value.text.utf8.count > shownLength ? "" : value.text
+    }
+
+    /// True if a single token is part of a larger value, which names its origin.
+    private static func isInside(_ value: PastedValue) -> Bool { value.candidates.contains { !$0.path.isEmpty } }
+
+    private static func forms(_ value: PastedValue, only: PastedValue.Candidate?, isKnown: Bool) -> [TokenForms] {
+        var forms: [TokenForms] = []
+        var pastedForms: [TextForm] = []
+        if case .bytes(let pasted) = value.reading { pastedForms = pasted.forms }
+        if case .json = value.reading { pastedForms = [.json] }
+        if let bytes = only?.bytes {
+            let isWhole = !value.isArchive
+            forms.append(TokenForms("The token in every form", bytes: bytes, pasted: isWhole ? pastedForms : [], isOpen: !isKnown))
+        }
+        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive {
+            let title = value.isArchive ? "The archive in every form" : "The bytes in every form"
+            forms.append(TokenForms(title, bytes: pasted.bytes, pasted: pastedForms, isOpen: false))
+        }
+        return forms
+    }
+
+    private static func archive(_ value: PastedValue) -> ArchiveTable? {
+        if case .propertyList(let outline)? = value.content { ArchiveTable(outline) } else { nil }
+    }
+
+    private static func compare(
+        _ value: PastedValue, _ finding: TokenFinding?, with other: PastedValue, visit: Visit
+    ) async throws -> (TokenComparison?, problem: String?) {
+        if other.isEmpty { return (nil, nil) }
+        if case .unreadable(let error) = other.reading { return (nil, "The second text can't be read: \(error).") }
+        guard value.candidates.count == 1, let first = value.candidates.first?.bytes else {
+            return (nil, "The first field must hold exactly one token to be compared; it holds \(value.candidates.count).")
+        }
+        guard other.candidates.count == 1, let candidate = other.candidates.first, let second = candidate.bytes else {
+            return (nil, "The second field must hold exactly one token to be compared; it holds \(other.candidates.count).")
+        }
+        let found = try await Self.finding(of: candidate, isAlone: false, visit: visit)
+        return (TokenComparison((first, finding), (second, found), visit: visit), nil)
+    }
+
+    private static func examples(_ visit: Visit) async -> [Frame.Link] {
+        func link(_ name: String, _ token: ChangeToken) -> Frame.Link {
+            Frame.Link(text: "The current token of \(name)", href: visit.place.link("token", [("token", token.text)]))
+        }
+        let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
+        // The public database has no token.
+        guard let explaining = visit.database as? any TokenExplaining,
+            // The link is optional, so errors are ignored.
+            let token = try? await visit.measure({ try await explaining.currentToken() })
+        else { return zones }
+        return zones + [link("the database", token)]
+    }
+}

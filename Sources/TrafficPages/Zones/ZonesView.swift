@@ -1,0 +1,103 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Zones: all zones of a database, and the form for a new one.
+struct ZonesView: Page {
+    static let template = "zones"
+    static let tab = Tab.zones
+
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        let href: String
+        let records: String?
+        let deletions: String?
+        let types: String?
+        let participants: String?
+        let changes: String?
+        let query: String
+        let token: TokenOutput?
+        /// Badges for special properties.
+        let marks: [Pill]
+    }
+
+    let title = "Zones"
+    let rows: [Row]
+    let notice: String?
+    /// The address of the form for a new zone; `nil` if zones can't be created.
+    let create: String?
+    /// The reason why zones can't be created.
+    let rule: String?
+    let others: [Frame.Link]
+    /// A note about zones that are not listed.
+    let more: String?
+    let gone: GoneZones?
+    /// The meanings of the badges on the page.
+    let meanings: [ZoneMark.Meaning]
+    let count: String
+    let milliseconds: String
+
+    /// The maximum number of zones in the table.
+    private static let limit = 500
+
+    static func load(_ visit: Visit) async throws -> ZonesView {
+        var rows: [Row] = []
+        var marks: Set<ZoneMark> = []
+        for zone in visit.zones.prefix(limit) {
+            rows.append(try await Row(zone, visit: visit))
+            marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
+        }
+        let gone = try await GoneZones(visit)
+        let rule: String? =
+            switch visit.place.address.scope {
+            case .private: nil
+            case .public: "The public database has one zone, the default one."
+            case .shared: "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
+            }
+        return ZonesView(
+            rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
+            more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; search for them by name." : nil,
+            gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension ZonesView.Row {
+    fileprivate init(_ zone: Zone, visit: Visit) async throws {
+        let zoneID = zone.zoneID
+        let place = visit.place.inZone(zoneID)
+        let counts = try await visit.counts(in: zoneID)
+        name = visit.zoneName(zoneID)
+        owner = visit.ownerName(zoneID)
+        href = place.link("zone")
+        records = counts.map { Digits.grouped($0.total) }
+        deletions = counts.map { Digits.grouped($0.deletions) }
+        types = counts.map { $0.typesText(limit: 4) }
+        var participants: String?
+        if visit.place.address.scope == .private, visit.hasFeed(zoneID), let sharing = visit.database as? any ZoneSharing {
+            let found = try await visit.measure { try await sharing.participants(of: zoneID) }
+            participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
+        }
+        self.participants = participants
+        changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
+        query = place.link("query")
+        token = zone.syncToken.map { token in
+            TokenOutput(
+                text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
+                explain: place.link("token", [("token", token.text)]))
+        }
+        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
+    }
+}
+
+extension ZoneCounts {
+    /// `Message 1,940, Person 4`: the most frequent types first.
+    func typesText(limit: Int) -> String {
+        let sorted = records.filter { $0.value > 0 }.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        let text = sorted.prefix(limit).map { "\($0.key) \(Digits.grouped($0.value))" }.joined(separator: ", ")
+        return sorted.count > limit ? "\(text), …" : text
+    }
+}

@@ -1,2 +1,0 @@
-/// The reader of this process's output has closed the pipe.
-struct BrokenPipe: Error {}
