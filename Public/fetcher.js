@@ -50,7 +50,7 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
         if (done) break
         if (received + value.length > size) {
           startOver()
-          return end('failed', { reason: 'The server sent more bytes than the record's size' })
+          return end('failed', { reason: 'The server sent more bytes than the record says' })
         }
         if (access.write(value, { at: received }) < value.length) throw new DOMException('full', 'QuotaExceededError')
         hash.update(value)

@@ -144,7 +144,7 @@ class Row {
     setProgress(this.#progress, received, total)
     setText(share, state === 'done' ? '100 %' : percent(received, total))
     setText(now, this.#words(state, received, total))
-    now.title = state === 'done' ? 'All bytes are fetched, and their SHA-256 matches the record's checksum' : ''
+    now.title = state === 'done' ? 'All bytes are fetched, and their SHA-256 matches the checksum of the record' : ''
     turn.hidden = state === 'done'
     const verb = { fetching: 'Cancel', waiting: 'Cancel', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
     if (turn.textContent !== verb) {

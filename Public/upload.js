@@ -131,7 +131,7 @@ class AssetField {
       element.classList.remove('over')
       // Dropped folders are entries that can't be read as files.
       const items = [...event.dataTransfer.items].filter(item => item.kind === 'file')
-      if (items.some(item => item.webkitGetAsEntry?.()?.isDirectory)) return this.#complain(new Refusal({ reason: 'A folder can't be uploaded; drop the files in it.' }))
+      if (items.some(item => item.webkitGetAsEntry?.()?.isDirectory)) return this.#complain(new Refusal({ reason: 'Folders are not uploaded; drop the files in it.' }))
       this.#take([...event.dataTransfer.files])
     })
   }

@@ -29,7 +29,7 @@ extension RecordError {
         .badRequest, "\(tooManyBytesStart); look it up in another request, or request fewer fields with 'desiredKeys'")
 
     /// Start of the reason of ``tooManyBytes`` in all versions. Clients rely on it (docs/services.md).
-    private static let tooManyBytesStart = "The records before this one fill the response"
+    private static let tooManyBytesStart = "The records before this one fill the answer"
 
     /// True for ``tooManyBytes``, including its text in other versions.
     public var isTooManyBytes: Bool {

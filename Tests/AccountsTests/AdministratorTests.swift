@@ -12,7 +12,7 @@ struct AdministratorTests {
     /// A cheap hash, because most of these tests are not about its cost.
     private let cheap = PasswordHashing.Cost(rounds: 1 << 10, blockSize: 8, parallelism: 1)
 
-    @Test("A password is known again, also after a new start, and stands nowhere")
+    @Test("A password works after a restart, and is stored nowhere")
     func password() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -80,7 +80,7 @@ struct AdministratorTests {
         #expect(waits.all.allSatisfy { $0 <= .seconds(16) } && waits.all.count == 1)
     }
 
-    @Test("Who guesses gets one look a second, and few more of the password that was right last")
+    @Test("Password guesses are checked once a second, with few more checks of the last right password")
     func guessesAreBounded() {
         var tries = FailedTries()
         tries.compared("proxy", at: start)
@@ -99,7 +99,7 @@ struct AdministratorTests {
         #expect(others <= 5 + 60)
     }
 
-    @Test("Who knows the password gets in while others guess, from the same place and from others")
+    @Test("The right password works while others guess, from the same address and from others")
     func rightAmongWrong() async throws {
         let waits = Waits()
         let accounts = try Accounts(file: nil) { waits.note($0) }
@@ -129,7 +129,7 @@ struct AdministratorTests {
         #expect(try await accounts.checkAdministrator(password: password, from: "another", at: start) == .accepted)
     }
 
-    @Test("Of IPv6 a host's whole network is one place", arguments: [
+    @Test("An IPv6 network counts as one address", arguments: [
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff:ffff:ffff:ffff", true), ("2001:db8:1:2::1", "2001:db8:1:3::1", false), ("::ffff:10.0.0.1", "10.0.0.1", true),
         ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("fe80::1%eth0", "fe80::2", true), ("10.0.0.1", "10.0.0.2", false), (":", "::", false),
     ])

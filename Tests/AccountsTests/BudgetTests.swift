@@ -15,7 +15,7 @@ struct BudgetTests {
         #expect(budget.take("b", at: start + .seconds(100)) == .after(.zero))
     }
 
-    @Test("Who may wait stands in line, in the order of coming")
+    @Test("Waiting requests are served in order")
     func line() {
         var budget = Budget<String>(atOnce: 1, interval: .seconds(1), keyLimit: 10)
         let turns = (0..<5).map { _ in budget.take("a", at: start, waiting: .seconds(3)) }

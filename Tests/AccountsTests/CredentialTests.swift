@@ -125,7 +125,7 @@ struct CredentialTests {
         #expect(accounts.serverKeys().count == 2)
     }
 
-    @Test("What is no public P-256 key is told what it is instead")
+    @Test("A wrong key is refused with its actual kind")
     func wrongKeys() async throws {
         let accounts = try Accounts(file: nil)
         let p256 = P256.Signing.PrivateKey()
@@ -166,7 +166,7 @@ struct CredentialTests {
         }
     }
 
-    @Test("What belongs to a container goes with it, and moves with its name")
+    @Test("Tokens and keys are deleted and renamed with their container")
     func containers() async throws {
         defer { removeFolder() }
         let accounts = try Accounts(file: file)

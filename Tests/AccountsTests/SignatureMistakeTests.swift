@@ -149,7 +149,7 @@ struct SignatureMistakeTests {
         }
     }
 
-    @Test("What is no signature at all is told so", arguments: [
+    @Test("Text that is not a signature is reported as such", arguments: [
         ("no base64!", SignatureProblem.Kind.encoding, "0x20 at position 3"), (String(repeating: "A", count: 2000), .encoding, "2000 bytes"), ("QUJ", .encoding, "cut off"),
         (Data(repeating: 7, count: 32).base64EncodedString(), .form, "hash or an HMAC"), (Data(repeating: 7, count: 256).base64EncodedString(), .form, "RSA"),
         (Data([0x30, 0x44, 0x02, 0x20] + Array(repeating: 0xFF, count: 66)).base64EncodedString(), .form, "lengths"), (Data(repeating: 0xFF, count: 64).base64EncodedString(), .form, "out of range"),

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Signatures of server-to-server keys")
 struct SigningTests {
-    @Test("What is signed as CloudKit wants it is accepted, with a query and without, with a body and without")
+    @Test("Correct signatures are accepted, with and without a query or a body")
     func accepted() async throws {
         let signer = try await TestSigner()
         for (body, target) in [(TestSigner.body, TestSigner.target), (TestSigner.body, TestSigner.path), ([], TestSigner.target), ([], TestSigner.path)] {
@@ -140,7 +140,7 @@ struct SigningTests {
         #expect(late.kind == .body && late.sentence.contains("15 minutes behind"))
     }
 
-    @Test("What no mistake explains is said as a guess, by what was sent")
+    @Test("An unexplained signature gets a likely cause, from what was sent")
     func guesses() async throws {
         let signer = try await TestSigner()
         let stranger = P256.Signing.PrivateKey()
@@ -194,7 +194,7 @@ struct SigningTests {
         #expect(try other.problem(other.request(signature: try other.header("x"))).kind == .key)
     }
 
-    @Test("What other bodies cost is bounded, whatever the body", arguments: [
+    @Test("The cost of trying other bodies is bounded", arguments: [
         String(repeating: "[", count: 60) + Array(repeating: "0", count: 30_000).joined(separator: ",") + String(repeating: "]", count: 60),
         "[" + Array(repeating: "\n0", count: 20_000).joined(separator: ",") + "]\n", String(repeating: "\n", count: 64 << 10), String(repeating: "ä\n", count: 20_000), "{}",
     ])
@@ -212,7 +212,7 @@ struct SigningTests {
         #expect(large.left == BodyWork.limit)
     }
 
-    @Test("What was not tried is not said to be ruled out")
+    @Test("Causes that were not tried are not ruled out")
     func cut() async throws {
         let signer = try await TestSigner()
         let stranger = P256.Signing.PrivateKey()
@@ -235,7 +235,7 @@ struct SigningTests {
         #expect(problem.kind == .several && problem.isCertain, "\(problem)")
     }
 
-    @Test("What was not looked for says so")
+    @Test("A skipped search is reported")
     func notLookedFor() async throws {
         let signer = try await TestSigner()
         let stranger = P256.Signing.PrivateKey()

@@ -43,7 +43,7 @@ struct UserAdmissionTests {
         #expect(accounts.user(handle: "admin")?.maker == .server)
     }
 
-    @Test("What is refused takes no one's turn")
+    @Test("Refused requests use no allowance")
     func refusedCostsNothing() async throws {
         let accounts = try Accounts(file: nil)
         let here = UserSignIn(apiTokenID: nil, peer: "10.0.0.1")
@@ -115,7 +115,7 @@ struct UserAdmissionTests {
         #expect(again.user(handle: "anna") != nil && !again.wasRemoved(anna.userRecordName))
     }
 
-    @Test("Removing makes room where there was none")
+    @Test("Deleting a user makes room for a new one")
     func room() async throws {
         let accounts = try Accounts(file: nil)
         let anna = try await accounts.existingOrNewUser(named: "anna")
@@ -157,7 +157,7 @@ struct UserAdmissionTests {
         #expect(try Accounts(file: file).users() == accounts.users())
     }
 
-    @Test("Where nothing can be written, whoever asks is known, and what must be kept is refused")
+    @Test("With a read-only file, known users work, and new users are refused")
     func fullDisk() async throws {
         let file = temporaryFile()
         defer { try? FileManager.default.removeItem(at: file.deletingLastPathComponent()) }
@@ -193,7 +193,7 @@ struct UserAdmissionTests {
         #expect(try Data(contentsOf: file) == before)
     }
 
-    @Test("Those who asked last come first")
+    @Test("Users are listed by their last request")
     func recent() async throws {
         let accounts = try Accounts(file: nil)
         for name in ["anna", "bert", "cleo", "dora"] { _ = try await accounts.existingOrNewUser(named: name) }

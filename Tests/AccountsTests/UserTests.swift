@@ -47,7 +47,7 @@ struct UserTests {
         #expect(accounts.users().count == 2)
     }
 
-    @Test("What the user of a server key goes by is nobody else's")
+    @Test("Nobody else can use the handle of a server key's user")
     func reserved() async throws {
         let accounts = try Accounts(file: nil)
         let handle = "server-key-0123456789ab"
@@ -72,7 +72,7 @@ struct UserTests {
         #expect(try accounts.caller(named: "bert", deviceID: nil).userRecordName == User.recordName(ofHandle: "bert"))
     }
 
-    @Test("Of two who come at once with the same address one is made")
+    @Test("Two simultaneous users with the same address create one user")
     func atOnce() async throws {
         let accounts = try Accounts(file: nil)
         let made = await withTaskGroup(of: Bool.self) { group in

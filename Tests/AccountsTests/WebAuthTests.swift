@@ -159,7 +159,7 @@ struct WebAuthTests {
         await #expect(throws: RecordError.self) { _ = try await accounts.signIn(userRecordName, with: request, keepSignedIn: false, now: start) }
     }
 
-    @Test("Who signed in under an API token is signed out when it is revoked, and nobody else")
+    @Test("Revoking an API token ends only its own sessions")
     func revokedToken() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -181,7 +181,7 @@ struct WebAuthTests {
         }
     }
 
-    @Test("Of a user's sessions the quietest makes room, however long it was to last")
+    @Test("A user's least recently used session makes room for a new one")
     func manySessions() async throws {
         let limit = Accounts.sessionLimitOfUser
         let bert = try await accounts.makeUser(displayName: "Bert", emailAddress: nil)

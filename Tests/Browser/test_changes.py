@@ -93,7 +93,7 @@ def test_bad_tokens_get_the_errors_of_the_api_and_advice(open_page):
     for zone, text in [("Chats", "garbage"), ("Chats", token[: len(token) // 2]), ("Family", token)]:
         page.goto(f"{CHAT}/changes?zone={zone}&since=1&token={text}")
         expect(page.get_by_role("alert")).to_contain_text("Unknown sync continuation type")
-        expect(page.get_by_role("alert")).to_contain_text("start without a token")
+        expect(page.get_by_role("alert")).to_contain_text("pull without a token")
 
 
 def test_a_token_is_explained(open_page):

@@ -101,7 +101,7 @@ def test_moments_are_typed_on_this_clock_too(open_page, server, place):
 @pytest.mark.parametrize("scripts", [True, False])
 def test_a_reference_is_looked_for(open_page, server, place, scripts):
     page = open_page(place + "/record/edit?zone=Notes&name=milk", java_script_enabled=scripts)
-    room = page.get_by_label("room, name of the record")
+    room = page.get_by_label("room, record name")
     room.fill("Room/h")
     if scripts:
         expect(page.locator("datalist option[value='Room/hall']")).to_have_count(1)
@@ -111,7 +111,7 @@ def test_a_reference_is_looked_for(open_page, server, place, scripts):
     if scripts:
         check(page)
     found.get_by_role("button", name="Room/hall").click()
-    expect(page.get_by_label("room, name of the record")).to_have_value("Room/hall")
+    expect(page.get_by_label("room, record name")).to_have_value("Room/hall")
     page.get_by_label("What room does when its target is deleted").select_option("DELETE_SELF")
     page.get_by_role("button", name="Save", exact=True).last.click()
     assert fields(server, place, "milk")["room"] == {"recordName": "Room/hall", "action": "DELETE_SELF"}

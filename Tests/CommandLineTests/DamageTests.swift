@@ -129,7 +129,7 @@ import Testing
         .sql("the fields of a record are no JSON", .either, "UPDATE records SET fields = x'00FF'"),
         Damage("a file of somebody's lies there", .served) { try Data("hello".utf8).write(to: $0.folder.appending(path: "notes.txt")) },
         Damage("the log is not one", .served) { try Data(repeating: 7, count: 50_000).write(to: $0.log) },
-        Damage("a folder lies in the file's place", .refused("is no file")) {
+        Damage("a folder lies in the file's place", .refused("is not a file")) {
             try FileManager.default.removeItem(at: $0.file)
             try FileManager.default.createDirectory(at: $0.file, withIntermediateDirectories: false)
         },

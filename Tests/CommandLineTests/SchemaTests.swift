@@ -124,7 +124,7 @@ import Testing
             #expect(result.output.isEmpty)
             #expect(
                 result.errors == """
-                    skylight: \(name) is no schema: 2 errors
+                    skylight: \(name) is not a valid schema: 2 errors
                       \(name):3:11: expected a field type such as STRING, INT64 or LIST<STRING>, found 'STRNG'; did you mean STRING?
                               a STRNG,
                                 ^

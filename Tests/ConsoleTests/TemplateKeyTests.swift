@@ -88,11 +88,10 @@ private struct ViewModels {
     private(set) var accessed: Set<String> = []
 
     init() throws {
-        for module in ["Console", "RecordPages", "TrafficPages", "AdminPages"] {
-            let sources = TemplateKeyTests.package.appending(path: "Sources/\(module)")
-            for file in try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil)).compactMap({ $0 as? URL }) {
-                if file.pathExtension == "swift" { read(try String(contentsOf: file, encoding: .utf8)) }
-            }
+        let sources = TemplateKeyTests.package.appending(path: "Sources")
+        for target in try FileManager.default.contentsOfDirectory(atPath: sources.path(percentEncoded: false)) where target == "Console" || target.hasSuffix("Pages") {
+            let files = try #require(FileManager.default.enumerator(at: sources.appending(path: target), includingPropertiesForKeys: nil))
+            for case let file as URL in files where file.pathExtension == "swift" { read(try String(contentsOf: file, encoding: .utf8)) }
         }
     }
 
@@ -122,9 +121,9 @@ private struct ViewModels {
             if let result = code.wholeMatch(of: /case [^"]+: "(\w+)"/)?.output.1 { model.results.insert(String(result)) }
             guard code.hasPrefix("case \"") || code.hasPrefix("case (\"") else { return }
             model.children.formUnion(code.prefix { $0 != ":" }.matches(of: /"(\w+)"/).map { String($0.output.1) })
-        } else if isMember, code.hasPrefix("static let template = ") || code.hasPrefix("package static let template = ") {
+        } else if isMember, code.contains("static let template = ") {
             model.template = code.split(separator: "\"").last.map(String.init)
-        } else if isMember, !code.hasSuffix("{"), let property = code.wholeMatch(of: /(?:(?:package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/)?.output {
+        } else if isMember, !code.hasSuffix("{"), let property = code.wholeMatch(of: /(?:(?:public|package|private|fileprivate|private\(set\)) )*(?:let|var) ([\w`, ]+?)(?:: ([^={]+))?(?: = (.*))?/)?.output {
             model.properties.formUnion(property.1.split(separator: ",").map { String($0.filter { $0 != " " && $0 != "`" }) })
             let type = property.2 ?? property.3 ?? ""
             model.propertyTypes.formUnion(type.matches(of: /[A-Z]\w*(?:\.[A-Z]\w*)*/).map { String($0.output) })
@@ -152,8 +151,12 @@ private struct ViewModels {
         return seen
     }
 
+    /// The models that pages of other modules hold as `any ViewModel`.
+    private static let erased = ["DeliveryPanel"]
+
     /// The types that a name can mean in another type: the innermost nested one, or all that end with it.
     private func candidates(for name: String, in type: String) -> [String] {
+        if name == "ViewModel" { return Self.erased }
         var scope = type.split(separator: ".")
         while true {
             let full = (scope + [name[...]]).joined(separator: ".")

@@ -100,7 +100,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("Who is slow and steady is served, who takes nothing is not")
+    @Test("A slow but steady client is served, a stalled one is not")
     func patience() async throws {
         let file = try TestFile([])
         try FileHandle(forWritingTo: file.url).truncate(atOffset: 1 << 30)
@@ -171,7 +171,7 @@ struct DeliveryTests {
         }
     }
 
-    @Test("What an answer says of its safety itself is not overridden")
+    @Test("A response's own security headers are kept")
     func safety() async throws {
         let file = try TestFile([1])
         guard let policy = HTTPField.Name("Content-Security-Policy") else { return }

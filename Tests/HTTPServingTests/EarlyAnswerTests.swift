@@ -48,7 +48,7 @@ struct EarlyAnswerTests {
         }
     }
 
-    @Test("What is left of a small request is read, and the connection goes on", arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
+    @Test("The rest of a small request is read, and the connection stays open", arguments: ["Content-Length: 100000", "Transfer-Encoding: chunked"])
     func goesOn(framing: String) async throws {
         try await Self.run { server in
             try await TestSocket.with(port: server.port) { socket in

@@ -46,7 +46,7 @@ struct IncomingBodyTests {
         return try await server.answer("POST", path, coding + ["Transfer-Encoding: chunked"], body: chunks + Array("0\r\n\r\n".utf8))
     }
 
-    @Test("What is sent arrives, in every coding and framing", arguments: ["/held", "/streamed"], [false, true])
+    @Test("A body arrives complete in every coding and framing", arguments: ["/held", "/streamed"], [false, true])
     func arrives(path: String, chunked: Bool) async throws {
         try await Self.run { server in
             for size in [0, 1, 65_535, 65_536, 65_537, Self.limit] {
@@ -67,7 +67,7 @@ struct IncomingBodyTests {
         }
     }
 
-    @Test("What is damaged is refused", arguments: ["/held", "/streamed"])
+    @Test("A damaged body is refused", arguments: ["/held", "/streamed"])
     func damaged(path: String) async throws {
         let whole = try Gzip.compress(TestFile.noise(200_000))
         var flipped = whole
@@ -103,7 +103,7 @@ struct IncomingBodyTests {
         }
     }
 
-    @Test("What is too large is refused", arguments: ["/held", "/streamed"])
+    @Test("A too large body is refused", arguments: ["/held", "/streamed"])
     func tooLarge(path: String) async throws {
         try await Self.run { server in
             let over = TestFile.noise(Self.limit + 1)
@@ -134,7 +134,7 @@ struct IncomingBodyTests {
     }
 
     #if os(Linux)
-        @Test("What is taken and freed is seen by who looks for it")
+        @Test("Readers see the memory that is taken and freed")
         func meter() async throws {
             // One attempt per round, because other tests may free memory or reset the mark and so hide the growth.
             var isSeen = false
@@ -174,7 +174,7 @@ struct IncomingBodyTests {
     }
 
     @Test(
-        "Who asks before sending is told to go on where the body would be taken",
+        "Expect: 100-continue is answered if the body would be accepted",
         arguments: [
             ("/assets/upload", 40 << 20, [100, 404]), ("/assets/upload", (64 << 20) + 1, [404]), ("/held", 1000, [100, 200]), ("/held", 80 << 20, [413]),
         ])

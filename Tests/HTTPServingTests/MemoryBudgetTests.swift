@@ -87,7 +87,7 @@ struct MemoryBudgetTests {
         }
     }
 
-    @Test("Bodies take what they are said to have; beyond that there is no room but for small ones")
+    @Test("Bodies reserve their declared size; beyond the limit only small ones are accepted")
     func bodies() async throws {
         let body = [UInt8](repeating: 1, count: Self.size)
         try await Self.run { server, budget in
@@ -106,7 +106,7 @@ struct MemoryBudgetTests {
         }
     }
 
-    @Test("A head takes nothing, whatever it says is to come")
+    @Test("A request head reserves no memory for its declared body")
     func heads() async throws {
         try await Self.run { server, budget in
             let gate = Gate()
@@ -147,7 +147,7 @@ struct MemoryBudgetTests {
         }
     }
 
-    @Test("What is taken is given back, however a request ends")
+    @Test("Memory is returned however a request ends")
     func ends() async throws {
         let body = [UInt8](repeating: 1, count: Self.size)
         try await Self.run { server, budget in
@@ -168,7 +168,7 @@ struct MemoryBudgetTests {
         }
     }
 
-    @Test("Bodies of unknown length take room as they come, and compressed ones for what they stand for")
+    @Test("Bodies of unknown length reserve memory as they arrive, compressed ones for their inflated size")
     func framing() async throws {
         try await Self.run { server, budget in
             let gate = Gate()

@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test("Files that are no certificate and key of one another are refused in words")
+    @Test("Files that are not a matching certificate and key are refused with the reason")
     func refused() throws {
         let (certificate, key) = (try path("cert.pem", TestCertificate.pem), try path("key.pem", TestCertificate.key))
         let other = try path("other.pem", TestCertificate.otherKey)

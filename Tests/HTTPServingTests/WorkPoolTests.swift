@@ -46,7 +46,7 @@ struct WorkPoolTests {
         func close() { opener.finish() }
     }
 
-    @Test("So many works are done at a time, so many wait, and the rest is told to come back")
+    @Test("Jobs beyond the running and waiting limits are refused")
     func bounded() async throws {
         let pool = WorkPool(threads: 4, atATime: 2, waiting: 3)
         let workshop = Workshop()
@@ -89,7 +89,7 @@ struct WorkPoolTests {
         #expect(try await large.value == 8)
     }
 
-    @Test("What takes long is given up when the client hangs up")
+    @Test("Long work is cancelled when the client disconnects")
     func hangUp() async throws {
         let workshop = Workshop()
         try await FileServer.run(routes: { router in
@@ -112,7 +112,7 @@ struct WorkPoolTests {
         #expect(workshop.cancelled == 1)
     }
 
-    @Test("What takes long is not begun for a client that was gone before")
+    @Test("Long work does not start for a disconnected client")
     func goneBefore() async throws {
         let workshop = Workshop()
         let isBegun = Atomic(false)
@@ -146,7 +146,7 @@ struct WorkPoolTests {
         }
     }
 
-    @Test("What takes long ends when the server does, and its client is told")
+    @Test("Long work ends with the server, and its client gets an error")
     func shutdown() async throws {
         let workshop = Workshop()
         let router = Routes()

@@ -97,7 +97,7 @@ import Testing
             + #""modified":\#(signature),"fields":{"text":{"value":"0123456789","type":"STRING"}}}"#
     }
 
-    private static let fullStart = "The records before this one fill the response"
+    private static let fullStart = "The records before this one fill the answer"
 
     private static func lookup(_ items: String...) -> String { ScriptedServer.json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
 

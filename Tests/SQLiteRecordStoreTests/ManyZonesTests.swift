@@ -89,7 +89,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("What is held are two pages and a record at most, whatever is offered")
+    @Test("A query holds at most two pages and a record in memory")
     func bytesHeld() throws {
         let limit = PageLimit(records: 200, bytes: 50_000)
         let schema = Schema(types: [RecordType(name: "Item", systemIndexes: [.recordID: .queryable])])

@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test("Of more containers at once than there may be open as many are answered as there is room for")
+    @Test("With more containers than may be open at once, as many as the limit are served")
     func moreThanRoom() async throws {
         for number in 0..<6 { try await closedStore(number) }
         var limits = OpenStores.Limits()
@@ -347,7 +347,7 @@ import Testing
         await engine.close()
     }
 
-    @Test("Those who wait for a long read on a full disk keep no other container waiting", .enabled(if: WatchedFolder.isPossible))
+    @Test("Long reads waiting on a full disk do not block other containers", .enabled(if: WatchedFolder.isPossible))
     func longReadOnFullDisk() async throws {
         for number in 1...2 { try await closedStore(number) }
         let disk = WatchedFolder(data.appending(path: "iCloud.com.example.C1"))

@@ -51,7 +51,7 @@ public enum AssetScenarios {
             let refused = try await (live as? any AssetUploading)?.grantUploads([slots[0]], in: .default)
             #expect(refused?.first?.failure?.code == .notFound)
         },
-        .init("who may only read a zone may not upload for it") { engine, _ in
+        .init("a read-only participant can't upload") { engine, _ in
             let database = try await engine.withZone()
             try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
             let shared = try await engine.database(address(.shared), as: grace)
@@ -67,7 +67,7 @@ public enum AssetScenarios {
     // MARK: Saving
 
     private static let saving: [Story] = [
-        .init("a receipt saves its asset once; what the field holds is kept without one") { engine, clock in
+        .init("a receipt saves its asset once; an unchanged asset needs no receipt") { engine, clock in
             let database = try await uploading(engine)
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let saved = try await database.save("r", in: notes, ["file": .asset(asset)])

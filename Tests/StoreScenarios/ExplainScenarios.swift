@@ -101,7 +101,7 @@ enum ExplainScenarios {
             _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])
             #expect(try await database.queryStatistics().refusals.map(\.query.recordType) == ["Nothing"])
         },
-        .init("usage tells what each field holds, those no values included") { engine, _ in
+        .init("usage covers every field, also those without values") { engine, _ in
             let database = try await engine.full(.private)
             let type = RecordType(
                 name: "Item",

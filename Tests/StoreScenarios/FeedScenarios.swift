@@ -6,7 +6,7 @@ internal import Testing
 /// The change feeds of zones and databases.
 enum FeedScenarios {
     static let all: [Scenario] = [
-        .init("a first pull brings what lives, in the order of the latest change") { engine, _ in
+        .init("a first pull returns the existing records, in the order of the latest change") { engine, _ in
             let database = try await engine.withZone()
             for name in ["a", "b", "c"] as [Name] { try await database.save(name, in: notes) }
             try await database.delete("b", in: notes)
@@ -109,7 +109,7 @@ enum FeedScenarios {
             let older = try await database.databaseChanges(DatabaseChangesRequest(includesGoneZones: true))
             #expect(older.changes.map(\.kind) == [.changed, .deleted])
         },
-        .init("a zone that came and went twice is told once") { engine, _ in
+        .init("a zone that was created and deleted twice is listed once") { engine, _ in
             let database = try await engine.full(.private)
             let start = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             for _ in 0..<2 { _ = try await database.modifyZones([.create(notes), .delete(notes)]) }

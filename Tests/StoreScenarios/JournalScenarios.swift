@@ -59,7 +59,7 @@ enum JournalScenarios {
             }
             #expect(refused == .zoneNotFound)
         },
-        .init("what fell with another record, or with its type, can be brought back") { engine, _ in
+        .init("records deleted by a cascade, or with their type, can be restored") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("target", in: notes)
             try await database.save("child", in: notes, ["a": .int64(1), "link": .reference(Reference(recordName: "target", action: .deleteSelf))])
@@ -93,7 +93,7 @@ enum JournalScenarios {
             _ = try await database.modifyZones([.create(notes)])
             #expect(try await entries("r", database).isEmpty)
         },
-        .init("an earlier version is brought back as a save of now, and only onto what was seen") { engine, clock in
+        .init("an earlier version is restored with a new save, and only onto the expected version") { engine, clock in
             let database = try await engine.withZone()
             let recordID = RecordID(recordName: "r", zoneID: notes)
             let parent = try await database.save("p", in: notes)
@@ -140,7 +140,7 @@ enum JournalScenarios {
             let known = try await entries("r", database).map { try $0.fields.values(of: ["a", "b"]) }
             #expect(known == [["a": .int64(3)], ["a": .int64(1), "b": .int64(2)]])
         },
-        .init("who sees a zone sees its past; who may only read changes nothing") { engine, _ in
+        .init("a participant sees the history of a zone; a read-only one can't restore") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1)])
             let now = try await database.save("r", in: notes, ["a": .int64(2)])

@@ -43,7 +43,7 @@ enum ListingScenarios {
             try await database.delete("a", in: notes)
             #expect(try await database.counts(in: notes) == ZoneCounts(records: ["Item": 2, "Other": 1], deletions: 1))
         },
-        .init("records that an answer has no room for say so, the first one excepted") { engine, _ in
+        .init("records beyond the size of a response fail individually, except the first") { engine, _ in
             let database = try await engine.withZone()
             let names: [Name] = ["a", "b", "c"]
             for name in names { try await database.save(name, in: notes, ["text": .string(String(repeating: "x", count: 1000)), "short": .int64(1)]) }
@@ -75,7 +75,7 @@ enum ListingScenarios {
             let fewer = try await database.edit([.setIndexes([], of: .custom("title"), in: "Brand"), .setIndexes(.queryable, of: .system(.modTime), in: "Brand")])
             #expect(fewer.types["Brand"]?.fields["title"]?.indexes == [] && fewer.types["Brand"]?.systemIndexes[.modTime] == .queryable)
         },
-        .init("a change says what kind it is, where it stands, and of a deletion who did it when") { engine, clock in
+        .init("a change has its kind and position, and a deletion its user and date") { engine, clock in
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1)])
             let token = try await database.pull(notes).token
@@ -108,7 +108,7 @@ enum ListingScenarios {
             #expect(again.changes.map(\.record.recordID.recordName) == ["r"])
             #expect(try await database.pull(notes, since: again.token).changes.isEmpty)
         },
-        .init("a commit is signalled to those who wait for it") { engine, _ in
+        .init("a commit is signalled to its followers") { engine, _ in
             let database = try await engine.withZone()
             let token = try await database.pull(notes).token
             let commits = database.commits()
@@ -142,7 +142,7 @@ enum ListingScenarios {
             let refused = await refusal { _ = try await positioning.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
             #expect(refused == .zoneNotFound)
         },
-        .init("a database sums up its zones: what is in each, and between which moments it was saved") { engine, clock in
+        .init("a database summary has the counts and the save dates of each zone") { engine, clock in
             let database = try await engine.withZone()
             guard let summing = database as? any ZoneSummarizing else { return }
             let unused = try await summing.summaries(limit: 10, changes: 20)

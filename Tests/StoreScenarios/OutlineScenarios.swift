@@ -6,7 +6,7 @@ internal import Testing
 /// The distribution of a zone's changes in its feed.
 enum OutlineScenarios {
     static let all: [Scenario] = [
-        .init("an outline says where changes lie, each in one stretch, and its tokens stand before them") { engine, clock in
+        .init("an outline has every change in one section, and its tokens are before the sections") { engine, clock in
             let database = try await engine.withZone()
             guard let outlining = database as? any FeedOutlining else { return }
             let empty = try await outlining.outline(FeedOutlineRequest(notes))

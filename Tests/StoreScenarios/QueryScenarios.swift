@@ -7,7 +7,7 @@ internal import Testing
 /// Compares queries with a plain loop over all records, which shares no code with the engines.
 enum QueryScenarios {
     static let all: [Scenario] = [
-        .init("queries find what a plain loop finds, in its order, however they are paged") { engine, _ in
+        .init("queries return the same records as a plain loop, in the same order, for every page size") { engine, _ in
             let database = try await QueryItem.fill(engine)
             for row in QueryRow.all {
                 for pageSize in [7, 200] {

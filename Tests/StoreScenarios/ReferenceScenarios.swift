@@ -63,7 +63,7 @@ enum ReferenceScenarios {
             let database = try await engine.withZone()
             let missing = await refusal { try await database.save("child", in: notes, parent: .record("parent")) }
             #expect(missing?.code == .validatingReferenceError)
-            #expect(missing?.reason == "The parent 'parent' does not exist in the zone; save it before its child, or in the same request")
+            #expect(missing?.reason == "The parent 'parent' does not exist in the zone; save it first, or in the same request")
             #expect(try await database.names(in: notes, of: ["child"]).isEmpty)
             func save(_ name: Name, under parent: Name?) -> RecordOperation {
                 RecordOperation(.forceUpdate, recordName: name, recordType: "Item", parent: parent.map { .record($0) } ?? .unchanged)
@@ -94,7 +94,7 @@ enum ReferenceScenarios {
                 modified: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"))
             #expect(try await database.outcomes([restored], in: notes) == [nil])
         },
-        .init("a target that falls and comes back in one batch keeps those that validate it") { engine, _ in
+        .init("a target that is deleted and saved in one batch keeps its VALIDATE references") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("root", in: notes)
             try await database.save("target", in: notes, link("root", .deleteSelf))

@@ -30,7 +30,7 @@ public enum RoleScenarios {
     // MARK: Databases with an owner
 
     private static let owned: [AssetScenarios.Story] = [
-        .init("a private database is its owner's, and a shared zone is what its share says, whatever types grant") { engine, clock in
+        .init("grants do not apply to private databases and shared zones") { engine, clock in
             let stage = try await RoleStage(engine, clock)
             let owner = Caller(userRecordName: ada.userRecordName, access: .signedIn)
             let guest = Caller(userRecordName: grace.userRecordName, access: .signedIn)
@@ -83,7 +83,7 @@ public enum RoleScenarios {
     private static let signedIn = Caller(userRecordName: grace.userRecordName, access: .signedIn)
 
     private static let stories: [AssetScenarios.Story] = [
-        .init("a batch does what is allowed and says what is not, one by one") { engine, clock in
+        .init("a batch executes the allowed operations and refuses the others individually") { engine, clock in
             let stage = try await RoleStage(engine, clock)
             _ = try await stage.prepare("Item", RoleGrants.defaults, prefix: "x")
             let database = try await engine.database(address(.public), as: signedIn)
@@ -142,7 +142,7 @@ public enum RoleScenarios {
                 #expect(refused?.code == .badRequest)
             }
         },
-        .init("a save is no way to read what may not be read") { engine, clock in
+        .init("a save does not reveal unreadable records") { engine, clock in
             let stage = try await RoleStage(engine, clock)
             _ = try await stage.prepare("Item", RoleGrants(name: "", grants: [Grant(role: "_icloud", permissions: [.write, .create])]), prefix: "x")
             let database = try await engine.full(.public, as: signedIn)
@@ -151,7 +151,7 @@ public enum RoleScenarios {
             let whole = try await engine.full(.public).fetch([RecordID(recordName: "x-there")], desiredKeys: nil)[0].get()
             #expect(try whole.fields.decoded().map(\.name) == ["n", "note"])
         },
-        .init("a deletion takes along what points at it, whoever made that") { engine, clock in
+        .init("a deletion cascades to records of other users") { engine, clock in
             let stage = try await RoleStage(engine, clock)
             _ = try await stage.prepare("Item", RoleGrants.defaults, prefix: "x")
             let link: [Name: FieldValue] = ["link": .reference(Reference(recordName: "x-there", action: .deleteSelf))]
@@ -175,7 +175,7 @@ public enum RoleScenarios {
             #expect(CustomRole.number(of: "Editors") == 0xBB_1D_61_98_60)
             #expect(CustomRole.number(of: "Readers") != CustomRole.number(of: "readers"))
         },
-        .init("a user's record is there when it is asked for, and only for users who came") { engine, clock in
+        .init("a user's record is created on request, and only for known users") { engine, clock in
             let database = try await engine.full(.public, as: signedIn)
             let names = [signedIn.userRecordName, editors.userRecordName, "_ffffffffffffffffffffffffffffffff"].map { RecordID(recordName: $0) }
             _ = try await engine.full(.private, as: editors)
@@ -239,7 +239,7 @@ public enum RoleScenarios {
             #expect(try await own.outcomes([RecordOperation(.create, recordName: name, recordType: "Item")]) == [nil])
             #expect(try await own.outcomes([RecordOperation(.create, recordName: "u", recordType: "Users")]) == [.accessDenied])
         },
-        .init("what a user refers to may go, and the user stays") { engine, _ in
+        .init("deleting a record does not cascade to a user's record") { engine, _ in
             let database = try await engine.full(.public, as: signedIn)
             try await database.save("home")
             let link: [Name: FieldValue] = ["home": .reference(Reference(recordName: "home", action: .deleteSelf))]
@@ -247,7 +247,7 @@ public enum RoleScenarios {
             try await database.delete("home")
             #expect(try await database.names(of: ["home", signedIn.userRecordName]) == [signedIn.userRecordName])
         },
-        .init("a user's record comes back with an export, and a client can't make one so") { engine, clock in
+        .init("an export restores a user's record, and a client can't create one") { engine, clock in
             let name: Name = "_ffffffffffffffffffffffffffffffff"
             let then = Signature(timestamp: clock.now(), userRecordName: name, deviceID: "iCloud")
             let operation = RecordOperation(

@@ -29,7 +29,7 @@ enum SchemaEditScenarios {
             let answer = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Other"))) }
             #expect(answer?.reason == "Did not find record type: Other")
         },
-        .init("a type that is removed and comes back is another") { engine, _ in
+        .init("a type that is deleted and created again is a new type") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("a", in: notes, ["value": .string("x")])
             _ = try await database.edit([.removeType("Item")])
@@ -41,7 +41,7 @@ enum SchemaEditScenarios {
             #expect(try await database.pull(notes).changes.map(\.record.recordID.recordName) == ["b"])
             #expect(try await database.counts(in: notes).records == ["Item": 1])
         },
-        .init("removing a field takes its values out and tells nobody") { engine, _ in
+        .init("removing a field removes its values without new change tags") { engine, _ in
             let database = try await engine.withZone()
             let saved = try await database.save(
                 "a", in: notes,

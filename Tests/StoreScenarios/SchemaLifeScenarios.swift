@@ -6,7 +6,7 @@ internal import Testing
 /// Deployment, reset and history.
 enum SchemaLifeScenarios {
     static let all: [Scenario] = [
-        .init("the history tells who changed what, latest first, in pages") { engine, clock in
+        .init("the history has every change with its user, latest first, in pages") { engine, clock in
             let database = try await engine.full(.private)
             let start = try await database.schemaHistory(before: nil, limit: 99).count
             try await database.save("a", ["text": .string("x")])

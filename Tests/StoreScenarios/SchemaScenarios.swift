@@ -25,7 +25,7 @@ enum SchemaScenarios {
             _ = try await database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Thing")])
             #expect(try await database.all(Query(recordType: "Thing")).count == 1)
         },
-        .init("a declared type wins, and what does not fit is refused") { engine, _ in
+        .init("a declared type wins, and other values are refused") { engine, _ in
             let database = try await engine.full(.private)
             try await database.save("r", ["when": .timestamp(Timestamp(milliseconds: 1))])
             let raw = RecordOperation(.forceUpdate, recordName: "r", recordType: "Item", fields: ["when": .untagged(.int64(5), isEncrypted: false)])

@@ -6,7 +6,7 @@ internal import Testing
 /// Storage totals by zone and type. For engines that keep them.
 public enum StorageScenarios {
     public static let all: [AssetScenarios.Story] = [
-        .init("a database's storage is what its records take, by zone and type") { engine, clock in
+        .init("a database's storage is the size of its records, by zone and type") { engine, clock in
             let (database, measuring) = try await open(engine)
             for (name, type) in [("a", "Item"), ("b", "Item"), ("o", "Other")] as [(Name, Name)] {
                 try await database.save(name, type: type, in: notes, ["text": .string(String(repeating: name.string, count: 40))])
@@ -34,7 +34,7 @@ public enum StorageScenarios {
             let left = try await measuring.storage(limit: 1).zones.first?.types["Item"]
             #expect(left == StoredAmount(records: 3, bytes: try await a + b + bytes("file", database)))
         },
-        .init("an engine tells of all users together, the largest types and zones alone") { engine, clock in
+        .init("an engine's storage has the totals of all users, and only the largest types and zones") { engine, clock in
             let (database, _) = try await open(engine)
             guard let reporting = engine as? any StorageReporting else { throw RecordError(.internalError, "the engine does not tell of its storage") }
             #expect(try await reporting.storage(limit: 10).isEmpty)
@@ -55,7 +55,7 @@ public enum StorageScenarios {
             let largest = try await reporting.storage(limit: 1).first
             #expect(largest?.total == items + other && largest?.types == ["Item": items] && largest?.zones == [notes.zoneName: items])
         },
-        .init("what is taken out of records, and goes with types and zones, is not counted any more") { engine, clock in
+        .init("removed values, and deleted types and zones, are no longer counted") { engine, clock in
             let (database, measuring) = try await open(engine)
             let asset = try await engine.upload(1, for: "a", at: clock.now())
             try await database.save("a", in: notes, ["file": .asset(asset), "text": .string("text"), "number": .int64(1)])

@@ -36,7 +36,7 @@ enum TokenScenarios {
             let refused7 = await refusal { _ = try await elsewhere.pull(notes, since: zoneToken) }
             #expect(refused7 == TokenOffice.foreign)
         },
-        .init("a zone made anew expires the tokens of the old one") { engine, _ in
+        .init("creating a deleted zone again expires its old tokens") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes)
             let token = try await database.pull(notes).token
@@ -49,7 +49,7 @@ enum TokenScenarios {
             #expect(try await database.pull(notes).changes.isEmpty)
             #expect(try await database.names(in: notes, of: ["r"]).isEmpty)
         },
-        .init("a token explained says what it is") { engine, clock in
+        .init("a token explanation has its kind, position and validity") { engine, clock in
             let database = try await engine.withZone()
             for name in ["a", "b", "c"] as [Name] {
                 clock.advance()

@@ -30,7 +30,7 @@ enum ZoneScenarios {
             let result = try await database.modifyZones([.create(notes)])[0]
             #expect(throws: RecordError.self) { try result.get() }
         },
-        .init("a purge is told as such") { engine, _ in
+        .init("a purge is reported as a purge") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes)
             let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
@@ -39,7 +39,7 @@ enum ZoneScenarios {
             let refused12 = await refusal { try await database.purge(notes) }
             #expect(refused12 == .zoneNotFound)
         },
-        .init("a shared zone appears under its owner, and goes again") { engine, _ in
+        .init("a shared zone appears under its owner, and disappears when it is unshared") { engine, _ in
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1)])
             let shared = try await engine.full(.shared, as: grace)

@@ -100,7 +100,7 @@ import Testing
         #expect(book.clients.first?.smells[.pollingByClock]?.count == 2)
     }
 
-    @Test("Who asks for several types at once, or for one in several zones, does not poll")
+    @Test("Queries for several types, or in several zones, are not polling")
     func differentQueries() {
         var book = ClientBook()
         func query(_ type: Name, in zone: ZoneID = Requests.zone, at seconds: Int64) -> [RequestSmell] {
@@ -178,7 +178,7 @@ import Testing
         #expect(book.clients(of: Requests.container, .production).isEmpty && book.clients(of: Requests.container, .development).count == 1)
     }
 
-    @Test("What pulls cover goes on as long as they join on to each other")
+    @Test("The covered range grows while pulls are contiguous")
     func coverage() throws {
         var book = ClientBook()
         func pull(_ pull: ServedRequest.Pull, at seconds: Int64) -> ClientFeed.Coverage? {

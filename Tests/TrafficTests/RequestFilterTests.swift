@@ -40,7 +40,7 @@ import Traffic
         #expect(filter.matches(Self.request) == part.isFound)
     }
 
-    @Test("Of very many words the first are looked for")
+    @Test("A filter with too many words uses the first ones")
     func manyWords() {
         var filter = RequestFilter()
         filter.text = String(repeating: "notes ", count: RequestFilter.wordLimit) + String(repeating: "missing ", count: 16_000)

@@ -188,7 +188,7 @@ import Traffic
         #expect(seen.count == 3 && seen.allSatisfy { $0 == order })
     }
 
-    @Test("Who is too far behind is told how many are gone")
+    @Test("A reader that is too far behind gets the number of missed requests")
     func missed() {
         let log = RequestLog(limit: 10)
         for number in 0..<25 { log.note(Requests.request(String(number))) }

@@ -41,7 +41,7 @@ import Traffic
         #expect(telemetry.minutes.map(\.start) == telemetry.minutes.map(\.start).sorted())
     }
 
-    @Test("What is asked can't make it grow: unknown paths are one operation, and old minutes go")
+    @Test("Requests can't make telemetry grow: unknown paths are one operation, and old minutes are deleted")
     func bounds() {
         var telemetry = Telemetry()
         for number in 0..<500 { telemetry.note(Requests.request("\(number)", at: Int64(number) * 60, operation: "/database/1/nonsense\(number)")) }

@@ -144,7 +144,7 @@ struct AccountServiceTests {
         arguments: [
             ("tokens/make", "{}", "'container'"), ("tokens/make", #"{"container":"x"}"#, "iCloud."), ("tokens/make", #"{"container":"iCloud.x","environment":"x"}"#, "development or production"),
             ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":"x"}"#, "an array"), ("tokens/make", #"{"container":"iCloud.x","callback":"javascript:1"}"#, "callback"),
-            ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":["x"]}"#, "no origin"), ("tokens/revoke", "{}", "'id'"), ("keys/register", #"{"container":"iCloud.x"}"#, "'publicKey'"),
+            ("tokens/make", #"{"container":"iCloud.x","allowedOrigins":["x"]}"#, "is not an origin"), ("tokens/revoke", "{}", "'id'"), ("keys/register", #"{"container":"iCloud.x"}"#, "'publicKey'"),
             ("keys/register", #"{"container":"iCloud.x","publicKey":7}"#, "a string"), ("keys/revoke", "{}", "'keyID'"), ("sessions/make", #"{"container":"iCloud.x"}"#, "'user'"),
             ("sessions/make", #"{"container":"iCloud.x","user":"a","apiTokenID":"none"}"#, "was revoked"), ("sessions/revoke", "{}", "'id'"), ("users/make", "{}", "'displayName'"), ("users/remove", "{}", "'user'"), ("users/remove", #"{"user":7}"#, "a string"),
             ("users/make", #"{"displayName":"A","emailAddress":"x"}"#, "e-mail"), ("administrator/password", "{}", "'password'"), ("administrator/password", "[]", "object"),
@@ -158,7 +158,7 @@ struct AccountServiceTests {
         }
     }
 
-    @Test("What is not there is not found, and each service has one method")
+    @Test("Unknown services return NOT_FOUND, and each service has one method")
     func methods() async throws {
         try await TestServer.run { server in
             for (service, body) in [("tokens/revoke", #"{"id":"00000000"}"#), ("keys/revoke", #"{"keyID":"0"}"#), ("sessions/revoke", #"{"id":"0"}"#), ("users/remove", #"{"user":"nobody"}"#)] {

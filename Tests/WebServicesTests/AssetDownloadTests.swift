@@ -86,7 +86,7 @@ struct AssetDownloadTests {
         }
     }
 
-    @Test("What does not compress is sent as it is, unless nothing else will do")
+    @Test("Incompressible files are sent uncompressed, unless the client accepts only gzip")
     func incompressible() async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
@@ -161,7 +161,7 @@ struct AssetDownloadTests {
         }
     }
 
-    @Test("Who has the file already is told so")
+    @Test("A client with the current file gets status 304")
     func conditions() async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
@@ -260,7 +260,7 @@ struct AssetDownloadTests {
     // MARK: Hostile content
 
     @Test(
-        "Nothing that a browser would run is sent as what it is",
+        "Files that a browser would run get a harmless content type",
         arguments: [
             ("<!DOCTYPE html><html><script>alert(1)</script>", "text/plain; charset=utf-8"),
             ("<?xml version='1.0'?><x:script xmlns:x='http://www.w3.org/1999/xhtml'>alert(1)</x:script>", "text/plain; charset=utf-8"),

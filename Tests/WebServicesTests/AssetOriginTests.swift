@@ -34,7 +34,7 @@ struct AssetOriginTests {
         }
     }
 
-    @Test("A page of another site gets nothing and leaves nothing")
+    @Test("A page of another site can't read or write assets")
     func foreign() async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)

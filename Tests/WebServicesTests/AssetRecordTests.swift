@@ -64,7 +64,7 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("What a read gives is kept by the same field and refused by other records", arguments: EngineKind.allCases)
+    @Test("A read asset can be saved in the same field, and is refused in other records", arguments: EngineKind.allCases)
     func kept(engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
@@ -83,7 +83,7 @@ struct AssetRecordTests {
         }
     }
 
-    @Test("What a read with numbersAsStrings gives can be sent back", arguments: EngineKind.allCases)
+    @Test("An asset read with numbersAsStrings can be saved again", arguments: EngineKind.allCases)
     func numbersAsStrings(engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)

@@ -19,7 +19,7 @@ struct AssetServiceTests {
 
     // MARK: Facts
 
-    @Test("What is known of a file is told, with an address", arguments: EngineKind.allCases)
+    @Test("The file service returns the properties of a file and an address", arguments: EngineKind.allCases)
     func facts(engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
@@ -40,7 +40,7 @@ struct AssetServiceTests {
         }
     }
 
-    @Test("Of what is not there nothing is told, and nothing is made")
+    @Test("Unknown files and containers return NOT_FOUND, and create nothing")
     func nothing() async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
@@ -66,7 +66,7 @@ struct AssetServiceTests {
 
     // MARK: Uses
 
-    @Test("Who refers to the same bytes is told to those who see it", arguments: EngineKind.allCases)
+    @Test("A user gets the visible records that refer to the same file", arguments: EngineKind.allCases)
     func uses(engine: EngineKind) async throws {
         try await TestServer.run(engine) { server in
             let client = AssetClient(server: server)
@@ -121,7 +121,7 @@ struct AssetServiceTests {
         }
     }
 
-    @Test("What went wrong in a way that nobody foresaw ends the lines too", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
+    @Test("An unexpected error also ends the lines", arguments: [("GET", "verify", "verification"), ("POST", "sweep", "sweep")])
     func failingOddly(method: String, action: String, subject: String) async throws {
         struct Unforeseen: Error {}
         try await TestServer.run(keeping: KeepingEngine(failure: Unforeseen())) { server in

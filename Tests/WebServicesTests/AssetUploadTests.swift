@@ -45,7 +45,7 @@ struct AssetUploadTests {
         }
     }
 
-    @Test("What is wrong with a request for addresses is told")
+    @Test("A wrong request for upload addresses is refused with the reason")
     func badRequests() async throws {
         try await TestServer.run { server in
             let client = AssetClient(server: server)
@@ -123,7 +123,7 @@ struct AssetUploadTests {
         return Array(head.utf8) + content + Array("\r\n--\(boundary)--\r\n".utf8)
     }
 
-    @Test("Of a form only its file is stored, to the byte", arguments: EngineKind.allCases)
+    @Test("Only the file of a form is stored, byte for byte", arguments: EngineKind.allCases)
     func forms(engine: EngineKind) async throws {
         let content = Array("line\r\n--x7 and more\r\n".utf8) + Self.text + [13, 10]
         let other = "--x7\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n"

@@ -42,7 +42,7 @@ struct CompressionTests {
         #expect(response.headers["vary"]?.contains("Accept-Encoding") == true)
     }
 
-    @Test("What gains nothing is left as it is", arguments: ["/short", "/image", "/events"])
+    @Test("Responses that do not get smaller are not compressed", arguments: ["/short", "/image", "/events"])
     func untouched(path: String) async throws {
         #expect(try await response(path, accepting: "gzip").headers["content-encoding"] == nil)
     }

@@ -21,7 +21,7 @@ struct EngineFailureTests {
         #expect(Subset.differences(expected, try response.json()) == [])
     }
 
-    @Test("The time to wait stands in the body and in the head")
+    @Test("retryAfter is in the body and in the header")
     func retryAfter() async throws {
         let response = try await response(to: RecordError(.tryAgainLater, "The write queue is full", retryAfter: 3))
         #expect(response.status == 503)

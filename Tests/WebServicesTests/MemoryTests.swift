@@ -65,7 +65,7 @@ struct MemoryTests {
         let count = Atomic(0)
     }
 
-    @Test("Of many large answers at once each is made in the end")
+    @Test("Many large responses at once all succeed in the end")
     func queued() async throws {
         try await Self.run(.inMemory) { server, budget in
             budget.count(Self.limit)
@@ -89,7 +89,7 @@ struct MemoryTests {
         }
     }
 
-    @Test("An answer that is made anew, because there was no room for it, is noted once")
+    @Test("A response that is retried for lack of memory is recorded once")
     func notedOnce() async throws {
         try await Self.run(.inMemory) { server, budget in
             let client = NotedClient(server: server)
@@ -122,7 +122,7 @@ struct MemoryTests {
         }
     }
 
-    @Test("Those who follow a zone in which nothing happens leave room for others")
+    @Test("Followers of an idle zone leave memory for other requests")
     func followers() async throws {
         let budget = MemoryBudget(limit: MemoryBudget.leastLimit)
         try await TestServer.run(.inMemory, memory: budget) { server in

@@ -138,7 +138,7 @@ import Traffic
         }
     }
 
-    @Test("What a head says of a body that was never read is not counted", arguments: ["POST \(NotedClient.root)/records/query", "PUT /assets/\(ScenarioRunner.container)/development/upload/x"])
+    @Test("The declared size of an unread body is not counted", arguments: ["POST \(NotedClient.root)/records/query", "PUT /assets/\(ScenarioRunner.container)/development/upload/x"])
     func immense(line: String) async throws {
         try await TestServer.run { server in
             let head = "\(line) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(Int.max)\r\n\r\n"
@@ -208,7 +208,7 @@ import Traffic
         }
     }
 
-    @Test("What the server is asked about itself, preflights and files on their way out are not noted")
+    @Test("Server services, preflights and downloads are not recorded")
     func notNoted() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)
@@ -293,7 +293,7 @@ import Traffic
         }
     }
 
-    @Test("An expired token that is sent again is a loop")
+    @Test("Sending an expired token again is a loop")
     func loop() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)
@@ -333,7 +333,7 @@ import Traffic
         }
     }
 
-    @Test("Who follows and hangs up was given what was sent until then")
+    @Test("A follower that disconnects is recorded with the changes sent so far")
     func follow() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)

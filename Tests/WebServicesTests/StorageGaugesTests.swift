@@ -8,7 +8,7 @@ import Testing
 
 /// The storage metrics are cached instead of computed for each request.
 @Suite("Storage gauges") struct StorageGaugesTests {
-    @Test("Asked again at once: the numbers are those of before, and their age is told")
+    @Test("An immediate second request gets the same numbers with their age")
     func interval() async throws {
         let (engine, clock) = (CountedEngine(), Clock())
         let gauges = StorageGauges(engine, interval: .seconds(10), now: { clock.now })
@@ -37,7 +37,7 @@ import Testing
         #expect(third.stores.map(\.total.records) == [2])
     }
 
-    @Test("What can't be summed up keeps the numbers of before")
+    @Test("A failed measurement keeps the previous numbers")
     func failures() async throws {
         let (engine, clock) = (CountedEngine(), Clock())
         let gauges = StorageGauges(engine, interval: .zero, now: { clock.now })
@@ -51,7 +51,7 @@ import Testing
         #expect(nothing.stores.isEmpty && nothing.age == nil)
     }
 
-    @Test("Nobody who comes while others sum up begins anew")
+    @Test("A concurrent request does not start a second measurement")
     func together() async throws {
         let engine = CountedEngine()
         let gauges = StorageGauges(engine)

@@ -95,7 +95,7 @@ struct ThrottleTests {
         for _ in 0..<1000 { #expect(wait(fastest, .others) == nil) }
     }
 
-    @Test("Over the wire it is 429, with the time to wait in body and header, for pages to read, and stands in the log")
+    @Test("A throttled request gets status 429 with retryAfter in body and header, and is logged")
     func wire() async throws {
         // The clock stands still, so that nothing depends on the speed of the requests.
         try await TestServer.run(throttle: Throttle(limit: 2, clock: { Self.start })) { server in
@@ -122,7 +122,7 @@ struct ThrottleTests {
         }
     }
 
-    @Test("What is refused so has not been read")
+    @Test("A throttled request is refused before its body is read")
     func unread() async throws {
         try await TestServer.run(throttle: Throttle(limit: 1, clock: { Self.start })) { server in
             let head = "POST /database/1/iCloud.com.example.Test/development/private/zones/list HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
@@ -136,7 +136,7 @@ struct ThrottleTests {
         }
     }
 
-    @Test("A user who asks too often gets the next token all the same, and the log says who it was")
+    @Test("A throttled user still gets the next token, and the log names the user")
     func tokenOfRefused() async throws {
         try await TestServer.run(requiring: .required, throttle: Throttle(limit: 1, clock: { Self.start })) { server in
             let stage = try await CredentialStage(server)

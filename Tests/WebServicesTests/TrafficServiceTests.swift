@@ -107,7 +107,7 @@ import Traffic
         }
     }
 
-    @Test("Who breaks off before the first event goes on from where the stream began")
+    @Test("A client that disconnects before the first event resumes from the start of the stream")
     func liveFromTheStart() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)
@@ -180,7 +180,7 @@ import Traffic
         }
     }
 
-    @Test("The numbers stand where Prometheus looks for them, and health where others do")
+    @Test("/metrics and /health are at their usual paths")
     func metrics() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)

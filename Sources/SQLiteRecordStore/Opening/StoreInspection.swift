@@ -16,7 +16,7 @@ enum StoreInspection {
         switch try kind(of: key.folder(in: data)) {
         case .missing: return .nothing
         case .folder: break
-        case .link: throw refused(key.container.description, "is a symbolic link. Move the folder itself there: what a link leads to is not Skylight's")
+        case .link: throw refused(key.container.description, "is a symbolic link. Replace it with the folder")
         case .file, .other: throw refused(key.container.description, "is not a folder. Move it away")
         }
         let file = key.file(in: data)
@@ -26,15 +26,15 @@ enum StoreInspection {
         case .missing:
             guard let log, log > 0 else { return .nothing }
             throw refused(
-                "\(key)", "is missing, and its log \(key.fileName)-wal of \(log) bytes is there. Put the file back that belongs to the log: together they hold "
-                    + "what was saved. To begin anew, move the log away")
-        case .link: throw refused("\(key)", "is a symbolic link. Put the file itself there")
-        case .folder, .other: throw refused("\(key)", "is no file. Move it away")
+                "\(key)", "is missing, and its log \(key.fileName)-wal of \(log) bytes exists. Restore the file that belongs to the log: together they contain "
+                    + "the saved data. To start empty, move the log away")
+        case .link: throw refused("\(key)", "is a symbolic link. Replace it with the file")
+        case .folder, .other: throw refused("\(key)", "is not a file. Move it away")
         case .file: break
         }
         guard let length = try size(of: path), length > 0 else {
-            let beside = log.map { $0 > 0 ? ", and its log \(key.fileName)-wal of \($0) bytes is there" : "" } ?? ""
-            throw refused("\(key)", "is empty\(beside). Put back the file that was there. To begin anew, move it and its log away")
+            let beside = log.map { $0 > 0 ? ", and its log \(key.fileName)-wal of \($0) bytes exists" : "" } ?? ""
+            throw refused("\(key)", "is empty\(beside). Restore the file. To start empty, move it and its log away")
         }
         return .file
     }
@@ -68,7 +68,7 @@ enum StoreInspection {
         if path.hasSuffix("/") { path.removeLast() }
         guard lstat(path, &status) == 0 else {
             if errno == ENOENT { return .missing }
-            throw refused(url.lastPathComponent, "can't be looked at (\(String(cString: strerror(errno)))). Let the server read it")
+            throw refused(url.lastPathComponent, "can't be inspected (\(String(cString: strerror(errno)))). Give the server read access")
         }
         return switch status.st_mode & S_IFMT {
         case S_IFREG: .file

@@ -9,7 +9,7 @@ import Traffic
 @testable import WebServices
 
 /// Every cell of protocol.md, section 2: credentials × service × access mode.
-@Suite("Who may ask for what")
+@Suite("Access to each service")
 struct AccessTableTests {
     /// The expected result of a request.
     private enum Outcome: Equatable {
@@ -224,7 +224,7 @@ struct AccessTableTests {
             expect(421, "AUTHENTICATION_REQUIRED", "request needs authorization")
             try checkRedirect(json, stage, brought, what)
         case .privateDenied: expect(403, "ACCESS_DENIED", "private db access disabled for this account")
-        case .peopleDenied: expect(403, "ACCESS_DENIED", "<has needs a user who is signed in>")
+        case .peopleDenied: expect(403, "ACCESS_DENIED", "<has needs a signed-in user>")
         case .twoStyles:
             expect(400, "BAD_REQUEST", "<has ckAPIToken>")
             expect(400, "BAD_REQUEST", "<has X-Apple-CloudKit-Request-KeyID>")

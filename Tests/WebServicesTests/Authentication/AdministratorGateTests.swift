@@ -35,7 +35,7 @@ struct AdministratorGateTests {
         "Authorization: Basic " + Data("admin:\(password)".utf8).base64EncodedString()
     }
 
-    @Test("Nobody else is answered by any of them")
+    @Test("Only the administrator gets a response")
     func refused() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
@@ -85,7 +85,7 @@ struct AdministratorGateTests {
         }
     }
 
-    @Test("Whether the server is well everybody may know")
+    @Test("Everyone may read /health")
     func health() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
@@ -101,7 +101,7 @@ struct AdministratorGateTests {
         }
     }
 
-    @Test("Who tries to be the administrator and is not stands in the log")
+    @Test("Failed administrator sign-ins are logged")
     func noted() async throws {
         try await TestServer.run(requiring: .required) { server in
             _ = try await CredentialStage(server)
@@ -140,7 +140,7 @@ struct AdministratorGateTests {
         }
     }
 
-    @Test("Where no credentials are required, nobody needs to be the administrator")
+    @Test("A server without required credentials needs no administrator")
     func open() async throws {
         try await TestServer.run { server in
             for target in ["/metrics", "/skylight/1/users", "/skylight/1/rehearsals", Self.database + "schema"] {

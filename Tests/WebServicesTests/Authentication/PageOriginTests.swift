@@ -35,7 +35,7 @@ struct PageOriginTests {
         }
     }
 
-    @Test("What the list does not name stays outside", arguments: AccessControl.Mode.allCases)
+    @Test("Origins that are not in the list are refused", arguments: AccessControl.Mode.allCases)
     func foreign(mode: AccessControl.Mode) async throws {
         try await TestServer.run(requiring: mode) { server in
             let stage = try await CredentialStage(server)

@@ -108,7 +108,7 @@ struct SignatureServiceTests {
         }
     }
 
-    @Test("What fails as a rehearsal is as good as any other: its signature is of what was sent, and strangers use it not up")
+    @Test("A rehearsed failure still checks the signature, and unauthenticated requests do not use it up")
     func rehearsals() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)

@@ -188,7 +188,7 @@ extension Scenario {
                 "private/records/modify",
                 #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"N","recordName":"orphan","parent":{"recordName":"nobody"}}}]}"#,
                 200,
-                #"{"records":[{"recordName":"orphan","serverErrorCode":"VALIDATING_REFERENCE_ERROR","reason":"The parent 'nobody' does not exist in the zone; save it before its child, or in the same request"}]}"#),
+                #"{"records":[{"recordName":"orphan","serverErrorCode":"VALIDATING_REFERENCE_ERROR","reason":"The parent 'nobody' does not exist in the zone; save it first, or in the same request"}]}"#),
             post(
                 "private/records/modify", #"{"operations":[{"operationType":"forceUpdate","record":{"recordType":"N","recordName":"child","parent":null,"zoneID":{"zoneName":"Z"}}}]}"#,
                 200, #"{"records":[{"parent":"<absent>","zoneID":{"zoneName":"Z"}}]}"#),
