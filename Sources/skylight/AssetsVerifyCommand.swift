@@ -42,7 +42,7 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
     private func say(_ found: [(assets: any EnvironmentAssets, findings: AssetVerification)]) {
         if found.isEmpty { return Output.say("There is nothing to verify.") }
         for (assets, findings) in found {
-            let state = findings.problems.isEmpty ? "all right" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
+            let state = findings.problems.isEmpty ? "no problems" : "\(Output.grouped(findings.problems.count)) problem\(findings.problems.count == 1 ? "" : "s")"
             let unused = findings.unusedFiles == 0 ? "" : "; unused: \(Output.files(findings.unusedFiles)), \(ByteCount(findings.unusedBytes))"
             Output.say(
                 "\(assets.place): \(Output.files(findings.filesDone)), \(ByteCount(findings.bytesDone)), \(Output.grouped(findings.referencesDone)) "

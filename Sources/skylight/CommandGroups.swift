@@ -9,7 +9,7 @@ struct AdminCommand: AsyncParsableCommand {
 
 struct AssetsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "assets", abstract: "Verify the files of assets, and remove those that no record refers to.",
+        commandName: "assets", abstract: "Verify the files of assets, and delete unused ones.",
         subcommands: [AssetsVerifyCommand.self, AssetsSweepCommand.self])
 }
 
@@ -56,7 +56,7 @@ struct TokenCommand: AsyncParsableCommand {
 
 struct UserCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "user", abstract: "List the users of a server, and remove them.", subcommands: [UserListCommand.self, UserRemoveCommand.self])
+        commandName: "user", abstract: "List and delete the users of a server.", subcommands: [UserListCommand.self, UserRemoveCommand.self])
 }
 
 struct ZoneCommand: AsyncParsableCommand {

@@ -29,7 +29,7 @@ struct KeyListCommand: AsyncParsableCommand {
                 writer.array { writer in for key in keys { writer.value(key) } }
             }
         }
-        if keys.isEmpty { return Output.say("No server key is registered.") }
+        if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
         Output.say(
             table: [["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])]
                 + keys.map { key in

@@ -45,7 +45,7 @@ struct KeyRegisterCommand: AsyncParsableCommand {
         }
         if store.json { return Output.say { $0.member(key: key) } }
         Output.say(key.keyID)
-        Output.note("This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It speaks for the user \(key.userRecordName).")
+        Output.note("This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName).")
     }
 
     /// The key file, with a size limit, because keys are small.

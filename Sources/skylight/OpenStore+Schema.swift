@@ -91,7 +91,7 @@ struct IndexesUnderWay {
     func say() {
         let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
         Output.note(
-            "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") are answered to try again soon. "
-                + (hasServer ? "The server goes on with it." : "The work goes on when the data folder is opened next, by skylight serve or any command."))
+            "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") get TRY_AGAIN_LATER. "
+                + (hasServer ? "The server continues the work." : "The work continues when the data folder is opened again, by skylight serve or any command."))
     }
 }

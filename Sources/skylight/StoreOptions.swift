@@ -43,7 +43,7 @@ struct StoreOptions: ParsableArguments {
             store = try folder.open(assetSizeLimit: AssetExchange.sizeLimit)
         } catch let error as DataFolderInUse {
             guard let (engine, address) = try await RunningServer.engine(of: folder.serverFile) else { throw error }
-            if !json { Output.note("Working through the server at \(address.description), which has \(folder.path) open.") }
+            if !json { Output.note("Using the server at \(address.description), which has \(folder.path) open.") }
             store = engine
         }
         return try await Self.run(store, work)

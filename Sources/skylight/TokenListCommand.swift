@@ -39,7 +39,7 @@ struct TokenListCommand: AsyncParsableCommand {
                 writer.array { writer in for token in tokens { writer.value(token) } }
             }
         }
-        if tokens.isEmpty { return Output.say("There is no API token.") }
+        if tokens.isEmpty { return Output.say("There are no API tokens.") }
         Output.say(
             table: [["ID", "NAME", "CONTAINER", "ENVIRONMENT", "ORIGINS", "MADE", "LAST USED"] + (all ? ["REVOKED"] : [])]
                 + tokens.map { token in

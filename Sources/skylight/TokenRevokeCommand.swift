@@ -33,7 +33,7 @@ struct TokenRevokeCommand: AsyncParsableCommand {
                     writer.value(session)
                 }
             }
-            return Output.say("The session \(id) of \(session.container) (\(session.environment.rawValue)) is over.")
+            return Output.say("The session \(id) of \(session.container) (\(session.environment.rawValue)) is revoked.")
         }
         let token = try await store.withStore(isNew: false) { try await $0.accounts.revokeAPIToken(id) }
         if store.json {

@@ -42,7 +42,7 @@ struct UserListCommand: AsyncParsableCommand {
                 writer.array { writer in for (user, lastSeen) in users { writer.value(user, lastSeen: lastSeen) } }
             }
         }
-        if users.isEmpty { return Output.say("There is no such user.") }
+        if users.isEmpty { return Output.say("There are no such users.") }
         Output.say(
             table: [["HANDLE", "NAME", "E-MAIL", "USER RECORD NAME", "MADE BY", "MADE", "LAST SEEN"]]
                 + users.map { user, lastSeen in

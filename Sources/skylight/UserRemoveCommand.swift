@@ -36,7 +36,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
             }
         }
         Output.say(
-            "The user \(removed.handle) is removed, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
+            "The user \(removed.handle) is deleted, and \(sessions) sign-in \(sessions == 1 ? "session" : "sessions") ended. "
                 + "Data in containers stays under \(removed.userRecordName).")
     }
 
@@ -48,7 +48,7 @@ struct UserRemoveCommand: AsyncParsableCommand {
             return CommandFailure(.failed, "There is no user '\(user)'", code: "NOT_FOUND", remedy: "'skylight user list' lists the users")
         }
         return CommandFailure(
-            .usage, "The user \(known.handle) (\(known.displayName)) would be removed, with all sign-in sessions; data in containers would stay",
-            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to do it")
+            .usage, "The user \(known.handle) (\(known.displayName)) would be deleted, with all sign-in sessions; data in containers would stay",
+            code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
     }
 }

@@ -32,7 +32,7 @@ import Testing
         let list = try await run(["token", "list"])
         #expect(list.output.contains(try Regex("\(id) +Web +iCloud.com.example.X +development +http://localhost:3000 +[-0-9: ]+ +never")))
         #expect(!list.output.contains(made.output.trimmingCharacters(in: .newlines)))
-        #expect(try await run(["token", "list", "--environment", "production"]).output == "There is no API token.\n")
+        #expect(try await run(["token", "list", "--environment", "production"]).output == "There are no API tokens.\n")
         let signedIn = try await run(["token", "create-web-auth", "--user", "ada", "--api-token", id, "--keep-signed-in"] + Self.container)
         #expect(signedIn.status == 0 && signedIn.output.hasSuffix("=\n"), "\(signedIn.errors)")
         let sessions = try await run(["token", "list", "--web-auth", "--json"]).outputJSON
@@ -46,7 +46,7 @@ import Testing
         #expect(try await run(["token", "list", "--web-auth"]).output == "Nobody is signed in to an app.\n")
         try await removal()
         #expect(try await run(["token", "revoke", id, "--json"]).outputJSON["token"] != nil)
-        #expect(try await run(["token", "list"]).output == "There is no API token.\n")
+        #expect(try await run(["token", "list"]).output == "There are no API tokens.\n")
         #expect(try await run(["token", "list", "--all"]).output.contains(id))
         let gone = try await run(["token", "revoke", "00000000", "--json"])
         #expect(gone.status == 1)

@@ -31,7 +31,7 @@ extension CodePanel {
                     for (const zone of response.zones) {
                       if (zone.serverErrorCode) throw zone
                       for (const record of zone.records) console.log(record.recordName, record.deleted ? "deleted" : record.fields)
-                      // Keep the token for next time. While more is coming, ask again with it at once.
+                      // Keep the token for the next pull. While moreComing is true, fetch again with it.
                       console.log(zone.syncToken, zone.moreComing)
                     }
                     """),
@@ -57,7 +57,7 @@ extension CodePanel {
                     const response = await database.fetchDatabaseChanges(\(body.isEmpty ? "" : RecordJSON.laidOut(.object(JSONObject(body)))))
                     if (response.hasErrors) throw response.errors[0]
                     for (const zone of response.zones) console.log(zone.zoneID.zoneName, zone.deleted ? "deleted" : "changed")
-                    // Keep the token for next time. While more is coming, ask again with it at once.
+                    // Keep the token for the next pull. While moreComing is true, fetch again with it.
                     console.log(response.syncToken, response.moreComing)
                     """),
                 writer.command("changes/database", body, of: subject),
