@@ -139,14 +139,15 @@ public struct RouteResponder: HTTPResponder {
         // A part that does not decode has no route of its own.
         let parts = request.pathParts
         context.parts = parts ?? []
-        let handler = handler(of: request.method, at: context.parts, below: parts == nil ? request.rawPathParts.first : nil)
+        let handler = handler(of: request.method, at: request.rawPathParts, isDecoded: parts != nil)
         guard let guards else { return try await handler(request, context) }
         return try await guards.answer(request, context, handler)
     }
 
-    /// - Parameter root: the first part of a path that does not decode.
-    private func handler(of method: HTTPRequest.Method, at parts: [Substring], below root: Substring?) -> Routes.Handler {
-        if let root { return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound }
+    /// Constant parts are compared as sent, because the guards look at the path as sent too.
+    /// - Parameter isDecoded: `false` if a part does not decode. Such a path meets the handler below its first part.
+    private func handler(of method: HTTPRequest.Method, at parts: [Substring], isDecoded: Bool) -> Routes.Handler {
+        if !isDecoded, let root = parts.first { return nodes[0].constants[root].flatMap { nodes[$0].below } ?? notFound }
         var (current, below) = (0, nodes[0].below)
         for part in parts {
             guard let next = nodes[current].constants[part] ?? nodes[current].variable else { return below ?? notFound }

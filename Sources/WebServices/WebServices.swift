@@ -66,6 +66,7 @@ public struct WebServices: Sendable {
         addProtocol(to: open)
         open.otherMethods(of: "/assets/**") { request, context in try await assets(request, context) }
         open.get(SkylightServices.root + "health", answer(HealthService.self))
+        open.otherMethods(of: SkylightServices.root + "health", service { request, context in throw try SkylightServices.refusal(of: request, context) })
         addSkylight(to: administrators)
         addServer(
             to: routes.group { request, context, next in try await next(request, context) },
@@ -118,6 +119,8 @@ public struct WebServices: Sendable {
             RequestNote.current?.asked(at: path)
             var request = request
             let verdict = try await authenticator.verdict(on: &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
+            // An injected fault answers without the service.
+            RequestNote.current?.asked(by: verdict.caller)
             return try await rehearsalServices.middleware.rehearse(request, at: path, context) { request in
                 try await answer(to: request, context, as: verdict.caller, at: path, with: endpoint)
             }
@@ -173,7 +176,7 @@ public struct WebServices: Sendable {
                 })
             }
         }
-        administrators.otherMethods(of: "/skylight/**", service { request, _ in throw try SkylightServices.refusal(of: request) })
+        administrators.otherMethods(of: "/skylight/**", service { request, context in throw try SkylightServices.refusal(of: request, context) })
     }
 
     private func feedRequest(_ request: Request, at path: WebServicePath) async throws -> FeedRequest {

@@ -49,6 +49,11 @@ struct GuardTests {
                 "a link on a foreign page",
                 "GET \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 403
             ),
+            (
+                "a link on a foreign page with an encoded letter in its path",
+                "GET /%64atabase\(path.dropFirst("/database".count)) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nSec-Fetch-Site: cross-site\r\n"
+                    + "Sec-Fetch-Mode: navigate\r\nSec-Fetch-Dest: document\r\n\r\n", 404
+            ),
             ("a change from elsewhere that hides its origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\nContent-Length: 2\r\n\r\n{}", 403),
             ("a change from another port that hides its origin", "POST \(path) HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: same-site\r\nContent-Length: 2\r\n\r\n{}", 403),
             (

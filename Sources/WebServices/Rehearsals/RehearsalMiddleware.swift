@@ -43,10 +43,10 @@ struct RehearsalMiddleware: Sendable {
 
     /// The faults that apply to the request; `nil` if none can apply.
     private func scope(of request: Request, _ context: ServingRequestContext) throws -> RehearsalScope? {
-        guard let text = Self.asked(by: request) else { return rehearsals.isIdle || request.path == RehearsalServices.path ? nil : RehearsalScope() }
+        guard let text = Self.asked(by: request) else { return rehearsals.isIdle || RehearsalServices.isMeant(by: request) ? nil : RehearsalScope() }
         try RehearsalServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
-        if names == [Self.exemption] || request.path == RehearsalServices.path { return RehearsalScope(isExempt: true) }
+        if names == [Self.exemption] || RehearsalServices.isMeant(by: request) { return RehearsalScope(isExempt: true) }
         return RehearsalScope(asking: Set(try names.map(Self.asked)))
     }
 

@@ -9,6 +9,11 @@ internal import Records
 struct RehearsalServices: Sendable {
     static let path = "/skylight/1/rehearsals"
 
+    /// True for the path with and without a slash at its end.
+    static func isMeant(by request: Request) -> Bool {
+        request.path.hasPrefix(path) && ["", "/"].contains(request.path.dropFirst(path.utf8.count))
+    }
+
     /// The engine without fault injection. Acts change real data.
     let engine: any RecordEngine
     let rehearsals: Rehearsals

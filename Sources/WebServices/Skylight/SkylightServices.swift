@@ -77,11 +77,11 @@ enum SkylightServices {
 
     /// The error for a request without a route: a wrong method, a malformed path, or an unknown service.
     /// - Throws: `RecordError` for a malformed path.
-    static func refusal(of request: Request) throws -> any Error {
+    static func refusal(of request: Request, _ context: ServingRequestContext) throws -> any Error {
         let action: String
         let methods: [HTTPRequest.Method]?
-        if request.path.hasPrefix(root), !request.path.hasPrefix(rootOfContainers) {
-            action = String(request.path.dropFirst(root.utf8.count))
+        if request.path.hasPrefix(root), !hasContainer(request, context) {
+            action = context.parts.dropFirst(2).joined(separator: "/")
             methods = methodsOfServer(action)
         } else {
             let path = try WebServicePath(request.path)
@@ -90,6 +90,11 @@ enum SkylightServices {
         }
         guard let methods, !methods.contains(request.method) else { return unknown(action) }
         return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
+    }
+
+    /// True for the services of a container, which are logged; false for those of the server.
+    static func hasContainer(_ request: Request, _ context: ServingRequestContext) -> Bool {
+        request.path.hasPrefix(rootOfContainers) || context.parts.dropFirst(2).first?.hasPrefix("iCloud.") ?? false
     }
 
     /// The methods of a service of the server; `nil` if it does not exist.

@@ -16,7 +16,7 @@ struct RequestNoting: Sendable {
     let believesNames: Bool
 
     func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws -> Response {
-        guard log.isOn, Self.isNoted(request) else { return Self.identifying(try await next(), context) }
+        guard log.isOn, Self.isNoted(request, context) else { return Self.identifying(try await next(), context) }
         let note = RequestNote(request, context, in: log)
         do {
             let response = try await RequestNote.$current.withValue(note) { try await next() }
@@ -31,11 +31,11 @@ struct RequestNoting: Sendable {
         }
     }
 
-    private static func isNoted(_ request: Request) -> Bool {
+    private static func isNoted(_ request: Request, _ context: ServingRequestContext) -> Bool {
         if request.method == .options { return false }
         let path = request.path
         if path.hasPrefix(AssetPath.root) { return request.method == .post || request.method == .put }
-        return !path.hasPrefix("/skylight/") || path.hasPrefix(SkylightServices.rootOfContainers)
+        return !path.hasPrefix("/skylight/") || SkylightServices.hasContainer(request, context)
     }
 
     private static func identifying(_ response: Response, _ context: ServingRequestContext) -> Response {
