@@ -32,8 +32,8 @@ public struct JSONReader {
     /// The members of an object as undecoded slices of its text. `desiredKeys` copies them.
     ///
     /// Skips over values without validation: use it only for text that Skylight wrote.
-    /// - Parameter names: the members to return; `nil` for all.
-    /// - Throws: `JSONError` if the text is not an object.
+    /// - Parameter names: the members to return; `nil` for all. The text after the last one is not read.
+    /// - Throws: `JSONError` if the text is not an object, or has a member twice.
     public static func memberSlices(
         of text: ArraySlice<UInt8>, named names: Set<Name>? = nil
     ) throws(JSONError) -> [(name: Name, value: ArraySlice<UInt8>)] {
@@ -264,11 +264,19 @@ private struct JSONScanner {
         guard try consume(UInt8(ascii: "{")) else { throw failure(.unexpectedCharacter) }
         var ranges: [(Name, Range<Int>)] = []
         skipWhitespace()
-        if try consume(UInt8(ascii: "}")) { return [] }
+        if try consume(UInt8(ascii: "}")) {
+            try end()
+            return []
+        }
         repeat {
             skipWhitespace()
+            let nameStart = position
             guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
             let name = try name(among: names)
+            // Stored names are in order, so few are compared with those before the last.
+            if let name, let last = ranges.last?.0, last >= name, ranges.contains(where: { $0.0 == name }) {
+                throw JSONError(problem: .duplicateName(name), offset: nameStart)
+            }
             skipWhitespace()
             guard try consume(UInt8(ascii: ":")) else { throw failure(.unexpectedCharacter) }
             skipWhitespace()
@@ -278,6 +286,8 @@ private struct JSONScanner {
             if ranges.count == names?.count { return ranges }
             skipWhitespace()
         } while try consume(UInt8(ascii: ","))
+        guard try consume(UInt8(ascii: "}")) else { throw failure(.unexpectedCharacter) }
+        try end()
         return ranges
     }
 

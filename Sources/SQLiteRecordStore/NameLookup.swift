@@ -48,7 +48,9 @@ final class NameLookup {
         }
     }
 
-    private func failure(_ code: Int32) -> DatabaseError {
-        DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage, sql: Self.sql)
+    /// Statements are interrupted only for a cancelled task.
+    private func failure(_ code: Int32) -> any Error {
+        let error = DatabaseError(resultCode: ResultCode(rawValue: code), message: db.lastErrorMessage, sql: Self.sql)
+        return error.resultCode == .SQLITE_INTERRUPT ? CancellationError() : error
     }
 }

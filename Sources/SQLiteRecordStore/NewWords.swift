@@ -4,7 +4,7 @@ internal import JSON
 /// Words that the records of a batch add to `tokens`. They are written together in the order of the table, so that
 /// writes to one page of the file stay together.
 struct NewWords {
-    /// Number of words after which they are written before the batch ends.
+    /// Number of words after which they are written before the batch ends, and of those that one statement writes.
     private static let limit = 20_000
 
     private struct Index: Hashable {
@@ -34,7 +34,10 @@ struct NewWords {
         for (index, texts) in Dictionary(grouping: texts, by: \.index) {
             let rows = texts.flatMap { text in text.words.map { TokenRows.Row(word: $0, name: text.name) } }
             // The words of one text are in order already.
-            try TokenRows.insert(texts.count > 1 ? rows.sorted() : rows, of: index.field, in: index.zone, db)
+            let ordered = texts.count > 1 ? rows.sorted() : rows
+            for start in stride(from: 0, to: ordered.count, by: Self.limit) {
+                try TokenRows.insert(ordered[start..<min(start + Self.limit, ordered.count)], of: index.field, in: index.zone, db)
+            }
         }
         self = NewWords()
     }

@@ -13,7 +13,7 @@ enum TokenRows {
         }
     }
 
-    static func insert(_ rows: [Row], of field: Int64, in zone: Int64, _ db: Database) throws {
+    static func insert(_ rows: ArraySlice<Row>, of field: Int64, in zone: Int64, _ db: Database) throws {
         // A word contains no space.
         try db.run(
             """

@@ -77,7 +77,15 @@ import Testing
         #expect(try text.keeping(["a", "b"]) == text)
     }
 
-    @Test func saysWhenStoredTextIsDamaged() {
-        #expect(throws: RecordError.self) { try FieldsText(bytes: Array("{\"a\":".utf8)).decoded() }
+    @Test(arguments: [#"{"a":"#, #"{"a":V-"b":V}"#, "{}x", #"{"a":V}}"#, #"{"a":V]"#, #"{"a":V"#, #"{"a":V,"a":V}"#, #"{"b":V,"a":V,"b":V}"#, #"{"a":V}{"b":V}"#])
+    func saysWhenStoredTextIsDamaged(shape: String) {
+        let fields = FieldsText(bytes: Array(shape.replacing("V", with: #"{"value":1,"type":"INT64"}"#).utf8))
+        #expect(throws: RecordError.self) { try fields.decoded() }
+        #expect(throws: RecordError.self) { try fields.keeping(["a"]) }
+    }
+
+    @Test func aFieldThatIsStoredTwiceIsNotTakenForAnother() {
+        let fields = FieldsText(bytes: Array(#"{"a":V,"a":V,"b":V}"#.replacing("V", with: #"{"value":1,"type":"INT64"}"#).utf8))
+        #expect(throws: RecordError.self) { try fields.values(of: ["a", "b"]) }
     }
 }

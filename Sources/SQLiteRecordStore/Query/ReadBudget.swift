@@ -12,8 +12,12 @@ final class ReadBudget {
     private static let stepsPerCall: Int32 = 1000
     private static let callLimit = 30
     private static let byteLimit = 1 << 20
+    /// A cold file is read more slowly than its steps tell.
+    private static let timeLimit = Duration.milliseconds(20)
 
+    private let start = ContinuousClock.now
     private var calls = 0
+    private var isExceeded = false
     private var bytes = 0
 
     /// - Throws: ``Exceeded``, or the error of `body`.
@@ -26,12 +30,13 @@ final class ReadBudget {
                     guard let context else { return 0 }
                     let budget = Unmanaged<ReadBudget>.fromOpaque(context).takeUnretainedValue()
                     budget.calls += 1
-                    return budget.calls > ReadBudget.callLimit ? 1 : 0
+                    if budget.calls > ReadBudget.callLimit || ContinuousClock.now - budget.start > ReadBudget.timeLimit { budget.isExceeded = true }
+                    return budget.isExceeded ? 1 : 0
                 }, Unmanaged.passUnretained(budget).toOpaque())
             defer { sqlite3_progress_handler(db.sqliteConnection, 0, nil, nil) }
             do {
                 return try body(budget)
-            } catch where budget.calls > callLimit {
+            } catch where budget.isExceeded {
                 throw Exceeded()
             }
         }

@@ -153,7 +153,12 @@ struct ZoneQuery {
     /// The record and its place if it matches every filter and comes after the previous page.
     func match(_ record: StoredRecord) throws -> Found? {
         recorder?.recordsRead += 1
-        try budget?.spend(record.fields.bytes.count)
+        if let budget {
+            try budget.spend(record.fields.bytes.count)
+        } else {
+            // SQLite forgets an interrupt that comes between two statements.
+            try Task.checkCancellation()
+        }
         let queried = try QueriedRecord(record, for: query)
         guard query.matches(queried) else { return nil }
         let place = query.place(of: queried)
