@@ -40,29 +40,31 @@ let package = Package(
     ],
     targets: [
         // 1
-        floor("JSON"),
+        floor("Text"),
+        floor("JSON", on: ["Text"]),
         // 2
-        floor("Records", on: ["JSON"]),
+        floor("Records", on: ["JSON", "Text"]),
         // 3
-        floor("RecordStore", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto")]),
-        floor("Traffic", on: ["Records", "JSON"]),
-        floor("Workbench", on: ["Records", "JSON"]),
+        floor("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
+        floor("Traffic", on: ["Records", "JSON", "Text"]),
+        floor("Workbench", on: ["Records", "JSON", "Text"]),
         // 4
         floor(
             "SQLiteRecordStore",
             on: [
-                "RecordStore", "Records", "JSON",
+                "RecordStore", "Records", "JSON", "Text",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        floor("Gzip", on: ["CZlib", .product(name: "NIOCore", package: "swift-nio")]),
         .systemLibrary(name: "CCachedReading"),
         floor(
             "AssetStore",
             on: [
-                "RecordStore", "Records", "JSON", "CCachedReading", "CZlib",
+                "RecordStore", "Records", "JSON", "Text", "CCachedReading", "Gzip",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -72,7 +74,7 @@ let package = Package(
         floor(
             "RemoteRecordStore",
             on: [
-                "AssetStore", "RecordStore", "Records", "JSON",
+                "AssetStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -83,7 +85,7 @@ let package = Package(
         floor(
             "Accounts",
             on: [
-                "Records", "JSON",
+                "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -93,7 +95,7 @@ let package = Package(
         floor(
             "DataTransfer",
             on: [
-                "AssetStore", "RecordStore", "Records", "JSON", "CZlib",
+                "AssetStore", "RecordStore", "Records", "JSON", "Text", "CZlib",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -102,7 +104,7 @@ let package = Package(
         floor(
             "HTTPServing",
             on: [
-                "Accounts", "Records", "JSON", "CCachedReading", "CZlib",
+                "Accounts", "Records", "JSON", "Text", "CCachedReading", "Gzip",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -120,7 +122,7 @@ let package = Package(
         floor(
             "WebServices",
             on: [
-                "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -132,7 +134,7 @@ let package = Package(
         floor(
             "Console",
             on: [
-                "CEmbeddedFiles", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -144,7 +146,7 @@ let package = Package(
             name: "skylight",
             dependencies: [
                 "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
-                "RecordStore", "Records", "JSON",
+                "RecordStore", "Records", "JSON", "Text",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -156,15 +158,16 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         // Tests, floor by floor
+        tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),
         tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "Records", "JSON"]),
-        tests("RecordStoreTests", of: ["StoreScenarios", "RecordStore", "Records", "JSON"]),
+        tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -172,7 +175,7 @@ let package = Package(
         tests(
             "RemoteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -183,7 +186,7 @@ let package = Package(
         tests(
             "AssetStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "CZlib",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Gzip",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -214,6 +217,8 @@ let package = Package(
             path: "Tests/LoopbackServing", swiftSettings: swiftSettings),
         .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
+            name: "InMemoryRecordStore", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/InMemoryRecordStore", swiftSettings: swiftSettings),
+        .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests(
             "AccountsTests",
@@ -226,7 +231,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -239,7 +244,7 @@ let package = Package(
         tests(
             "DataTransferTests",
             of: [
-                "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -247,7 +252,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -7,7 +7,7 @@ extension Accounts {
     private static let delay = Duration.seconds(5)
 
     /// Schedules writing a use to the file some seconds later.
-    func noteUse(_ use: Credentials.Use) {
+    func noteUse(_ use: CredentialStore.Use) {
         guard credentials.withLock({ $0.note(use) }) else { return }
         Task.detached(priority: .utility) { [weak self] in
             do {
@@ -27,7 +27,7 @@ extension Accounts {
             return !credentials.unwritten.isEmpty
         }
         guard isWork else { return }
-        let taken = Mutex<Set<Credentials.Use>>([])
+        let taken = Mutex<Set<CredentialStore.Use>>([])
         do {
             try await queue.write { [self] database in
                 // Taken inside the transaction, where nothing is removed or revoked concurrently.
@@ -51,7 +51,7 @@ extension Accounts {
         }
     }
 
-    private func write(_ use: Credentials.Use, _ database: Database) throws {
+    private func write(_ use: CredentialStore.Use, _ database: Database) throws {
         if case .user(let recordName) = use {
             let (user, seen) = known.withLock { ($0.user(recordName: recordName), $0.lastSeen(recordName)) }
             if let user { try Self.write(user, seen: seen, database) }
@@ -61,7 +61,7 @@ extension Accounts {
     }
 }
 
-extension Credentials {
+extension CredentialStore {
     fileprivate struct UseRow: Sendable {
         let sql: String
         let arguments: StatementArguments

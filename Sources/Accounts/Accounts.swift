@@ -17,7 +17,7 @@ public final class Accounts: Sendable {
     let known: Mutex<KnownUsers>
     /// Saved queries by container.
     let saved: Mutex<[ContainerID: [SavedQuery]]>
-    let credentials: Mutex<Credentials>
+    let credentials: Mutex<CredentialStore>
     let administration: Mutex<Administration>
     let signatures = Mutex(SignatureMemory())
     /// Rate limit for sign-ins per address: 30 at once, then one per second.
@@ -47,11 +47,11 @@ public final class Accounts: Sendable {
         } else {
             queue = try DatabaseQueue()
         }
-        let (users, savedQueries, credentials, password): (KnownUsers, [ContainerID: [SavedQuery]], Credentials, AdministratorPassword?)
+        let (users, savedQueries, credentials, password): (KnownUsers, [ContainerID: [SavedQuery]], CredentialStore, StoredPassword?)
         do {
             try AccountsMigrations.migrator.migrate(queue)
             (users, savedQueries, credentials, password) = try queue.read { database in
-                (try Self.users(in: database), try Self.savedQueries(in: database), try Credentials(database), try AdministratorPassword(database))
+                (try Self.users(in: database), try Self.savedQueries(in: database), try CredentialStore(database), try StoredPassword(database))
             }
         } catch {
             throw UnreadableAccounts(error)

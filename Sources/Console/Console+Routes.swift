@@ -60,7 +60,7 @@ extension Console {
         show("find", on: router) { try await Finder.answer($0) }
         show("users", on: router) { .page(try await UsersView.load($0, access)) }
         show("users/user", on: router) { .page(try await UserView.load($0)) }
-        show("users/remove", on: router) { .page(try UserRemoval.confirm($0)) }
+        show("users/remove", on: router) { .page(try UserRemovalActions.confirm($0)) }
     }
 
     func addActions(to router: Router<ServingRequestContext>) {
@@ -82,7 +82,7 @@ extension Console {
         act("roles/take", on: router) { try await RoleMembers.take($0) }
         act("roles/grants", on: router) { try await RoleActions.setGrants($0) }
         act("users/add", on: router) { try await UsersView.add($0) }
-        act("users/remove", on: router) { try await UserRemoval.remove($0) }
+        act("users/remove", on: router) { try await UserRemovalActions.remove($0) }
     }
 
     /// Adds a page of a place. An error appears within the page frame, with links back.

@@ -23,8 +23,6 @@ public struct Console: Sendable {
     let renderer: PageRenderer
     /// The background jobs that process many records.
     let runs = BackgroundRuns()
-    /// The running and the latest record checks.
-    let checks = CheckRuns()
     /// The uploaded files that wait for their import.
     let uploads = ImportUploads()
 

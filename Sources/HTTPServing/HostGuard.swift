@@ -1,6 +1,7 @@
 internal import HTTPTypes
 public import Hummingbird
 internal import Records
+internal import Text
 
 /// Refuses requests that are not addressed to this server or are ambiguous, and closes their connections.
 ///
@@ -63,7 +64,7 @@ public struct HostGuard: RouterMiddleware {
         for byte in target.utf8 {
             guard (0x21...0x7E).contains(byte), byte != UInt8(ascii: "#") else { return false }
             if digitsDue > 0 {
-                guard Character(Unicode.Scalar(byte)).isHexDigit else { return false }
+                guard Hexadecimal.value(of: byte) != nil else { return false }
                 digitsDue -= 1
             } else if byte == UInt8(ascii: "%") {
                 digitsDue = 2

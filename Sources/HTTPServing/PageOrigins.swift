@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPTypes
 public import Hummingbird
 internal import Records
+internal import Text
 
 /// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
 /// API token lists may send requests with that token to its own container and environment, and may use asset addresses.
@@ -36,7 +37,7 @@ public struct PageOrigins: Sendable {
         guard path.hasPrefix("/database/") || path.hasPrefix("/device/"), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
         // The container and environment of the path, decoded as in `WebServicePath`.
-        let parts = path.split(separator: "/").dropFirst(2).prefix(2).map { String($0).removingPercentEncoding }
+        let parts = path.split(separator: "/").dropFirst(2).prefix(2).map { PercentEncoding.decoded($0) }
         guard parts == [token.container.description, token.environment.rawValue] else { return false }
         return token.isLive && !token.allowedOrigins.isEmpty && token.allows(origin: origin)
     }

@@ -1,4 +1,5 @@
 internal import Records
+internal import Text
 
 /// The parsed path of a web service.
 struct WebServicePath: Sendable {
@@ -18,7 +19,7 @@ struct WebServicePath: Sendable {
     /// - Throws: `RecordError` NOT_FOUND if the path cannot be a service, BAD_REQUEST for an invalid part.
     init(_ path: String) throws {
         let parts = try path.split(separator: "/", omittingEmptySubsequences: true).map { part in
-            guard let decoded = part.removingPercentEncodingStrictly else {
+            guard let decoded = PercentEncoding.decoded(part) else {
                 throw RecordError(.badRequest, "Malformed path: '\(part)' is not percent-encoded UTF-8")
             }
             return decoded

@@ -143,7 +143,7 @@ public struct WebServices: Sendable {
         }
         guard action.hasPrefix("iCloud.") else { throw SkylightServices.unknown(action) }
         let path = try WebServicePath(request.uri.path)
-        let place = AssetPlace(assets, path.container, path.environment, for: request)
+        let place = RequestAssets(assets, path.container, path.environment, for: request)
         if path.root == .environment, let service = SkylightServices.ofEnvironments[path.action] {
             try SkylightServices.check(request.method, of: path.action, allowing: service.method)
             guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
@@ -177,7 +177,7 @@ public struct WebServices: Sendable {
             path: path, caller: caller, accounts: callers.accounts, isGET: request.method == .get, body: body,
             // Python clients send True.
             wantsSyncToken: request.uri.queryParameters["getCurrentSyncToken"]?.lowercased() == "true", engine: engine,
-            assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
+            assets: RequestAssets(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
         return .json(answer)

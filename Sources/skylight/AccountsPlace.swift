@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Records
 import RemoteRecordStore
+internal import Text
 
 /// The accounts of the data: those of a folder that this process has opened, or those of a running server,
 /// which has them in memory and must be asked. Both answer in the JSON format of `/skylight/1/accounts/`.
@@ -198,8 +199,8 @@ extension JSONObject {
     /// A time in UTC, to the minute; `nil` if there is none.
     func moment(_ name: Name) -> String? {
         guard case .integer(let milliseconds)? = self[name] else { return nil }
-        let text = Date(timeIntervalSince1970: Double(milliseconds) / 1000).formatted(Date.ISO8601FormatStyle())
-        return String(text.prefix(16)).replacing("T", with: " ")
+        let time = UTCTime(milliseconds: milliseconds)
+        return "\(time.dateText) \(time.timeText.prefix(5))"
     }
 
     /// True if the object belongs to the container and environment. `nil` matches any.

@@ -1,5 +1,6 @@
 internal import JSON
 internal import Records
+internal import Text
 
 /// The console's location: a database, the acting user, and a zone. The URL contains all of it.
 struct Place: Sendable, Hashable {
@@ -38,7 +39,7 @@ struct Place: Sendable, Hashable {
 extension Place {
     /// `/c/iCloud.com.example.App/development/private`
     var path: String {
-        "/c/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
+        "/c/\(PercentEncoding.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
     }
 
     /// The query parameters for the acting user and the zone.

@@ -4,6 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
 internal import Records
+internal import Text
 
 /// Receives the bytes of a file at an address from `assets/upload` (Apple's reference page "Uploading Assets").
 ///
@@ -12,7 +13,7 @@ struct AssetUploads: Sendable {
     /// The original name of the file, as percent-encoded UTF-8. A header of Skylight's own.
     private static let fileNameHeader = HTTPField.Name("X-Skylight-File-Name")
 
-    let place: AssetPlace
+    let place: RequestAssets
 
     func response(to request: Request, ticket: String) async throws -> Response {
         guard let store = try await place.existingStore() else { throw Self.unknown }
@@ -51,7 +52,7 @@ struct AssetUploads: Sendable {
 
     private static func fileName(of request: Request) throws -> String? {
         guard let header = fileNameHeader.flatMap({ request.headers[$0] }), !header.isEmpty else { return nil }
-        guard let name = header[...].removingPercentEncodingStrictly else {
+        guard let name = PercentEncoding.decoded(header) else {
             throw RecordError(.badRequest, "X-Skylight-File-Name must be the file's name in UTF-8, percent-encoded")
         }
         return name

@@ -20,7 +20,7 @@ extension WebServices {
                 "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} as assets/upload answers it, or "
                     + "/assets/{container}/{environment}/download/{ticket}/{name} as records have it")
         }
-        let place = AssetPlace(assets, path.container, path.environment, for: request)
+        let place = RequestAssets(assets, path.container, path.environment, for: request)
         switch path.purpose {
         case .upload(let ticket):
             try SkylightServices.check(request.method, of: "upload", allowing: .post, .put)

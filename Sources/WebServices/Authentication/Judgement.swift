@@ -2,6 +2,7 @@ internal import Accounts
 internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The authentication result of a request's protocol credentials, independent of the requested service.

@@ -1,5 +1,6 @@
 internal import JSON
 internal import Records
+internal import Text
 
 /// The target of every sample: container, database, zone and user.
 struct CodeWriter {
@@ -71,7 +72,7 @@ struct CodeWriter {
     /// A sample for CloudKit JS, with the setup that precedes any call.
     func javaScript(of subject: String, _ text: String) -> CodeSample {
         // Without a user, only the address changes.
-        let user = place.user.map { "skylightUser=\(FormFields.encoded($0))" }
+        let user = place.user.map { "skylightUser=\(PercentEncoding.encoded($0))" }
         let redirection = user == nil
             ? ("fetch: (url, options) => fetch(url.replace(\"https://api.apple-cloudkit.com\", \"", "\"), options),")
             : (

@@ -3,6 +3,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tab Fetch: records of any type by name, from one zone.
 struct FetchView: Page {
@@ -155,7 +156,7 @@ extension FetchView {
 
     /// The names in the input, one per line.
     static func names(in fields: FormFields) -> [String] {
-        (fields["names"] ?? "").formLines.map { $0[...].trimmingSpaces }.filter { !$0.isEmpty }
+        (fields["names"] ?? "").formLines.map { $0.trimmingSpaces }.filter { !$0.isEmpty }
     }
 
     private static func rows(
@@ -224,16 +225,5 @@ extension Visit {
         Visit(
             place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
             log: log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
-    }
-}
-
-extension Substring {
-    /// The text without surrounding spaces and tabs.
-    var trimmingSpaces: String {
-        // Works on scalars, because a space followed by a combining character is not a space as a `Character`.
-        var scalars = unicodeScalars
-        while scalars.first == " " || scalars.first == "\t" { scalars.removeFirst() }
-        while scalars.last == " " || scalars.last == "\t" { scalars.removeLast() }
-        return String(scalars)
     }
 }

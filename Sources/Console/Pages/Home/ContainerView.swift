@@ -3,6 +3,7 @@ internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page of a whole container: its content, and the actions to rename and delete it.
 struct ContainerView: Page {
@@ -31,7 +32,7 @@ struct ContainerView: Page {
     /// Renames the container.
     static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
-        let typed = fields["newName"]?.trimmedSpaces ?? ""
+        let typed = fields["newName"]?.trimmingSpaces ?? ""
         do {
             guard let name = ContainerID(typed) else {
                 throw RecordError(.badRequest, "A container's name starts with iCloud. and goes on with letters, digits, dots and hyphens: iCloud.com.example.App")
@@ -54,7 +55,7 @@ struct ContainerView: Page {
     static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         do {
-            guard Name(fields["typed"]?.trimmedSpaces ?? "") == Name(container.description) else {
+            guard Name(fields["typed"]?.trimmingSpaces ?? "") == Name(container.description) else {
                 throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to say that it is meant")
             }
             let editing = try editing(console)

@@ -1,6 +1,7 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions of the fault injection page.
 enum RehearsalActions {
@@ -12,7 +13,7 @@ enum RehearsalActions {
             return page(visit, rehearsal == .expireTokens ? .tokensExpired : rehearsal == .purgeZone ? .zonePurged : .zoneReset)
         }
         var count: Int?
-        if rehearsal.kind == .failure, let text = visit.fields.text("count")?.trimmedSpaces {
+        if rehearsal.kind == .failure, let text = visit.fields.text("count")?.trimmingSpaces {
             guard let number = Int(text) else { throw RecordError(.badRequest, "How often is a whole number, and ‘\(text)’ is none") }
             count = number
         }

@@ -2,11 +2,12 @@ internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions on zones.
 enum ZoneActions {
     static func create(_ visit: Visit) async throws -> String {
-        let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmedSpaces ?? ""))
+        let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmingSpaces ?? ""))
         try await modify(.create(zoneID), visit: visit)
         return visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter])
     }
@@ -102,9 +103,4 @@ enum ZoneActions {
         guard let sharing = visit.database as? any ZoneSharing else { throw RecordError(.badRequest, "This engine can't share zones") }
         return sharing
     }
-}
-
-extension String {
-    /// The text without surrounding spaces and tabs.
-    var trimmedSpaces: String { self[...].trimmingSpaces }
 }
