@@ -4,7 +4,7 @@ import Foundation
 import HTTPServing
 import Logging
 import Records
-internal import Text
+import Text
 import WebServices
 
 /// The access control options of a server.

@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Records
 import RemoteRecordStore
-internal import Text
+import Text
 
 /// The accounts of the data: those of a folder that this process has opened, or those of a running server,
 /// which has them in memory and must be asked. Both answer in the JSON format of `/skylight/1/accounts/`.

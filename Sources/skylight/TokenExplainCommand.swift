@@ -3,7 +3,7 @@ import Foundation
 import JSON
 import Records
 import RecordStore
-internal import Text
+import Text
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
