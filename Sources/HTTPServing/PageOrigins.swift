@@ -3,7 +3,6 @@ internal import Foundation
 internal import HTTPTypes
 public import Hummingbird
 internal import Records
-internal import Text
 
 /// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
 /// API token lists may send requests with that token to its own container and environment, and may use asset addresses.

@@ -1,4 +1,3 @@
-internal import HTTPServing
 internal import Records
 internal import Text
 

@@ -111,7 +111,7 @@ import Text
             let foreign = other.signInTicket(for: SignInRequest(container: stage.container, environment: .development), now: Date())
             _ = try await stage.accounts.revokeAPIToken(apiToken.id)
             for ticket in ["", "x", good, foreign, stage.ticket(now: Date(timeIntervalSinceNow: -3700)), "\"><b>"] {
-                let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(ticket))", .badRequest)
+                let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))", .badRequest)
                 #expect(page.contains("no longer valid") && !page.contains("<form") && !page.contains("<b>"))
                 let answer = try await stage.post("/sign-in", [("ticket", ticket), ("user", "developer")])
                 #expect(answer.status == .badRequest && !EditStage.text(answer).contains("data-token"))
