@@ -63,7 +63,7 @@ import Testing
         let runs = BackgroundRuns()
         let place = try #require(Self.place)
         func check() -> BackgroundRun {
-            BackgroundRun(heading: "Check", verb: "looked at", total: 0, place: place, back: Frame.Link(text: "Check", href: "/"), check: CheckFindings())
+            BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: Frame.Link(text: "Check", href: "/"), check: CheckFindings())
         }
         let (first, second, third) = (check(), check(), check())
         try runs.start(first, Self.endless)
