@@ -40,30 +40,32 @@ let package = Package(
     ],
     targets: [
         // 1
-        floor("JSON"),
+        floor("Text"),
+        floor("JSON", on: ["Text"]),
         // 2
-        floor("Records", on: ["JSON"]),
+        floor("Records", on: ["JSON", "Text"]),
         // 3
-        floor("RecordStore", on: ["Records", "JSON", .product(name: "Crypto", package: "swift-crypto")]),
-        floor("Traffic", on: ["Records", "JSON"]),
-        floor("Workbench", on: ["Records", "JSON"]),
+        floor("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
+        floor("Traffic", on: ["Records", "JSON", "Text"]),
+        floor("Workbench", on: ["Records", "JSON", "Text"]),
         // 4
         floor(
             "SQLiteRecordStore",
             on: [
-                "RecordStore", "Records", "JSON",
+                "RecordStore", "Records", "JSON", "Text",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
+        floor("Gzip", on: ["CZlib", .product(name: "NIOCore", package: "swift-nio")]),
         .systemLibrary(name: "CCachedReading"),
         floor("CEmbeddedFiles"),
         floor(
             "AssetStore",
             on: [
-                "RecordStore", "Records", "JSON", "CCachedReading", "CZlib",
+                "RecordStore", "Records", "JSON", "Text", "CCachedReading", "Gzip",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -73,7 +75,7 @@ let package = Package(
         floor(
             "Accounts",
             on: [
-                "Records", "JSON",
+                "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
@@ -82,7 +84,7 @@ let package = Package(
         floor(
             "RemoteRecordStore",
             on: [
-                "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -94,7 +96,7 @@ let package = Package(
         floor(
             "DataTransfer",
             on: [
-                "AssetStore", "RecordStore", "Records", "JSON", "CZlib",
+                "AssetStore", "RecordStore", "Records", "JSON", "Text", "CZlib",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -103,7 +105,7 @@ let package = Package(
         floor(
             "HTTPServing",
             on: [
-                "Accounts", "Records", "JSON", "CCachedReading", "CZlib",
+                "Accounts", "Records", "JSON", "Text", "CCachedReading", "Gzip",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "HummingbirdTLS", package: "hummingbird"),
@@ -121,7 +123,7 @@ let package = Package(
         floor(
             "WebServices",
             on: [
-                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -132,7 +134,7 @@ let package = Package(
         floor(
             "Console",
             on: [
-                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -143,7 +145,7 @@ let package = Package(
         floor(
             "RecordPages",
             on: [
-                "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -153,7 +155,7 @@ let package = Package(
         floor(
             "TrafficPages",
             on: [
-                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON",
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -162,7 +164,7 @@ let package = Package(
         floor(
             "AdminPages",
             on: [
-                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
@@ -177,7 +179,7 @@ let package = Package(
             name: "skylight",
             dependencies: [
                 "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
-                "RecordStore", "Records", "JSON",
+                "RecordStore", "Records", "JSON", "Text",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -189,15 +191,16 @@ let package = Package(
             swiftSettings: swiftSettings
         ),
         // Tests, floor by floor
+        tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),
         tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "Records", "JSON"]),
-        tests("RecordStoreTests", of: ["StoreScenarios", "RecordStore", "Records", "JSON"]),
+        tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -205,7 +208,7 @@ let package = Package(
         tests(
             "RemoteRecordStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -216,7 +219,7 @@ let package = Package(
         tests(
             "AssetStoreTests",
             of: [
-                "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "CZlib",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Gzip",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -248,6 +251,8 @@ let package = Package(
             path: "Tests/LoopbackServing", swiftSettings: swiftSettings),
         .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
+            name: "InMemoryRecordStore", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/InMemoryRecordStore", swiftSettings: swiftSettings),
+        .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests(
             "AccountsTests",
@@ -260,7 +265,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -273,7 +278,7 @@ let package = Package(
         tests(
             "DataTransferTests",
             of: [
-                "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -281,7 +286,8 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore",
+                "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),

@@ -3,6 +3,7 @@ internal import Foundation
 internal import GRDB
 public import Records
 internal import Synchronization
+internal import Text
 
 extension Accounts {
     /// Creates an API token.
@@ -16,11 +17,11 @@ extension Accounts {
     public func makeAPIToken(
         named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
     ) async throws -> (token: APIToken, secret: String) {
-        let name = name.trimmingSpaces
+        let name = name.trimmingWhiteSpace
         try Self.checkName(name, of: "API token")
         let origins = try WebAddress.origins(allowedOrigins)
-        let callback = try callback.map(\.trimmingSpaces).flatMap { $0.isEmpty ? nil : $0 }.map(WebAddress.callback)
-        let secret = [UInt8].random(32).hexadecimal
+        let callback = try callback.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(WebAddress.callback)
+        let secret = Hexadecimal.text(of: [UInt8].random(32))
         let hash = Self.hash(ofSecret: secret)
         let token = try await queue.write { [self] database in
             let tokens = credentials.withLock { $0.tokens }
@@ -109,8 +110,8 @@ extension Accounts {
     }
 
     private static func newID(besides tokens: [String: APIToken]) -> String {
-        var id = [UInt8].random(4).hexadecimal
-        while tokens[id] != nil { id = [UInt8].random(4).hexadecimal }
+        var id = Hexadecimal.text(of: [UInt8].random(4))
+        while tokens[id] != nil { id = Hexadecimal.text(of: [UInt8].random(4)) }
         return id
     }
 

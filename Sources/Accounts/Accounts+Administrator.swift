@@ -3,6 +3,7 @@ internal import Foundation
 internal import GRDB
 internal import Records
 internal import Synchronization
+internal import Text
 
 extension Accounts {
     /// True if an administrator can sign in.
@@ -16,11 +17,11 @@ extension Accounts {
     }
 
     func setAdministratorPassword(_ password: String, cost: PasswordHashing.Cost) async throws {
-        guard password.unicodeScalars.count >= AdministratorPassword.shortest else {
-            throw Records.RecordError(.badRequest, "The administrator's password must have at least \(AdministratorPassword.shortest) characters; choose a longer one")
+        guard password.unicodeScalars.count >= StoredPassword.shortest else {
+            throw Records.RecordError(.badRequest, "The administrator's password must have at least \(StoredPassword.shortest) characters; choose a longer one")
         }
-        guard password.utf8.count <= AdministratorPassword.longest else {
-            throw Records.RecordError(.badRequest, "The administrator's password must have at most \(AdministratorPassword.longest) bytes; choose a shorter one")
+        guard password.utf8.count <= StoredPassword.longest else {
+            throw Records.RecordError(.badRequest, "The administrator's password must have at most \(StoredPassword.longest) bytes; choose a shorter one")
         }
         let before = administration.withLock { $0.password }
         // Setting the same password at each start must not end sessions.
@@ -29,7 +30,7 @@ extension Accounts {
         guard let hash = try await passwordHashing.hash(password, salt: salt, cost: cost) else {
             throw Records.RecordError(.tryAgainLater, "Too many passwords are being checked; try again in a moment", retryAfter: 1)
         }
-        let kept = AdministratorPassword(salt: salt, hash: hash, cost: cost)
+        let kept = StoredPassword(salt: salt, hash: hash, cost: cost)
         try await queue.write { [self] database in
             try kept.write(database)
             database.afterNextTransaction { [self] _ in
@@ -55,7 +56,7 @@ extension Accounts {
     /// - Parameter now: time on the monotonic clock.
     func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws -> AdministratorVerdict {
         let place = PeerPlace.of(peer)
-        let isShort = password.utf8.count <= AdministratorPassword.longest
+        let isShort = password.utf8.count <= StoredPassword.longest
         let turn = administration.withLock { administration -> Turn? in
             guard administration.password != nil else { return .after(.zero) }
             // Before queueing, for programs that send the correct password with each request.
@@ -86,7 +87,7 @@ extension Accounts {
     }
 
     /// - Returns: `nil` if too many passwords are waiting.
-    private func isRight(_ password: String, _ kept: AdministratorPassword) async throws -> Bool? {
+    private func isRight(_ password: String, _ kept: StoredPassword) async throws -> Bool? {
         try await passwordHashing.hash(password, salt: kept.salt, cost: kept.cost).map { $0.isSame(as: kept.hash) }
     }
 
@@ -99,8 +100,8 @@ extension Accounts {
     public func consoleSession(token: String) -> ConsoleSession? { consoleSession(token: token, at: .now) }
 
     func openConsoleSession(at now: ContinuousClock.Instant) -> ConsoleSession {
-        let token = [UInt8].random(32).hexadecimal
-        let session = Administration.Session(made: now, csrf: [UInt8].random(32).hexadecimal, expires: now + ConsoleSession.life)
+        let token = Hexadecimal.text(of: [UInt8].random(32))
+        let session = Administration.Session(made: now, csrf: Hexadecimal.text(of: [UInt8].random(32)), expires: now + ConsoleSession.life)
         administration.withLock { administration in
             administration.sessions = administration.sessions.filter { now < $0.value.expires }
             if administration.sessions.count >= ConsoleSession.countLimit,

@@ -4,6 +4,7 @@ internal import GRDB
 internal import JSON
 public import Records
 internal import Synchronization
+internal import Text
 
 extension Accounts {
     /// Registers the public key of a server-to-server key. If it is registered already, the existing one is returned.
@@ -16,7 +17,7 @@ extension Accounts {
         pem: String, named name: String, container: ContainerID, environment: Records.Environment
     ) async throws -> ServerKey {
         let publicKey = try PublicKeyText.key(pem)
-        let name = name.trimmingSpaces
+        let name = name.trimmingWhiteSpace
         try Self.checkName(name, of: "server key")
         let pem = publicKey.pemRepresentation
         @Sendable func registered(_ keys: [String: ServerKey]) -> ServerKey? {
@@ -85,7 +86,7 @@ extension ServerKey {
     ) -> String {
         var (place, number) = ("\(container)/\(environment.rawValue)/", 1)
         while true {
-            let keyID = SHA256.hash(data: Array(place.utf8) + key.derRepresentation).hexadecimal
+            let keyID = Hexadecimal.text(of: SHA256.hash(data: Array(place.utf8) + key.derRepresentation))
             if keys[keyID] == nil { return keyID }
             number += 1
             place = "\(container)/\(environment.rawValue)/\(number)/"

@@ -3,6 +3,7 @@ internal import GRDB
 public import JSON
 public import Records
 internal import Synchronization
+internal import Text
 
 extension Accounts {
     /// Maximum length of an e-mail address in UTF-8 bytes.
@@ -55,10 +56,10 @@ extension Accounts {
     ///   many users; EXISTS if the address is in use; THROTTLED if too many users were created from the sign-in's
     ///   address or with its API token.
     public func makeUser(displayName: String, emailAddress: String?, for signIn: UserSignIn? = nil) async throws -> User {
-        let displayName = displayName.trimmingSpaces
+        let displayName = displayName.trimmingWhiteSpace
         guard !displayName.isEmpty else { throw RecordError(.badRequest, "'displayName' is empty; a user needs a name") }
         try Self.checkName(displayName, of: "user")
-        let emailAddress = try emailAddress.map(\.trimmingSpaces).flatMap { $0.isEmpty ? nil : $0 }.map(Self.checkedEmailAddress)
+        let emailAddress = try emailAddress.map(\.trimmingWhiteSpace).flatMap { $0.isEmpty ? nil : $0 }.map(Self.checkedEmailAddress)
         // The place is reserved before the file is written, so that concurrent calls don't get the same handle.
         let user = try known.withLock { users in
             if let emailAddress, let other = users.user(emailAddress: emailAddress) {
@@ -212,7 +213,7 @@ extension Accounts {
         if isFree(start) { return start }
         for number in 2...9 where isFree("\(start)-\(number)") { return "\(start)-\(number)" }
         while true {
-            let handle = "\(start)-\([UInt8].random(4).hexadecimal)"
+            let handle = "\(start)-\(Hexadecimal.text(of: [UInt8].random(4)))"
             if isFree(handle) { return handle }
         }
     }
@@ -239,16 +240,5 @@ extension Accounts {
             throw RecordError(.badRequest, "'\(address.prefix(80))' is not an e-mail address; use one such as anna@example.com, or none")
         }
         return address
-    }
-}
-
-extension String {
-    /// The text without surrounding white space.
-    var trimmingSpaces: String {
-        let scalars = unicodeScalars
-        guard let first = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
-            let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
-        else { return "" }
-        return String(scalars[first...last])
     }
 }

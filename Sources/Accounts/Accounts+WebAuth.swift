@@ -3,6 +3,7 @@ internal import GRDB
 public import JSON
 public import Records
 internal import Synchronization
+internal import Text
 
 extension Accounts {
     /// Time in milliseconds for which ended sessions are remembered: 30 days.
@@ -34,7 +35,7 @@ extension Accounts {
         try await writeIfNew(known)
         let now = Timestamp(now)
         let session = WebAuthSession(
-            id: [UInt8].random(8).hexadecimal, user: user, container: request.container, environment: request.environment,
+            id: Hexadecimal.text(of: [UInt8].random(8)), user: user, container: request.container, environment: request.environment,
             apiTokenID: request.apiTokenID, keepsSignedIn: keepSignedIn, made: now, lastUsed: nil, revoked: nil)
         try await queue.write { [self] database in
             let forgotten = credentials.withLock { Self.forgettable($0.sessions, for: user, now: now) }

@@ -47,11 +47,11 @@ public final class Accounts: Sendable {
         } else {
             queue = try DatabaseQueue()
         }
-        let (users, savedQueries, credentials, password): (KnownUsers, [ContainerID: [SavedQuery]], KnownCredentials, AdministratorPassword?)
+        let (users, savedQueries, credentials, password): (KnownUsers, [ContainerID: [SavedQuery]], KnownCredentials, StoredPassword?)
         do {
             try AccountsMigrations.migrator.migrate(queue)
             (users, savedQueries, credentials, password) = try queue.read { database in
-                (try Self.users(in: database), try Self.savedQueries(in: database), try KnownCredentials(database), try AdministratorPassword(database))
+                (try Self.users(in: database), try Self.savedQueries(in: database), try KnownCredentials(database), try StoredPassword(database))
             }
         } catch {
             throw UnreadableAccounts(error)

@@ -2,7 +2,7 @@ internal import Crypto
 
 /// The administrator's state in memory.
 struct Administration {
-    var password: AdministratorPassword?
+    var password: StoredPassword?
     /// A keyed hash of the last correct password, so that a program that sends it with each request does not wait for
     /// scrypt each time. The key is known only to this process.
     var remembered: [UInt8]?
@@ -17,7 +17,7 @@ struct Administration {
         var expires: ContinuousClock.Instant
     }
 
-    init(password: AdministratorPassword?) {
+    init(password: StoredPassword?) {
         self.password = password
     }
 

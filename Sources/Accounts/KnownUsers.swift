@@ -1,5 +1,6 @@
 internal import JSON
 internal import Records
+internal import Text
 
 /// All users in memory, indexed by handle, record name and e-mail address.
 struct KnownUsers {
@@ -109,6 +110,6 @@ struct KnownUsers {
     }
 
     private static func key(_ emailAddress: String) -> Name {
-        Name(emailAddress.trimmingSpaces.lowercased())
+        Name(emailAddress.trimmingWhiteSpace.lowercased())
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Text
 
 /// The part of an address used to count attempts. For IPv6 it is the 64-bit network, because a host can use all its
 /// addresses (RFC 4291, 2.5.4).
@@ -12,6 +13,6 @@ enum PeerPlace {
         let bytes = withUnsafeBytes(of: &address) { Array($0) }
         // An IPv4-mapped IPv6 address.
         let isMapped = bytes.prefix(10).allSatisfy { $0 == 0 } && bytes[10] == 0xFF && bytes[11] == 0xFF
-        return isMapped ? bytes.suffix(4).map(String.init).joined(separator: ".") : Array(bytes.prefix(8)).hexadecimal
+        return isMapped ? bytes.suffix(4).map(String.init).joined(separator: ".") : Hexadecimal.text(of: bytes.prefix(8))
     }
 }

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import Records
+internal import Text
 
 /// Parses the text of a public key.
 enum PublicKeyText {
@@ -10,7 +11,7 @@ enum PublicKeyText {
 
     /// - Throws: `RecordError` BAD_REQUEST with a description of the text if it is not a public P-256 key in PEM.
     static func key(_ text: String) throws -> P256.Signing.PublicKey {
-        let text = text.replacing("\r\n", with: "\n").trimmingSpaces
+        let text = text.replacing("\r\n", with: "\n").trimmingWhiteSpace
         guard !text.isEmpty else { throw RecordError(.badRequest, "The key is empty: \(howTo)") }
         guard text.utf8.count <= limit else { throw RecordError(.badRequest, "The key is longer than \(limit) bytes, so it is not a P-256 key: \(howTo)") }
         guard let label = label(of: text) else {

@@ -1,5 +1,4 @@
 internal import Crypto
-internal import Foundation
 
 /// Appends a keyed checksum (HMAC) to bytes, so that only this server can have created them. The bytes are readable
 /// by anyone.
@@ -29,13 +28,5 @@ struct Seal: Sendable {
         // Takes constant time, whichever byte differs.
         guard HMAC<SHA256>.isValidAuthenticationCode(bytes.suffix(Self.checksumCount), authenticating: content, using: key) else { return nil }
         return Array(content)
-    }
-}
-
-extension Data {
-    /// Decodes only canonical base64: without line ends, with padding, and with unused bits set to zero.
-    init?(strictBase64 text: String) {
-        guard let data = Data(base64Encoded: text), data.base64EncodedString().utf8.elementsEqual(text.utf8) else { return nil }
-        self = data
     }
 }

@@ -1,5 +1,5 @@
-internal import Foundation
 internal import Records
+internal import Text
 
 /// A ``SignInRequest`` encoded for a URL: sealed, in URL-safe base64.
 struct SignInTicket {
@@ -17,15 +17,7 @@ struct SignInTicket {
 
     init?(_ text: String, _ seal: Seal) {
         guard text.utf8.count <= Self.limit else { return nil }
-        var standard = text.utf8.map { byte -> UInt8 in
-            switch byte {
-            case UInt8(ascii: "-"): UInt8(ascii: "+")
-            case UInt8(ascii: "_"): UInt8(ascii: "/")
-            default: byte
-            }
-        }
-        standard += Array(repeating: UInt8(ascii: "="), count: (4 - standard.count % 4) % 4)
-        guard let data = Data(strictBase64: String(decoding: standard, as: UTF8.self)), let content = seal.opened(Array(data)), content.count >= 9,
+        guard let sealed = Base64.canonicalBytes(of: text, forURLs: true), let content = seal.opened(sealed), content.count >= 9,
             content[0] == Self.version
         else { return nil }
         // No part contains a line feed: the origin was validated, and the other parts can't have one.
@@ -41,6 +33,6 @@ struct SignInTicket {
             request.container.description, request.environment.rawValue, request.apiTokenID ?? "", request.origin.flatMap(WebAddress.origin) ?? "",
         ]
         let content = [Self.version] + issue.bigEndianBytes + Array(lines.joined(separator: "\n").utf8)
-        return Data(seal.sealed(content)).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return Base64.text(of: seal.sealed(content), forURLs: true)
     }
 }

@@ -5,8 +5,4 @@ extension Timestamp {
     init(_ date: Date) {
         self.init(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded(.down)))
     }
-
-    func adding(seconds: Int) -> Timestamp {
-        Timestamp(milliseconds: milliseconds + Int64(seconds) * 1000)
-    }
 }

@@ -1,6 +1,7 @@
 internal import Crypto
 public import JSON
 public import Records
+internal import Text
 
 /// A user, who has a private database in each container.
 public struct User: Sendable, Hashable {
@@ -101,10 +102,7 @@ public struct User: Sendable, Hashable {
     /// store. A handle that is itself a user record name stands for that user.
     public static func recordName(ofHandle handle: String) -> Name {
         if isRecordName(handle) { return Name(handle) }
-        let digits = SHA256.hash(data: Array(handle.utf8)).prefix(16).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
-        return Name("_" + digits.joined())
+        return Name("_" + Hexadecimal.text(of: SHA256.hash(data: Array(handle.utf8)).prefix(16)))
     }
 
     /// True if the user belongs to a server-to-server key.

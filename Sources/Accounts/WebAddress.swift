@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Records
+internal import Text
 
 /// Validates URLs of API tokens.
 enum WebAddress {
@@ -25,7 +26,7 @@ enum WebAddress {
             throw RecordError(.badRequest, "An API token may list \(APIToken.originLimit) origins, not \(texts.count)")
         }
         var origins: [String] = []
-        for text in texts.map(\.trimmingSpaces) where !text.isEmpty {
+        for text in texts.map(\.trimmingWhiteSpace) where !text.isEmpty {
             guard let origin = origin(text) else {
                 throw RecordError(
                     .badRequest,

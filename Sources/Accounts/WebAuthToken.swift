@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Text
 
 /// An encoded web auth token: the session, the issue time and four random bytes that make it unique.
 ///
@@ -18,15 +19,15 @@ struct WebAuthToken {
     }
 
     init?(_ text: String, _ seal: Seal) {
-        guard text.utf8.count <= 128, let data = Data(strictBase64: text), let content = seal.opened(Array(data)), content.count == Self.contentCount,
+        guard text.utf8.count <= 128, let sealed = Base64.canonicalBytes(of: text), let content = seal.opened(sealed), content.count == Self.contentCount,
             content[0] == Self.version
         else { return nil }
-        session = content[1..<9].hexadecimal
+        session = Hexadecimal.text(of: content[1..<9])
         issue = content[9..<17].reduce(0) { $0 << 8 | Int64($1) }
     }
 
     func text(_ seal: Seal) -> String {
-        Data(seal.sealed([Self.version] + ([UInt8](hexadecimal: session) ?? []) + issue.bigEndianBytes + [UInt8].random(4))).base64EncodedString()
+        Data(seal.sealed([Self.version] + (Hexadecimal.bytes(of: session.utf8) ?? []) + issue.bigEndianBytes + [UInt8].random(4))).base64EncodedString()
     }
 }
 

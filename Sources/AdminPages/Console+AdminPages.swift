@@ -14,7 +14,7 @@ extension Console {
         show("schema", on: router) { .page(try await SchemaView.load($0)) }
         show("users", on: router) { .page(try await UsersView.load($0, access)) }
         show("users/user", on: router) { .page(try await UserView.load($0)) }
-        show("users/remove", on: router) { .page(try UserRemoval.confirm($0)) }
+        show("users/remove", on: router) { .page(try UserRemovalActions.confirm($0)) }
         act("types/create", on: router) { try await TypeActions.create($0) }
         act("type/remove", on: router) { try await TypeActions.remove($0) }
         act("field/add", on: router) { try await TypeActions.addField($0) }
@@ -27,7 +27,7 @@ extension Console {
         act("roles/take", on: router) { try await RoleMembers.take($0) }
         act("roles/grants", on: router) { try await RoleActions.setGrants($0) }
         act("users/add", on: router) { try await UsersView.add($0) }
-        act("users/remove", on: router) { try await UserRemoval.remove($0) }
+        act("users/remove", on: router) { try await UserRemovalActions.remove($0) }
         addSchemaPages(to: router)
         addKeyPages(to: router)
         addRehearsals(to: router)

@@ -5,9 +5,8 @@ internal import Hummingbird
 extension Console {
     /// Adds the Check page and its actions.
     func addCheckPages(to router: Routes.Group) {
-        let checks = CheckRuns()
-        show("check", on: router) { .page(CheckView.load($0, checks: checks)) }
-        act("check/start", on: router) { try await CheckActions.start($0, checks: checks) }
-        act("check/cancel", on: router) { CheckActions.cancel($0, checks: checks) }
+        show("check", on: router) { .page(CheckView.load($0, runs: runs)) }
+        act("check/start", on: router) { try await CheckActions.start($0, runs: runs) }
+        act("check/cancel", on: router) { CheckActions.cancel($0, runs: runs) }
     }
 }

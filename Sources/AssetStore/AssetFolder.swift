@@ -1,6 +1,7 @@
 internal import Foundation
 internal import Records
 internal import Synchronization
+internal import Text
 
 /// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
 final class AssetFolder: Sendable {
@@ -25,10 +26,7 @@ final class AssetFolder: Sendable {
     /// The path relative to the folder.
     static func name(of checksum: FileChecksum) -> String { "\(subfolder(checksum.bytes[0]))/\(checksum)" }
 
-    static func subfolder(_ number: UInt8) -> String {
-        let digits = String(number, radix: 16)
-        return digits.count == 1 ? "0" + digits : digits
-    }
+    static func subfolder(_ number: UInt8) -> String { String(number, digits: 2, radix: 16) }
 
     /// The checksum just before all files of a subfolder; `nil` for the first one.
     static func last(before number: UInt8) -> FileChecksum? {

@@ -1,6 +1,7 @@
 public import JSON
 public import RecordStore
 public import Records
+internal import Text
 
 /// Creates upload and download addresses for the assets of a container's environment.
 public struct AssetLinks: Sendable {
@@ -26,8 +27,8 @@ public struct AssetLinks: Sendable {
     public func downloadURL(of asset: Asset, in field: Name) -> String {
         let name = AssetFileName.safe(asset.fileName ?? field.string)
         // For an asset without a valid checksum, the address answers with an error.
-        guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(AssetPath.encoded(name))" }
+        guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(PercentEncoding.encoded(name))" }
         let ticket = tickets.seal(DownloadTicket(checksum: checksum, size: asset.size, expires: expires), name: name)
-        return "\(prefix)download/\(ticket)/\(AssetPath.encoded(name))"
+        return "\(prefix)download/\(ticket)/\(PercentEncoding.encoded(name))"
     }
 }

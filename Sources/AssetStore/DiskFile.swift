@@ -1,5 +1,6 @@
 internal import CCachedReading
 internal import Foundation
+internal import NIOCore
 
 /// An open file. All calls except one block, so they must run on ``FileThreads``.
 final class DiskFile: Sendable {
@@ -45,6 +46,15 @@ final class DiskFile: Sendable {
             done += count
         }
         return done
+    }
+
+    /// Reads a part. It is shorter only at the end of the file.
+    func read(_ length: Int, at offset: Int64) throws -> ByteBuffer {
+        var part = ByteBufferAllocator().buffer(capacity: length)
+        try part.writeWithUnsafeMutableBytes(minimumWritableBytes: length) { space in
+            try read(into: UnsafeMutableRawBufferPointer(rebasing: space[..<length]), at: offset)
+        }
+        return part
     }
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskFailure) {

@@ -1,4 +1,6 @@
 internal import Crypto
+internal import Gzip
+internal import NIOCore
 internal import Records
 internal import Synchronization
 
@@ -18,13 +20,16 @@ final class FileCompression: Sendable {
     /// The number of bytes after which the compression ratio is representative.
     private static let probeLength: Int64 = 4 << 20
 
+    /// The compression level. Files are compressed once and sent often.
+    private static let level = 6
+
     private let folder: AssetFolder
     private let checksum: FileChecksum
     private let size: Int64
     private let source: DiskFile
     private let target: DiskFile
     private let path: String
-    private let deflater: Mutex<GzipDeflater>
+    private let deflater: Mutex<Deflater>
     private let state = Mutex(State())
 
     init(of checksum: FileChecksum, size: Int64, in folder: AssetFolder) throws {
@@ -38,7 +43,7 @@ final class FileCompression: Sendable {
             if error.isMissing { throw CancellationError() }
             throw error
         }
-        deflater = Mutex(try GzipDeflater())
+        deflater = Mutex(try Deflater(level: Self.level))
         path = try folder.makeIncomingPath()
         target = try DiskFile(creating: path)
     }
@@ -48,18 +53,13 @@ final class FileCompression: Sendable {
     func step() throws -> Bool {
         let (source, target) = (source, target)
         return try state.withLock { state in
-            let input = try [UInt8](unsafeUninitializedCapacity: Self.stepLength) { space, count in
-                count = try source.read(into: UnsafeMutableRawBufferPointer(space), at: state.read)
-            }
-            state.read += Int64(input.count)
-            state.hash.update(data: input)
-            let isLast = input.count < Self.stepLength
-            try deflater.withLock { deflater in
-                try deflater.compress(input, isLast: isLast) { output in
-                    try target.write(output, at: state.written)
-                    state.written += Int64(output.count)
-                }
-            }
+            let input = try source.read(Self.stepLength, at: state.read)
+            state.read += Int64(input.readableBytes)
+            input.withUnsafeReadableBytes { state.hash.update(bufferPointer: $0) }
+            let isLast = input.readableBytes < Self.stepLength
+            let output = try deflater.withLock { try $0.compress(input, isLast ? .last : .whenFull) }
+            if output.readableBytes > 0 { try output.withUnsafeReadableBytes { try target.write($0, at: state.written) } }
+            state.written += Int64(output.readableBytes)
             // The compressed form must be at least 10 % smaller.
             let sofar = isLast || state.read >= Self.probeLength ? state.read : size
             state.isWorthIt = state.written <= sofar / 10 * 9

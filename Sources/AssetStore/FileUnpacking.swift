@@ -1,4 +1,6 @@
 internal import Crypto
+internal import Gzip
+internal import NIOCore
 internal import Records
 internal import Synchronization
 
@@ -13,11 +15,13 @@ final class FileUnpacking: Sendable {
     }
 
     private static let stepLength = 256 << 10
+    /// The number of bytes to unpack at a time.
+    private static let pieceLength = 64 << 10
 
     private let checksum: FileChecksum
     private let size: Int64
     private let file: DiskFile
-    private let inflater: Mutex<GzipInflater>
+    private let inflater: Mutex<Inflater>
     private let state = Mutex(State())
 
     /// - Returns: `nil` if there is no compressed form.
@@ -31,33 +35,33 @@ final class FileUnpacking: Sendable {
             if error.isMissing { return nil }
             throw error
         }
-        inflater = Mutex(try GzipInflater())
+        inflater = Mutex(try Inflater())
     }
 
     /// - Returns: `false` at the end, or once damage is detected.
     func step() throws -> Bool {
         let (file, limit) = (file, size)
         return try state.withLock { state in
-            let input = try [UInt8](unsafeUninitializedCapacity: Self.stepLength) { space, count in
-                count = try file.read(into: UnsafeMutableRawBufferPointer(space), at: state.read)
-            }
-            state.read += Int64(input.count)
+            var input = try file.read(Self.stepLength, at: state.read)
+            let count = input.readableBytes
+            state.read += Int64(count)
             do {
-                state.isWhole = try inflater.withLock { inflater in
-                    try input.withUnsafeBytes { input in
-                        try inflater.inflate(input) { output in
-                            state.hash.update(bufferPointer: output)
-                            state.size += Int64(output.count)
-                            // The content is already larger than the file.
-                            if state.size > limit { throw GzipDeflater.Failed(code: 0) }
-                        }
-                    }
-                    return inflater.isWhole
+                try inflater.withLock { inflater in
+                    var piece = ByteBuffer()
+                    repeat {
+                        piece.clear()
+                        _ = try inflater.inflate(&input, into: &piece, atMost: Self.pieceLength)
+                        piece.withUnsafeReadableBytes { state.hash.update(bufferPointer: $0) }
+                        state.size += Int64(piece.readableBytes)
+                        // The content is already larger than the file.
+                        if state.size > limit { throw Inflater.Failed.malformed }
+                    } while piece.readableBytes == Self.pieceLength
+                    state.isWhole = inflater.isComplete
                 }
-            } catch is GzipDeflater.Failed {
+            } catch Inflater.Failed.malformed {
                 state.isDamaged = true
             }
-            return !state.isDamaged && input.count == Self.stepLength
+            return !state.isDamaged && count == Self.stepLength
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Gzip
 internal import HTTPTypes
 public import Hummingbird
 public import NIOCore

@@ -1,3 +1,4 @@
+internal import Gzip
 internal import NIOCore
 internal import Synchronization
 

@@ -1,3 +1,4 @@
+internal import Gzip
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore

@@ -2,6 +2,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import Records
 internal import Synchronization
+internal import Text
 
 /// Refuses requests that are not addressed to this server or are ambiguous, and closes their connections.
 ///
@@ -44,7 +45,7 @@ final class HostGuard: Sendable {
             last = byte
             if byte == UInt8(ascii: "?") { isPath = false }
             if digitsDue > 0 {
-                if !Self.isHexDigit(byte) { isWellFormed = false }
+                if Hexadecimal.value(of: byte) == nil { isWellFormed = false }
                 digitsDue -= 1
             } else if byte == UInt8(ascii: "%") {
                 digitsDue = 2
@@ -73,12 +74,5 @@ final class HostGuard: Sendable {
 
     private func malformed(_ reason: String) -> Refusal {
         Refusal(.badRequest, .badRequest, reason, endsConnection: true)
-    }
-
-    private static func isHexDigit(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "a")...UInt8(ascii: "f"), UInt8(ascii: "A")...UInt8(ascii: "F"): true
-        default: false
-        }
     }
 }

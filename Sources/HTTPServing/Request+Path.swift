@@ -1,5 +1,5 @@
-internal import Foundation
 public import Hummingbird
+internal import Text
 
 extension Request {
     /// The target without its query, as sent. Unlike `uri.path`, it copies nothing.
@@ -21,7 +21,7 @@ extension Request {
     public var pathParts: [Substring]? {
         let parts = rawPathParts
         guard path.utf8.contains(UInt8(ascii: "%")) else { return parts }
-        let decoded = parts.compactMap { $0.removingPercentEncodingStrictly.map { $0[...] } }
+        let decoded = parts.compactMap { PercentEncoding.decoded($0)?[...] }
         return decoded.count == parts.count ? decoded : nil
     }
 
@@ -40,12 +40,5 @@ extension Request {
             let next = path.dropFirst(root.utf8.count).first
             return next == nil || next == UInt8(ascii: "/")
         }
-    }
-}
-
-extension Substring {
-    /// The percent-decoded text; `nil` if the encoding is malformed or does not decode to UTF-8.
-    public var removingPercentEncodingStrictly: String? {
-        utf8.contains(UInt8(ascii: "%")) ? removingPercentEncoding : String(self)
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import Text
 
 /// The byte range of a file request (RFC 9110, 14.1.2).
 enum RequestedRange: Equatable {
@@ -33,7 +34,7 @@ enum RequestedRange: Equatable {
         let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
         guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
         // Empty list elements are skipped (5.6.1).
-        let parts = halves[1].split(separator: ",").map { $0.trimming(while: { $0 == " " || $0 == "\t" }) }.filter { !$0.isEmpty }
+        let parts = halves[1].split(separator: ",").map(\.trimmingSpaces).filter { !$0.isEmpty }
         guard !parts.isEmpty else { return nil }
         var ranges: [Range<Int64>?] = []
         for part in parts {
@@ -58,13 +59,5 @@ enum RequestedRange: Equatable {
         if text.isEmpty { return .some(nil) }
         guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
         return Int64(text) ?? .max
-    }
-}
-
-extension Substring {
-    fileprivate func trimming(while isTrimmed: (Character) -> Bool) -> Substring {
-        var text = drop(while: isTrimmed)
-        while let last = text.last, isTrimmed(last) { text.removeLast() }
-        return text
     }
 }

@@ -1,3 +1,4 @@
+internal import Gzip
 public import Hummingbird
 public import NIOCore
 internal import NIOPosix

@@ -1,4 +1,5 @@
 public import Hummingbird
+internal import Text
 
 /// The query of a request target exactly as sent: a plus sign stays a plus sign instead of a space.
 ///
@@ -41,16 +42,6 @@ public struct SentQuery: Sendable {
     /// The percent-decoded text; unchanged if it does not decode to UTF-8.
     private static func decoded(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%"), rest.count >= 2, let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else {
-                bytes.append(byte)
-                continue
-            }
-            bytes.append(code)
-            rest = rest.dropFirst(2)
-        }
-        return String(validating: bytes, as: UTF8.self) ?? text
+        return String(validating: PercentEncoding.bytes(of: text.utf8).bytes, as: UTF8.self) ?? text
     }
 }

@@ -1,3 +1,5 @@
+internal import Text
+
 /// Reads JSON text (RFC 8259) strictly: UTF-8 only, no trailing text, no duplicate member names, bounded depth.
 public struct JSONReader {
     /// The maximum nesting depth. The limit protects the stack from malicious requests.
@@ -250,7 +252,7 @@ private struct JSONScanner {
         var unit: UInt16 = 0
         for _ in 0..<4 {
             let byte = try peek()
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { throw failure(.unexpectedCharacter) }
+            guard let digit = Hexadecimal.value(of: byte) else { throw failure(.unexpectedCharacter) }
             unit = unit << 4 | UInt16(digit)
             position += 1
         }

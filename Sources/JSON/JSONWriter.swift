@@ -1,3 +1,5 @@
+internal import Text
+
 /// Writes compact JSON text directly into a byte array.
 ///
 /// The writer inserts commas. The caller writes names and values in order:
@@ -239,10 +241,8 @@ public struct JSONWriter: Sendable {
         case 0x0C: bytes.append(UInt8(ascii: "f"))
         case 0x0D: bytes.append(UInt8(ascii: "r"))
         default:
-            let digits = String(byte, radix: 16)
             bytes.append(contentsOf: "u00".utf8)
-            if digits.utf8.count == 1 { bytes.append(UInt8(ascii: "0")) }
-            bytes.append(contentsOf: digits.utf8)
+            bytes.append(contentsOf: Hexadecimal.text(of: CollectionOfOne(byte)).utf8)
         }
     }
 }

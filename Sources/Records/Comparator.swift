@@ -52,14 +52,6 @@ public enum Comparator: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// True if the comparator selects a range of values.
-    public var isRange: Bool {
-        switch denied ?? self {
-        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith: true
-        default: false
-        }
-    }
-
     /// The possible indexes for the comparator. Any one of them is sufficient.
     public var requiredIndexes: Indexes {
         switch denied ?? self {

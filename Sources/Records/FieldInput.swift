@@ -1,5 +1,5 @@
-internal import Foundation
 public import JSON
+internal import Text
 
 /// A field in a request: a value with a type, a value whose type the schema decides, or no value.
 ///
@@ -94,7 +94,7 @@ extension FieldValue {
         case (.double, .double(let double)): return .double(double)
         case (.double, .integer(let integer)): return .double(Double(integer))
         case (.double, .string(let digits)): return Double(digits).flatMap { $0.isFinite ? .double($0) : nil }
-        case (.bytes, .string(let base64)): return Data(anyBase64: base64).map { .bytes([UInt8]($0)) }
+        case (.bytes, .string(let base64)): return Base64.bytes(of: base64.utf8).map { .bytes($0) }
         case (.timestamp, .integer(let milliseconds)): return .timestamp(Timestamp(milliseconds: milliseconds))
         case (.timestamp, .string(let digits)): return Int64(digits).map { .timestamp(Timestamp(milliseconds: $0)) }
         case (.timestamp, .double(let double)): return Int64(exactly: double).map { .timestamp(Timestamp(milliseconds: $0)) }
@@ -157,18 +157,9 @@ extension FieldValue {
         case (.int64(let integer), .timestamp): .timestamp(Timestamp(milliseconds: integer))
         case (.double(let double), .int64): Int64(exactly: double).map { .int64($0) }
         case (.double(let double), .timestamp): Int64(exactly: double).map { .timestamp(Timestamp(milliseconds: $0)) }
-        case (.string(let base64), .bytes): Data(anyBase64: base64).map { .bytes([UInt8]($0)) }
+        case (.string(let base64), .bytes): Base64.bytes(of: base64.utf8).map { .bytes($0) }
         default: self.type?.valueType == type.valueType ? self : nil
         }
-    }
-}
-
-extension Data {
-    /// Decodes standard or URL-safe base64 with or without padding.
-    fileprivate init?(anyBase64 text: String) {
-        var standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
-        while standard.utf8.count % 4 != 0 { standard += "=" }
-        self.init(base64Encoded: standard)
     }
 }
 

@@ -1,5 +1,5 @@
-internal import Foundation
 public import JSON
+internal import Text
 
 // JSON form of field values in responses and storage: see the section on field types in protocol.md and Apple's
 // reference page "Types and Dictionaries".
@@ -33,7 +33,7 @@ extension JSONWriter {
         case .int64(let integer): number(integer, asString: numbersAsStrings)
         case .double(let double):
             if numbersAsStrings { self.value(double.description) } else { self.value(double) }
-        case .bytes(let bytes): self.value(Data(bytes).base64EncodedString())
+        case .bytes(let bytes): self.value(Base64.text(of: bytes))
         case .timestamp(let timestamp): number(timestamp.milliseconds, asString: numbersAsStrings)
         case .location(let location): self.value(location)
         case .reference(let reference): self.value(reference)

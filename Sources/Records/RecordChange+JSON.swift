@@ -22,17 +22,7 @@ extension JSONWriter {
         object { writer in
             writer.member("recordName", record.recordID.recordName)
             writer.member("recordType", record.recordType)
-            writer.member("recordChangeTag", record.recordChangeTag)
-            writer.name("created")
-            writer.value(record.created)
-            writer.name("modified")
-            writer.value(record.modified)
-            writer.member("deleted", true)
-            writer.name("zoneID")
-            writer.value(record.recordID.zoneID)
-            guard let parent = record.parent else { return }
-            writer.name("parent")
-            writer.object { $0.member("recordName", parent) }
+            writer.version(of: record, isDeleted: true)
         }
     }
 }

@@ -24,18 +24,23 @@ extension JSONWriter {
             }
             writer.name("pluginFields")
             writer.object { _ in }
-            writer.member("recordChangeTag", record.recordChangeTag)
-            writer.name("created")
-            writer.value(record.created)
-            writer.name("modified")
-            writer.value(record.modified)
-            writer.member("deleted", false)
-            writer.name("zoneID")
-            writer.value(record.recordID.zoneID)
-            guard let parent = record.parent else { return }
-            writer.name("parent")
-            writer.object { $0.member("recordName", parent) }
+            writer.version(of: record, isDeleted: false)
         }
+    }
+
+    /// Writes the members that a record and its deletion have in common: the tag, the signatures, the zone and the parent.
+    mutating func version(of record: StoredRecord, isDeleted: Bool) {
+        member("recordChangeTag", record.recordChangeTag)
+        name("created")
+        value(record.created)
+        name("modified")
+        value(record.modified)
+        member("deleted", isDeleted)
+        name("zoneID")
+        value(record.recordID.zoneID)
+        guard let parent = record.parent else { return }
+        name("parent")
+        object { $0.member("recordName", parent) }
     }
 
     private mutating func numbersAsStrings(_ fields: FieldsText, _ downloadURL: AssetAddress?) throws {

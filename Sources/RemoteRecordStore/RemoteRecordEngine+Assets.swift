@@ -4,6 +4,7 @@ public import NIOCore
 internal import NIOHTTP1
 public import RecordStore
 public import Records
+internal import Text
 
 extension RemoteRecordEngine {
     /// Verifies all files and references on the server (docs/services.md). Cancelling the task ends the verification on the server too.
@@ -74,7 +75,7 @@ extension RemoteRecordEngine {
         _ body: Body, size: Int64?, with grant: UploadGrant, to container: ContainerID, _ environment: Environment, fileName: String? = nil
     ) async throws -> Asset where Body.Element == ByteBuffer {
         let path = "\(AssetPath.root)\(container)/\(environment.rawValue)/upload/\(grant.ticket)"
-        let headers: HTTPHeaders = fileName.map { ["X-Skylight-File-Name": AssetPath.encoded($0)] } ?? [:]
+        let headers: HTTPHeaders = fileName.map { ["X-Skylight-File-Name": PercentEncoding.encoded($0)] } ?? [:]
         return try await server.upload(path, body, size: size, headers: headers).object("singleFile").asset()
     }
 

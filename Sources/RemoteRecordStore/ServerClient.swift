@@ -1,12 +1,12 @@
 internal import AsyncHTTPClient
 internal import Foundation
-internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
 internal import Records
 internal import Synchronization
+internal import Text
 
 /// The connection to a server: sends requests and decodes answers.
 final class ServerClient: Sendable {
@@ -171,21 +171,7 @@ final class ServerClient: Sendable {
 
     private static func query(_ parameters: [String: String]) -> String {
         guard !parameters.isEmpty else { return "" }
-        return "?" + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(percentEncoded($0.value))" }.joined(separator: "&")
-    }
-
-    private static func percentEncoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."), UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                encoded += (byte < 16 ? "%0" : "%") + String(byte, radix: 16, uppercase: true)
-            }
-        }
-        return encoded
+        return "?" + parameters.sorted { $0.key < $1.key }.map { "\($0.key)=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
     }
 
     // MARK: Answers

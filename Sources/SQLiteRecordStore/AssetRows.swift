@@ -15,10 +15,6 @@ enum AssetRows {
         let checksum: FileChecksum
     }
 
-    static func uses(of fields: some Sequence<Field>) -> Set<Use> {
-        measured(fields).uses
-    }
-
     /// The asset uses of a record and the total size of the files in bytes. A file used by two fields is counted
     /// twice.
     static func measured(_ fields: some Sequence<Field>) -> (uses: Set<Use>, bytes: Int64) {

@@ -32,7 +32,7 @@ final class CascadeWorker: Sendable {
     private static let patienceAfterFailure = Duration.seconds(1)
 
     /// Sent after a commit that leaves cascade work.
-    let signals = CommitSignals()
+    let signals = Signals()
     private let limits: CascadeLimits
     private let clock: @Sendable () -> Timestamp
     private let logger: Logger

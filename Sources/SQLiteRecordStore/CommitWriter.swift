@@ -53,13 +53,13 @@ final class CommitWriter: Sendable {
     /// Log length in pages at which the next restart is attempted.
     private let nextRestart: Mutex<Int>
     /// Sent after each commit, once its writes are acknowledged.
-    private let signals: CommitSignals
+    private let signals: Signals
     /// Its catalog is updated after commits that change the schema or index work. It also records damage.
     private let reader: StoreReader
     /// Sent after commits that change the schema or index work.
-    private let schemaSignals: CommitSignals
+    private let schemaSignals: Signals
     /// Sent after a commit that leaves cascade work.
-    private let cascadeSignals: CommitSignals
+    private let cascadeSignals: Signals
     /// Number of writes processed so far, including failed ones.
     let count = Atomic<Int>(0)
     private let queue = Mutex(Queue())
@@ -73,8 +73,8 @@ final class CommitWriter: Sendable {
     private let state: Mutex<State>
 
     init(
-        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, reader: StoreReader, signals: CommitSignals,
-        schemaSignals: CommitSignals, cascadeSignals: CommitSignals, threads: WriterThreads, logger: Logger, state: State,
+        _ pool: DatabasePool, logLength: WriteAheadLogLength, logLimits: WriteAheadLogLimits, reader: StoreReader, signals: Signals,
+        schemaSignals: Signals, cascadeSignals: Signals, threads: WriterThreads, logger: Logger, state: State,
         begin: @escaping @Sendable (Database) throws -> Void
     ) {
         self.pool = pool

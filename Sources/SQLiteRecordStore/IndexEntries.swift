@@ -93,13 +93,9 @@ struct IndexEntries {
     private static func value(of key: FieldKey, in record: StoredRecord, _ fields: [Name: Field]) -> FieldValue? {
         switch key {
         case .custom(let name): fields[name]?.value
-        case .system(.recordID), .system(.share): nil
-        case .system(.createTime): .timestamp(record.created.timestamp)
-        case .system(.modTime): .timestamp(record.modified.timestamp)
-        case .system(.createdBy): .reference(Reference(recordName: record.created.userRecordName))
-        case .system(.modifiedBy): .reference(Reference(recordName: record.modified.userRecordName))
-        case .system(.etag): .string(record.recordChangeTag)
-        case .system(.parent): record.parent.map { .reference(Reference(recordName: $0)) }
+        // Names have an index of their own.
+        case .system(.recordID): nil
+        case .system(let field): record.value(of: field)
         }
     }
 

@@ -18,7 +18,7 @@ final class IndexWorker: Sendable {
     private static let patienceForOthers = Duration.milliseconds(100)
 
     /// Sent when the schema or index work changed, and when a step failed.
-    let signals = CommitSignals()
+    let signals = Signals()
     private let task = Mutex<Task<Void, Never>?>(nil)
     private let beforeStep: (@Sendable () async -> Void)?
     private let state = Mutex(State())

@@ -40,7 +40,7 @@ final class SQLiteStore: Sendable {
     /// - Parameters:
     /// - last: the state of the store when this process last closed it.
     /// - signals: sent after each commit.
-    init(_ key: StoreKey, continuing last: StoreOpening?, signals: CommitSignals, _ settings: StoreSettings) throws {
+    init(_ key: StoreKey, continuing last: StoreOpening?, signals: Signals, _ settings: StoreSettings) throws {
         self.key = key
         self.settings = settings
         var logger = settings.logger

@@ -1,5 +1,5 @@
 internal import JSON
-public import Records
+internal import Records
 
 /// The known clients, according to their requests, with their last pulls and the warnings about their mistakes.
 ///
@@ -23,15 +23,6 @@ public struct ClientBook: Sendable {
     /// All clients, the most recently seen first.
     public var clients: [SeenClient] {
         known.values.sorted { ($0.lastSeen, $0.requestCount) > ($1.lastSeen, $1.requestCount) }
-    }
-
-    /// The clients of all databases in one environment of a container, the most recently seen first.
-    public func clients(of container: ContainerID, _ environment: Environment) -> [SeenClient] {
-        clients.filter { $0.address.container == container && $0.address.environment == environment }
-    }
-
-    public func client(_ id: SeenClient.ID) -> SeenClient? {
-        known[id]
     }
 
     /// Records a request for its client. Ignores requests that name no database.

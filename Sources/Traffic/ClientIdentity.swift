@@ -1,3 +1,5 @@
+internal import Text
+
 /// The identity of a client, from its own headers and parameters, because CloudKit clients have no names.
 public struct ClientIdentity: Sendable, Hashable {
     /// The header `X-Skylight-Client`, or else the query parameter `clientId` that CloudKit JS and pyicloud send.
@@ -35,6 +37,6 @@ public struct ClientIdentity: Sendable, Hashable {
     }
 
     private static func isUUID(_ text: String) -> Bool {
-        text.utf8.count == 36 && text.utf8.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit || $0 == UInt8(ascii: "-") }
+        text.utf8.count == 36 && text.utf8.allSatisfy { Hexadecimal.value(of: $0) != nil || $0 == UInt8(ascii: "-") }
     }
 }

@@ -1,4 +1,4 @@
-internal import JSON
+internal import Text
 
 /// Output in the Prometheus text format (Prometheus documentation, "Exposition formats", version 0.0.4).
 ///

@@ -1,10 +1,11 @@
 internal import Records
 internal import Synchronization
+internal import Text
 
 /// The recent requests, in memory, with the known clients (``ClientBook``) and the statistics (``Telemetry``).
 ///
-/// The memory is bounded by ``capacity`` requests, ``bodiesLimit`` bytes for bodies, ``restLimit`` bytes for other
-/// data, and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest requests.
+/// The memory is bounded by ``capacity`` requests, ``bodiesLimit`` bytes for bodies, 1 KiB per request for other data
+/// (8 MiB at least), and the limits of ``ClientBook``. The log drops the bodies of old requests first, then the oldest requests.
 public final class RequestLog: Sendable {
     /// The default maximum number of requests.
     public static let limit = 10_000
@@ -28,17 +29,15 @@ public final class RequestLog: Sendable {
 
     /// The maximum number of requests in this log.
     public let capacity: Int
-    /// The limit for all data except bodies, in bytes.
-    public var restLimit: Int { max(Self.leastRestLimit, capacity * Self.roomOfRequest) }
     /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only within the same run.
     public let run: String
     private let state: Mutex<State>
+    private let noted = Signals()
 
     /// - Parameter limit: the maximum number of requests; 0 disables the log.
     public init(limit: Int = RequestLog.limit) {
         let capacity = max(0, limit)
-        let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
-        run = String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        run = String(UInt64.random(in: 0...UInt64.max), digits: 16, radix: 16)
         self.capacity = capacity
         state = Mutex(State(capacity: capacity, restLimit: max(Self.leastRestLimit, capacity * Self.roomOfRequest)))
     }
@@ -51,11 +50,8 @@ public final class RequestLog: Sendable {
         guard isOn else { return }
         let (request, size) = request.cut()
         // Releases the dropped requests outside of the lock, so that other threads do not wait.
-        let (gone, followers) = state.withLock { state in
-            let gone = state.note(request, size: size, bodies)
-            return (gone, state.followers.isEmpty ? [] : Array(state.followers.values))
-        }
-        for follower in followers { follower.yield() }
+        let gone = state.withLock { $0.note(request, size: size, bodies) }
+        noted.send()
         withExtendedLifetime(gone) {}
     }
 
@@ -140,18 +136,7 @@ public final class RequestLog: Sendable {
     }
 
     /// A signal after each recorded request. Pending signals are merged, so slow followers need no additional memory.
-    public func signals() -> AsyncStream<Void> {
-        let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let number = state.withLock { state in
-            state.followerCount += 1
-            state.followers[state.followerCount] = continuation
-            return state.followerCount
-        }
-        continuation.onTermination = { [weak self] _ in
-            self?.state.withLock { _ = $0.followers.removeValue(forKey: number) }
-        }
-        return stream
-    }
+    public func signals() -> AsyncStream<Void> { noted.listen() }
 }
 
 /// A recorded request. It is a class, so that copying hundreds of entries for a page is cheap.
@@ -187,8 +172,6 @@ private struct State {
     var texts = SharedTexts()
     var clients = ClientBook()
     var telemetry = Telemetry()
-    var followers: [Int: AsyncStream<Void>.Continuation] = [:]
-    var followerCount = 0
 
     init(capacity: Int, restLimit: Int) {
         self.capacity = capacity

@@ -36,7 +36,7 @@ struct EndpointCall: Sendable {
     /// True if the answer must carry the zone's token (`getCurrentSyncToken=true`).
     let wantsSyncToken: Bool
     let engine: any RecordEngine
-    let assets: AssetPlace
+    let assets: RequestAssets
     /// The identifier of the request in the logs.
     let requestID: String
     /// The request's entry in the request log; `nil` if the request is not logged.

@@ -1,5 +1,5 @@
-internal import HTTPServing
 internal import Records
+internal import Text
 
 /// The parsed path of a web service.
 struct WebServicePath: Sendable {
@@ -19,7 +19,7 @@ struct WebServicePath: Sendable {
     /// - Throws: `RecordError` NOT_FOUND if the path cannot be a service, BAD_REQUEST for an invalid part.
     init(_ path: Substring) throws {
         let parts = try path.utf8.split(separator: UInt8(ascii: "/")).map { part in
-            guard let decoded = Substring(part).removingPercentEncodingStrictly else {
+            guard let decoded = PercentEncoding.decoded(Substring(part)) else {
                 throw RecordError(.badRequest, "Malformed path: '\(Substring(part))' is not percent-encoded UTF-8")
             }
             return decoded[...]

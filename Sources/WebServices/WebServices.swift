@@ -156,7 +156,7 @@ public struct WebServices: Sendable {
         for (action, assetService) in SkylightServices.ofEnvironments {
             administrators.on(root + "{container}/{environment}/\(action)", method: assetService.method, service { request, context in
                 let path = try WebServicePath(context.parts, action: action)
-                let place = AssetPlace(assets, path.container, path.environment, for: request)
+                let place = RequestAssets(assets, path.container, path.environment, for: request)
                 guard let store = try await place.existingStore() else { throw RecordError(.notFound, "There is no container \(path.container)") }
                 return try await assetService.answer(AssetCall(store: store, place: place, request: request))
             })
@@ -188,7 +188,7 @@ public struct WebServices: Sendable {
         // A stream may last until a fault is turned on.
         let database = try await rehearsing.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
-        return try FeedRequest(request, database: database, assets: AssetPlace(assets, path.container, path.environment, for: request), note: note)
+        return try FeedRequest(request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request), note: note)
     }
 
     /// A handler that answers errors in the protocol's format.
@@ -220,7 +220,7 @@ public struct WebServices: Sendable {
             wantsSyncToken: request.queryParameter("getCurrentSyncToken")?.lowercased() == "true",
             // A request without a scope met no fault that is on.
             engine: RehearsalScope.current == nil ? engine : rehearsing,
-            assets: AssetPlace(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
+            assets: RequestAssets(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
         return .json(answer)

@@ -1,3 +1,5 @@
+internal import Text
+
 /// Reads objects at the positions in the list's offset table.
 struct BinaryPropertyListReader {
     private static let headerLength = 8

@@ -55,8 +55,6 @@ public struct ErrorCode: Sendable, Hashable {
         return title
     }
 
-    public static let all = framework + server + javaScript
-
     /// The framework code with a number; `nil` if it is unknown.
     public static func framework(_ number: Int) -> ErrorCode? { framework.first { $0.number == number } }
 

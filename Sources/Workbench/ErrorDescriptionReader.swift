@@ -1,3 +1,5 @@
+internal import Text
+
 /// Parses nested error descriptions: `<CKError 0x…: "Partial Failure" (2/1011); …; partial
 /// errors: { name = <CKError …> }>` and `Error Domain=CKErrorDomain Code=2 "…" UserInfo={…}`.
 ///
@@ -111,19 +113,19 @@ struct ErrorDescriptionReader {
 
     /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`.
     private static func subject(_ text: String) -> String? {
-        let line = (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "").trimmed
-        let assigned = (line.hasSuffix("\"") ? String(line.dropLast()) : line).trimmed
+        let line = (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "").trimmingWhiteSpace
+        let assigned = (line.hasSuffix("\"") ? String(line.dropLast()) : line).trimmingWhiteSpace
         guard assigned.hasSuffix("=") else { return nil }
-        let named = String(assigned.dropLast()).trimmed
+        let named = String(assigned.dropLast()).trimmingWhiteSpace
         let item = named.hasSuffix("\"") ? String(named.dropLast()) : named
         if item.hasSuffix(">"), let start = item.ranges(of: "<CK").last {
             let identity = item[start.lowerBound...]
             let name = identity.firstMatch(of: /recordName\s*=\s*([^,;>"]+)/) ?? identity.firstMatch(of: /zoneName\s*=\s*([^,;>"]+)/)
-            return name.map { String($0.1).trimmed }
+            return name.map { String($0.1).trimmingWhiteSpace }
         }
         // The text after the previous item, or after the opening bracket.
         let last = item.split(omittingEmptySubsequences: false) { "{,;=".contains($0) }.last.map(String.init) ?? item
-        let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmed.filter { $0 != "\"" }
+        let subject = (last.split(separator: ":(").first.map(String.init) ?? last).trimmingWhiteSpace.filter { $0 != "\"" }
         return subject.isEmpty || subject.contains("NSUnderlyingError") || subject.contains("UserInfo") ? nil : subject
     }
 
@@ -160,7 +162,7 @@ struct ErrorDescriptionReader {
     }
 
     private static func bare(_ text: String, _ pattern: Regex<(Substring, Substring)>) -> String? {
-        text.firstMatch(of: pattern).map { String($0.1).trimmed }
+        text.firstMatch(of: pattern).map { String($0.1).trimmingWhiteSpace }
     }
 
     /// The text between the quotation mark at the end of the pattern and the last one before a semicolon, a bracket or the end.
@@ -168,14 +170,7 @@ struct ErrorDescriptionReader {
         guard let range = text.firstRange(of: pattern), let match = text[range.upperBound...].prefixMatch(of: /(.*?)"\s*(?=[;,>}\n]|$)/.dotMatchesNewlines()) else {
             return nil
         }
-        let message = String(match.1).trimmed
+        let message = String(match.1).trimmingWhiteSpace
         return message.isEmpty ? nil : message
-    }
-}
-
-extension String {
-    fileprivate var trimmed: String {
-        guard let start = firstIndex(where: { !$0.isWhitespace }), let end = lastIndex(where: { !$0.isWhitespace }) else { return "" }
-        return String(self[start...end])
     }
 }

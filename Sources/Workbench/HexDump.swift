@@ -1,3 +1,5 @@
+internal import Text
+
 /// A hex dump: 16 bytes per line, with the offset and the ASCII characters.
 public struct HexDump: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
@@ -19,10 +21,9 @@ public struct HexDump: Sendable, Hashable {
         leftOut = bytes.count - shown.count
         lines = stride(from: 0, to: shown.count, by: 16).map { start in
             let part = shown[start..<min(start + 16, shown.count)]
-            let offset = String(start, radix: 16)
             let halves = [part.prefix(8), part.dropFirst(8)].filter { !$0.isEmpty }.map { Hexadecimal.text(of: $0, inGroupsOf: 1) }
             return Line(
-                offset: String(repeating: "0", count: max(0, 8 - offset.count)) + offset, digits: halves.joined(separator: "  "),
+                offset: String(start, digits: 8, radix: 16), digits: halves.joined(separator: "  "),
                 characters: String(decoding: part.map { (0x20..<0x7F).contains($0) ? $0 : UInt8(ascii: ".") }, as: UTF8.self))
         }
     }

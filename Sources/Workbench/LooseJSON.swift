@@ -89,8 +89,6 @@ struct LooseJSON {
         return path
     }
 
-    func parent(of container: Int) -> Int? { containers[container].parent }
-
     /// The zone name in the `zoneID` of each object, by object index.
     var zoneNames: [Int: Name] {
         var names: [Int: Name] = [:]

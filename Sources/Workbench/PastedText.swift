@@ -1,3 +1,5 @@
+internal import Text
+
 /// A pasted text of unknown format.
 public struct PastedText: Sendable, Hashable {
     /// The maximum length of a text, in UTF-8 bytes.
@@ -59,7 +61,7 @@ extension PastedText {
     private static func value(_ text: [UInt8], layers: Int) throws(UnreadableText) -> PastedBytes {
         if let data = described(text) { return try value(data, layers: layers) }
         if text.first == UInt8(ascii: "<"), text.last == UInt8(ascii: ">") { return try dataDump(Array(text.dropFirst().dropLast())) }
-        if layers > 0, let decoded = PercentEncoding.decoded(text) {
+        if layers > 0, case let decoded = PercentEncoding.bytes(of: text).bytes, decoded.count < text.count {
             let inner = try value(trimmed(decoded), layers: layers - 1)
             return PastedBytes(inner.bytes, [.percentEncoded] + inner.forms, gap: inner.gap)
         }
@@ -68,11 +70,11 @@ extension PastedText {
                 "Swift prints Data only as ‘\(count) bytes’. Print data.base64EncodedString() and paste that")
         }
         let compact = text.filter { !isSpace($0) }
-        if compact.starts(with: "0x".utf8) { return PastedBytes(try Hexadecimal.bytes(of: compact.dropFirst(2)), [.hex]) }
-        if compact.count % 2 == 0, compact.allSatisfy({ Hexadecimal.digit($0) != nil }) {
-            return PastedBytes(try Hexadecimal.bytes(of: compact), [.hex])
+        if compact.starts(with: "0x".utf8) { return PastedBytes(try Hexadecimal.read(compact.dropFirst(2)), [.hex]) }
+        if compact.count % 2 == 0, compact.allSatisfy({ Hexadecimal.value(of: $0) != nil }) {
+            return PastedBytes(try Hexadecimal.read(compact), [.hex])
         }
-        let (bytes, form) = try Base64.bytes(of: compact)
+        let (bytes, form) = try Base64.read(compact)
         return PastedBytes(bytes, [form])
     }
 
@@ -105,7 +107,7 @@ extension PastedText {
         var gap: PastedBytes.Gap?
         for (index, piece) in pieces.enumerated() {
             if index == 1 { gap = PastedBytes.Gap(offset: bytes.count, count: nil) }
-            bytes += try Hexadecimal.bytes(of: piece.utf8.filter { !isSpace($0) })
+            bytes += try Hexadecimal.read(piece.utf8.filter { !isSpace($0) })
         }
         return PastedBytes(bytes, [.dataDump], gap: gap)
     }

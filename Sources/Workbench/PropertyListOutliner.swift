@@ -1,3 +1,5 @@
+internal import Text
+
 /// Walks through a property list and creates its outline. Each object appears in full only at its first occurrence.
 struct PropertyListOutliner {
     /// The class whose data is a change token.

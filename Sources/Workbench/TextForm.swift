@@ -1,3 +1,5 @@
+internal import Text
+
 /// A text encoding of bytes, as used by a server, a program or Xcode.
 public enum TextForm: String, Sendable, Hashable, CaseIterable {
     /// Base64 with `+`, `/` and padding, as in JSON.
@@ -33,7 +35,7 @@ public enum TextForm: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .base64: Base64.text(of: bytes)
         case .base64URL: Base64.text(of: bytes, forURLs: true)
-        case .percentEncoded: PercentEncoding.text(of: Base64.text(of: bytes))
+        case .percentEncoded: PercentEncoding.encoded(Base64.text(of: bytes))
         case .hex: Hexadecimal.text(of: bytes)
         case .dataDump: "<\(Hexadecimal.text(of: bytes, inGroupsOf: 4))>"
         case .lengthDump: "{length = \(bytes.count), bytes = 0x\(Hexadecimal.text(of: bytes))}"

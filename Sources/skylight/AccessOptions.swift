@@ -4,6 +4,7 @@ import Foundation
 import HTTPServing
 import Logging
 import Records
+import Text
 import WebServices
 
 /// The access control options of a server.
@@ -134,9 +135,6 @@ struct AccessOptions: ParsableArguments {
     /// A secret of 256 random bits, in hexadecimal digits.
     static func randomSecret() -> String {
         var generator = SystemRandomNumberGenerator()
-        return (0..<4).map { _ in
-            let digits = String(UInt64.random(in: .min ... .max, using: &generator), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
-        }.joined()
+        return (0..<4).map { _ in String(UInt64.random(in: .min ... .max, using: &generator), digits: 16, radix: 16) }.joined()
     }
 }

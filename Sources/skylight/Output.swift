@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Records
+import Text
 
 /// The unbuffered output of commands, so that programs that read it get each line immediately.
 enum Output {
@@ -49,8 +50,8 @@ enum Output {
 
     /// A time in UTC, to the minute.
     static func moment(_ moment: Timestamp) -> String {
-        let text = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000).formatted(Date.ISO8601FormatStyle())
-        return String(text.prefix(16)).replacing("T", with: " ")
+        let time = UTCTime(milliseconds: moment.milliseconds)
+        return "\(time.dateText) \(time.timeText.prefix(5))"
     }
 
     /// Prints a table with a header row and aligned columns.

@@ -122,7 +122,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     func run() async throws {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
-        OpenFileLimit.raise()
+        OpenFiles.raiseLimit()
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"

@@ -1,8 +1,8 @@
 import ArgumentParser
-import Foundation
 import JSON
 import Records
 import RecordStore
+import Text
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -50,8 +50,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
         case .zone(nil): lines.append("A token of a zone in \(database) that no longer exists.")
         }
         let moment = explanation.moment.map { moment in
-            let date = Date(timeIntervalSince1970: Double(moment.milliseconds) / 1000)
-            return ", committed \(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))"
+            ", committed \(UTCTime(milliseconds: moment.milliseconds).isoTextWithMilliseconds)"
         }
         lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
         switch explanation.progress {

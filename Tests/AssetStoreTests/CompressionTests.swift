@@ -1,6 +1,7 @@
-import CZlib
 import Foundation
+import Gzip
 import JSON
+import NIOCore
 import RecordStore
 import Records
 import StoreScenarios
@@ -164,9 +165,9 @@ import Testing
     }
 
     private func inflated(_ bytes: [UInt8]) throws -> [UInt8] {
-        let inflater = try GzipInflater()
-        var result: [UInt8] = []
-        try bytes.withUnsafeBytes { try inflater.inflate($0) { result += $0 } }
-        return inflater.isWhole ? result : []
+        let inflater = try Inflater()
+        var (input, result) = (ByteBuffer(bytes: bytes), ByteBuffer())
+        while try inflater.inflate(&input, into: &result, atMost: 1 << 20) == 1 << 20 {}
+        return inflater.isComplete ? Array(result.readableBytesView) : []
     }
 }

@@ -30,7 +30,7 @@ import Testing
 
     @Test func thePlanNamesEveryTarget() throws {
         let names = try targets().map(\.name)
-        #expect(names.first == "JSON" && names.last == "skylight")
+        #expect(names.first == "Text" && names.last == "skylight")
         let folders = try FileManager.default.contentsOfDirectory(atPath: Command.package.appending(path: "Sources").path(percentEncoded: false))
         #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(names))
     }

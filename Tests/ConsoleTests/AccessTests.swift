@@ -5,6 +5,7 @@ import HTTPTypes
 import HummingbirdTesting
 import NIOCore
 import Testing
+import Text
 
 /// Access control of the console's pages.
 @Suite struct AccessTests {
@@ -126,7 +127,7 @@ import Testing
     ])
     func theSignInLeadsNowhereElse(next: String) async throws {
         try await AccessStage.run { stage in
-            let encoded = EditStage.encoded(next)
+            let encoded = PercentEncoding.encoded(next)
             #expect(try await stage.post("/admin/sign-in", "password=correct+horse+battery&next=\(encoded)").headers[.location] == "/")
             let page = String(buffer: try await stage.get("/admin/sign-in?next=\(encoded)").body)
             #expect(!page.contains("name=\"next\""))

@@ -59,6 +59,26 @@ import Testing
         #expect(throws: RecordError.self) { try runs.run(under[0].id, at: place) }
     }
 
+    @Test func onePlaceIsCheckedOnceAtATime() async throws {
+        let runs = BackgroundRuns()
+        let place = try #require(Self.place)
+        func check() -> BackgroundRun {
+            BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: Frame.Link(text: "Check", href: "/"), check: CheckFindings())
+        }
+        let (first, second, third) = (check(), check(), check())
+        try runs.start(first, Self.endless)
+        try runs.start(second, Self.endless)
+        #expect(runs.check(of: place) === first, "the second one is not needed")
+        let other = try run()
+        try runs.start(other, Self.endless)
+        #expect(runs.check(of: place) === first, "other jobs are no checks")
+        other.cancel()
+        first.cancel()
+        #expect(try await ending(first) == .cancelled)
+        try runs.start(third) { _ in }
+        #expect(try await ending(third) == .done && runs.check(of: place) === third)
+    }
+
     @Test func problemsAreCountedAndTheFirstAreKept() throws {
         let run = try run()
         for number in 0..<(BackgroundRun.problemLimit + 5) {

@@ -6,12 +6,14 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
+import Text
 
 /// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no scripts.
 struct EditStage: Sendable {
@@ -124,7 +126,7 @@ struct EditStage: Sendable {
             if let value, !form.fields.contains(where: { $0.0 == name }) { fields.append((name, value)) }
         }
         if let button { fields.append(button) }
-        let body = fields.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
         if form.isGet {
             return try await client.execute(uri: "\(form.action)?\(body)", method: .get) { $0 }
         }
@@ -134,13 +136,6 @@ struct EditStage: Sendable {
     func location(_ answer: TestResponse) throws -> String {
         #expect(answer.status == .seeOther)
         return try #require(answer.headers[.location])
-    }
-
-    static func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            let isPlain = (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
     }
 
     /// The fields that a browser would send with a form.

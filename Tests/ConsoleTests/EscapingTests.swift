@@ -3,6 +3,7 @@ import JSON
 import Records
 import TestSupport
 import Testing
+import Text
 
 @testable import Console
 @testable import RecordPages
@@ -74,10 +75,10 @@ import Testing
     @Test(arguments: ["it's", "a'\u{301}; touch pwned; '\u{301}", "$(touch pwned)", "`touch pwned`", "a\u{301}'\u{200D}|sh", "-x", "Household"])
     func commandsToCopyHoldNamesAsWords(name: String) async throws {
         try await EditStage.run { stage in
-            let check = try await stage.page("check?zone=\(FormFields.encoded(name))")
+            let check = try await stage.page("check?zone=\(PercentEncoding.encoded(name))")
             let command = try #require(check.firstMatch(of: /(?s)<code>(skylight check .*?)<\/code>/)).output.1
             #expect(try bytes(Shell.words(of: Self.unescapedHTML(command)).suffix(2)) == bytes(["--zone", name]))
-            let importing = try await stage.page("importing?type=\(FormFields.encoded(name))")
+            let importing = try await stage.page("importing?type=\(PercentEncoding.encoded(name))")
             let line = try #require(importing.firstMatch(of: /(?s)<code data-copy-source>(skylight import FILE .*?)<\/code>/)).output.1
             #expect(try bytes(Shell.words(of: Self.unescapedHTML(line)).suffix(2)) == bytes(["--type", name]))
         }

@@ -8,6 +8,7 @@ import JSON
 import NIOCore
 import Records
 import Testing
+import Text
 
 @testable import Console
 
@@ -168,7 +169,7 @@ import Testing
                 uri: "\(KeyStage.there)/keys", method: .get, headers: [.cookie: "skylight-80=\(session.token)"]) { $0 }
             #expect(String(buffer: page.body).contains("Every request needs credentials"))
             // A user of an app is not an administrator.
-            #expect(try await stage.get("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))").status == .ok)
+            #expect(try await stage.get("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))").status == .ok)
             let ending = try await stage.post("/sign-in", [("ticket", stage.ticket()), ("name", "Nora New")])
             #expect(ending.status == .ok && EditStage.text(ending).contains("data-token"))
         }

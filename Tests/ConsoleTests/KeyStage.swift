@@ -8,12 +8,14 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
+import Text
 
 /// A console with accessible accounts, over an empty container. The client runs no scripts.
 struct KeyStage: Sendable {
@@ -63,7 +65,7 @@ struct KeyStage: Sendable {
     }
 
     func post(_ path: String, _ fields: [(String, String)]) async throws -> TestResponse {
-        let body = fields.map { "\(EditStage.encoded($0.0))=\(EditStage.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
         return try await client.execute(
             uri: path.hasPrefix("/") ? path : "\(Self.there)/\(path)", method: .post, body: ByteBuffer(string: body)) { $0 }
     }

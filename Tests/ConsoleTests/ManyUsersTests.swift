@@ -6,6 +6,7 @@ import JSON
 import Records
 import Synchronization
 import Testing
+import Text
 
 @testable import Accounts
 @testable import Console
@@ -60,7 +61,7 @@ import Testing
             fill(stage)
             _ = try await stage.accounts.makeUser(displayName: "Grace Hopper", emailAddress: "grace@example.com")
             for text in ["hopper", "GRACE@", "grace", User.recordName(ofHandle: "grace").string] {
-                let page = try await stage.page("users?find=\(EditStage.encoded(text))")
+                let page = try await stage.page("users?find=\(PercentEncoding.encoded(text))")
                 #expect(page.contains(">Grace Hopper</a>") && page.matches(of: /<th scope="row">/).count == 1, "\(text)")
             }
             let many = try await stage.page("users?find=person-1&page=2")

@@ -5,6 +5,7 @@ import NIOCore
 import RecordStore
 import Records
 import Testing
+import Text
 
 /// Records that are copied one by one to another place.
 @Suite struct RecordCopyPageTests {
@@ -213,7 +214,7 @@ import Testing
             func press(_ button: String, _ names: [Name]) async throws -> TestResponse {
                 var pairs = [("do", button), ("back", "\(EditStage.there)/fetch?zone=Notes&names=a&return=system&as=table")]
                 for name in names { pairs.append(("pick", "Notes\n\(name)\n\(try await stage.record(name).recordChangeTag)")) }
-                let body = pairs.map { "\($0)=\(EditStage.encoded($1))" }.joined(separator: "&")
+                let body = pairs.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
                 return try await stage.client.execute(uri: "\(EditStage.there)/picked?zone=Notes", method: .post, body: ByteBuffer(string: body)) { $0 }
             }
             // In the same view as the selection.

@@ -6,6 +6,7 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
@@ -169,7 +170,7 @@ import Testing
     }
 
     @Test func withoutAJournalThePageSaysSo() async throws {
-        try await onStage(journal: .off) { stage in
+        try await onStage(journal: JournalLimits(days: 0)) { stage in
             try await stage.save("r", ["a": .int64(1)])
             try await stage.save("r", ["a": .int64(2)])
             let page = try await stage.page("record?zone=Notes&name=r")

@@ -6,12 +6,14 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
+import Text
 
 /// Results as files, selected records, counted values, and saved queries.
 @Suite struct ResultPageTests {
@@ -27,16 +29,9 @@ import Testing
         }
 
         func post(_ path: String, _ pairs: [(String, String)]) async throws -> (HTTPResponse.Status, String, HTTPFields) {
-            let form = pairs.map { "\(Self.encoded($0))=\(Self.encoded($1))" }.joined(separator: "&")
+            let form = pairs.map { "\(PercentEncoding.encoded($0))=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
             let answer = try await client.execute(uri: "\(ResultPageTests.there)/\(path)", method: .post, body: ByteBuffer(string: form)) { $0 }
             return (answer.status, String(buffer: answer.body), answer.headers)
-        }
-
-        private static func encoded(_ text: String) -> String {
-            text.utf8.map { byte in
-                let isPlain = byte < 0x80 && (Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber)
-                return isPlain ? String(Unicode.Scalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-            }.joined()
         }
 
         func tag(of name: Name) async throws -> String {

@@ -6,6 +6,7 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore

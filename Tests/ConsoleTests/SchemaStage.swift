@@ -6,12 +6,14 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
+import Text
 
 /// A console over a container with the type Item, three records of it, and an index on `shelf`.
 struct SchemaStage: Sendable {
@@ -112,7 +114,7 @@ struct SchemaStage: Sendable {
         let buttons = form.matches(of: /<button\b([^>]*)>([^<]*)<\/button>/).filter { $0.output.2 == button }
         let attributes = try #require(buttons.first?.output.1)
         if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output { fields.append((Self.plain(named.1), Self.plain(named.2))) }
-        let body = fields.map { "\(Self.encoded($0.0))=\(Self.encoded($0.1))" }.joined(separator: "&")
+        let body = fields.map { "\(PercentEncoding.encoded($0.0))=\(PercentEncoding.encoded($0.1))" }.joined(separator: "&")
         return try await client.execute(uri: Self.plain(action), method: .post, body: ByteBuffer(string: body)) { $0 }
     }
 
@@ -123,12 +125,5 @@ struct SchemaStage: Sendable {
     private static func plain(_ html: Substring) -> String {
         String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
             .replacing("&amp;", with: "&")
-    }
-
-    private static func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            let isPlain = (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-            return isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
     }
 }

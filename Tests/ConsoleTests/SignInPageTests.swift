@@ -7,6 +7,7 @@ import JSON
 import NIOCore
 import Records
 import Testing
+import Text
 
 @testable import Console
 
@@ -22,7 +23,7 @@ import Testing
         try await KeyStage.run { stage in
             let grace = try await stage.accounts.makeUser(displayName: "Grace Hopper", emailAddress: "grace@example.com")
             let ticket = stage.ticket()
-            let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(ticket))")
+            let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))")
             #expect(page.contains("iCloud.com.example.App") && page.contains("development") && page.contains("not iCloud"))
             #expect(page.contains("aria-label=\"Sign in as Grace Hopper, grace@example.com\""))
             #expect(!page.contains("class=\"where\"") && !page.contains("class=\"sections\""), "it is no page of the console")
@@ -33,7 +34,7 @@ import Testing
             #expect(stage.user(of: token) == grace.userRecordName)
             #expect(stage.user(of: token, now: Date(timeIntervalSinceNow: 31 * 60)) == nil, "half an hour")
             #expect(!ending.contains("data-origin-to-tell"), "no page asked, so none is told")
-            #expect(ending.contains("ckWebAuthToken=\(FormFields.encoded(token))"), "the command to try it with has it percent-encoded")
+            #expect(ending.contains("ckWebAuthToken=\(PercentEncoding.encoded(token))"), "the command to try it with has it percent-encoded")
         }
     }
 
@@ -70,7 +71,7 @@ import Testing
         try await KeyStage.run { stage in
             let (apiToken, _) = try await stage.token(callback: "https://app.example.com/back?step=2")
             let ticket = stage.ticket(origin: "http://localhost:3000", token: apiToken)
-            let shown = try await stage.get("/sign-in?ticket=\(EditStage.encoded(ticket))")
+            let shown = try await stage.get("/sign-in?ticket=\(PercentEncoding.encoded(ticket))")
             // Browsers refuse forms that redirect elsewhere unless the policy names the target.
             #expect(shown.header("Content-Security-Policy")?.contains("form-action 'self' https://app.example.com;") ?? false)
             #expect(shown.header("Cross-Origin-Opener-Policy") == "unsafe-none")
@@ -110,7 +111,7 @@ import Testing
             let foreign = other.signInTicket(for: SignInRequest(container: stage.container, environment: .development), now: Date())
             _ = try await stage.accounts.revokeAPIToken(apiToken.id)
             for ticket in ["", "x", good, foreign, stage.ticket(now: Date(timeIntervalSinceNow: -3700)), "\"><b>"] {
-                let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(ticket))", .badRequest)
+                let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))", .badRequest)
                 #expect(page.contains("no longer valid") && !page.contains("<form") && !page.contains("<b>"))
                 let answer = try await stage.post("/sign-in", [("ticket", ticket), ("user", "developer")])
                 #expect(answer.status == .badRequest && !EditStage.text(answer).contains("data-token"))
@@ -124,7 +125,7 @@ import Testing
         try await KeyStage.run { stage in
             let key = try await stage.accounts.registerServerKey(
                 pem: KeyPageTests.pem(), named: "Nightly", container: stage.container, environment: .development)
-            let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))")
+            let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))")
             let user = try #require(stage.accounts.user(recordName: key.userRecordName))
             #expect(!page.contains(user.handle) && page.contains("Sign in as Developer"))
             for fields in [("user", user.handle), ("who", user.handle), ("user", user.userRecordName.string), ("name", user.userRecordName.string), ("name", user.handle)] {
@@ -138,7 +139,7 @@ import Testing
     @Test func withoutAnAPITokenSomebodyNewSignsInAndNobodyElseWhereCredentialsAreRequired() async throws {
         try await KeyStage.run(.required) { stage in
             let ben = try await stage.accounts.makeUser(displayName: "Ben Bitdiddle", emailAddress: "ben@example.com")
-            let page = try await stage.page("/sign-in?ticket=\(EditStage.encoded(stage.ticket()))")
+            let page = try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(stage.ticket()))")
             #expect(!page.contains("Bitdiddle") && !page.contains("ben@example.com") && !page.contains("name=\"user\"") && !page.contains("name=\"who\""))
             #expect(page.contains("the app must send its API token") && page.contains("<details class=\"new\" open>"))
             for fields in [("user", ben.handle), ("who", ben.handle), ("user", "developer"), ("who", "ben@example.com")] {
@@ -153,7 +154,7 @@ import Testing
             // With an API token, any user may be chosen.
             let (apiToken, _) = try await stage.token()
             let ticket = stage.ticket(token: apiToken)
-            #expect(try await stage.page("/sign-in?ticket=\(EditStage.encoded(ticket))").contains("Sign in as Ben Bitdiddle"))
+            #expect(try await stage.page("/sign-in?ticket=\(PercentEncoding.encoded(ticket))").contains("Sign in as Ben Bitdiddle"))
             let chosen = try shownToken(on: EditStage.text(try await stage.post("/sign-in", [("ticket", ticket), ("user", ben.handle)])))
             #expect(stage.user(of: chosen) == ben.userRecordName)
         }

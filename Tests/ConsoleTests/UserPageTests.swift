@@ -1,6 +1,7 @@
 import Accounts
 import HTTPTypes
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore

@@ -6,6 +6,7 @@ import NIOCore
 import RecordStore
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import Console
@@ -40,8 +41,8 @@ import Traffic
             let bytes = ChangeToken(text: try await Self.tokens(stage).old).bytes
             let base64 = Data(bytes).base64EncodedString()
             let digits = bytes.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
-            for text in [base64, FormFields.encoded(base64), digits, "<\(digits)>", "{length = \(bytes.count), bytes = 0x\(digits)}", "{\"syncToken\":\"\(base64)\"}"] {
-                let page = try await stage.page("token?token=\(FormFields.encoded(text))")
+            for text in [base64, PercentEncoding.encoded(base64), digits, "<\(digits)>", "{length = \(bytes.count), bytes = 0x\(digits)}", "{\"syncToken\":\"\(base64)\"}"] {
+                let page = try await stage.page("token?token=\(PercentEncoding.encoded(text))")
                 #expect(page.contains("This token is valid"), "\(text)")
                 #expect(page.contains("<code data-copy-source>\(digits)</code>"), "\(text)")
                 #expect(page.contains("<code data-copy-source>{length = \(bytes.count), bytes = 0x\(digits)}</code>"), "\(text)")
@@ -89,7 +90,7 @@ import Traffic
                 {"zones":[{"zoneID":{"zoneName":"Notes"},"syncToken":"\(tokens.new)"},{"zoneID":{"zoneName":"Other"},"syncToken":"\(tokens.new)"},
                 {"zoneID":{"zoneName":"Notes"},"syncToken":"\(tokens.database)"}],"continuationMarker":"AQID","syncToken":"!"}
                 """
-            let page = try await stage.page("token?token=\(FormFields.encoded(answer))")
+            let page = try await stage.page("token?token=\(PercentEncoding.encoded(answer))")
             for text in ["zones[0].syncToken", ">valid<", "belongs to another zone than the named one", "a database token where a zone token belongs", "continuation marker", "unreadable"] {
                 #expect(page.contains(text), "\(text)")
             }
@@ -125,10 +126,10 @@ import Traffic
             request.status = 400
             stage.log.note(request)
             let text = "{\"uuid\":\"\(request.id.uppercased())\",\"serverErrorCode\":\"BAD_REQUEST\",\"reason\":\"Type is not marked indexable: <T>\"}"
-            let page = try await stage.page("errors?error=\(FormFields.encoded(text))")
-            #expect(page.contains("requests?id=\(FormFields.encoded(request.id))") && page.contains("answered 400"))
+            let page = try await stage.page("errors?error=\(PercentEncoding.encoded(text))")
+            #expect(page.contains("requests?id=\(PercentEncoding.encoded(request.id))") && page.contains("answered 400"))
             #expect(page.contains("has no index at all") && page.contains("&lt;T&gt;"))
-            let other = try await stage.page("errors?error=\(FormFields.encoded(text.replacing(request.id.uppercased(), with: "0000")))")
+            let other = try await stage.page("errors?error=\(PercentEncoding.encoded(text.replacing(request.id.uppercased(), with: "0000")))")
             #expect(other.contains("The request log has no request with this uuid"))
         }
     }

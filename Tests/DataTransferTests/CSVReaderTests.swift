@@ -96,7 +96,7 @@ import Testing
     func headersThatCannotWork(text: String, message: String) throws {
         let folder = try TemporaryFolder()
         let file = try ImportFile(folder.write(text, to: "a.csv"), format: nil)
-        let error = #expect(throws: ImportError.self) { try RowReader(file) }
+        let error = #expect(throws: ImportError.self) { try FileRowReader(file) }
         #expect(error?.description.contains(message) == true)
     }
 }

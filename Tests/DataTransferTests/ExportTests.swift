@@ -1,6 +1,7 @@
 import AssetStore
 @testable import DataTransfer
 import Foundation
+import InMemoryRecordStore
 import JSON
 import Records
 import RecordStore

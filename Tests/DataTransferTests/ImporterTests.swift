@@ -1,5 +1,6 @@
 @testable import DataTransfer
 import Foundation
+import InMemoryRecordStore
 import JSON
 import Records
 import RecordStore

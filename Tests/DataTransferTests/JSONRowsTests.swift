@@ -8,7 +8,7 @@ import Testing
     private func read(_ text: String, as format: FileFormat) throws -> [String] {
         let folder = try TemporaryFolder()
         let file = try ImportFile(folder.write(text, to: "a.json"), format: format)
-        var reader = try RowReader(file)
+        var reader = try FileRowReader(file)
         var rows: [String] = []
         while let outcome = try reader.next() {
             switch outcome {

@@ -1,4 +1,5 @@
 import Foundation
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore

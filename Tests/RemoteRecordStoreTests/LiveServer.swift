@@ -3,6 +3,7 @@ import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
+import InMemoryRecordStore
 import LoopbackServing
 import RecordStore
 import Records

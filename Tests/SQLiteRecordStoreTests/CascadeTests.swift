@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import InMemoryRecordStore
 import JSON
 import RecordStore
 import Records

@@ -106,7 +106,7 @@ import Testing
         #expect(try await journal("r", database).count == 3)
         await engine.close()
 
-        engine = try open(.off)
+        engine = try open(JournalLimits(days: 0))
         database = try await engine.full(.private)
         try await eventually { try await rows(database) == 0 }
         try await database.save("r", in: notes)

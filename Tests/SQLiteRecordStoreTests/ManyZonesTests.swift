@@ -1,3 +1,4 @@
+import InMemoryRecordStore
 import JSON
 import RecordStore
 import Records

@@ -1,3 +1,4 @@
+import InMemoryRecordStore
 import RecordStore
 import SQLiteRecordStore
 import StoreScenarios

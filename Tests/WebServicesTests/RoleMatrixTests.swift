@@ -5,6 +5,7 @@ import JSON
 import RecordStore
 import Records
 import Testing
+import Text
 
 /// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here from protocol.md, section 2.
 @Suite("What roles let whom do")
@@ -222,7 +223,7 @@ struct RoleMatrixTests {
                 case .namedCreator: CredentialStage.Sent(target: path, headers: ["X-Skylight-User: \(credentials.anna.handle)"])
                 case .creator: try credentials.sent(.sessionWithToken, path, body: body)
                 case .other, .editor:
-                    CredentialStage.Sent(target: "\(path)?ckWebAuthToken=\(CredentialStage.encoded(tokens[asker] ?? ""))", headers: [])
+                    CredentialStage.Sent(target: "\(path)?ckWebAuthToken=\(PercentEncoding.encoded(tokens[asker] ?? ""))", headers: [])
                 case .key: try credentials.sent(.serverKey, path, body: body)
                 case .mixed: try credentials.sent(.mixed, path, body: body)
                 case .owner: try credentials.sent(.ownerWithInstanceSecret, path, body: body)

@@ -2,6 +2,7 @@ import Accounts
 import AssetStore
 import HTTPServing
 import Hummingbird
+import InMemoryRecordStore
 import Logging
 import NIOCore
 import RecordStore

@@ -1,4 +1,5 @@
 internal import JSON
+internal import Text
 
 /// A way in which programs format JSON. All are equivalent but have different hashes.
 struct JSONStyle {
@@ -89,10 +90,7 @@ struct JSONStyle {
             case "\t": bytes += "\\t".utf8
             case "/" where escapesSlashes: bytes += "\\/".utf8
             case _ where scalar.value < 0x20 || (escapesUnicode && !scalar.isASCII):
-                for unit in String(scalar).utf16 {
-                    let digits = String(unit, radix: 16)
-                    bytes += ("\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits).utf8
-                }
+                for unit in String(scalar).utf16 { bytes += ("\\u" + String(unit, digits: 4, radix: 16)).utf8 }
             default: bytes += String(scalar).utf8
             }
         }

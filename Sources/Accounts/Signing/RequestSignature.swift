@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Text
 
 /// The message that a server-to-server key signs: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`
 /// (Apple: "Composing Web Service Requests", authenticate with a server-to-server key).
@@ -41,22 +42,13 @@ public enum RequestSignature {
         }
         let (year, month, day) = (numbers[0], numbers[1], numbers[2])
         let (hour, minute, second) = (numbers[3], numbers[4], numbers[5])
-        let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-        let lengths: [Int64] = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
-        guard year >= 1, (1...12).contains(month), (1...lengths[Int(month) - 1]).contains(day), hour < 24, minute < 60, second < 60 else { return nil }
-        // Days since 1 March of year 0, so that a leap day is the last day of its year.
-        let (shifted, months) = (month > 2 ? year : year - 1, month > 2 ? month - 3 : month + 9)
-        let days = shifted * 365 + shifted / 4 - shifted / 100 + shifted / 400 + (153 * months + 2) / 5 + day - 1
-        return (days - 719_468) * 86_400 + hour * 3600 + minute * 60 + second
+        guard year >= 1, let days = CivilDate(year: year, month: month, day: day)?.daysSince1970, hour < 24, minute < 60, second < 60 else { return nil }
+        return days * 86_400 + hour * 3600 + minute * 60 + second
     }
 
     /// Formats a time for the header.
     /// - Parameter moment: seconds since 1970.
     public static func date(of moment: Int64) -> String {
-        Date(timeIntervalSince1970: Double(moment)).formatted(Date.ISO8601FormatStyle())
-    }
-
-    static func isRight(_ signature: P256.Signing.ECDSASignature, of message: String, by key: P256.Signing.PublicKey) -> Bool {
-        key.isValidSignature(signature, for: Array(message.utf8))
+        UTCTime(seconds: moment).isoText
     }
 }

@@ -1,4 +1,5 @@
 internal import Records
+internal import Text
 
 // Problems that are known before a signature is examined.
 extension SignatureProblem {
@@ -18,7 +19,7 @@ extension SignatureProblem {
     static func unknownKey(_ keyID: String, of keys: [ServerKey], for request: SignedRequest) -> SignatureProblem {
         let place = "\(request.container) (\(request.environment.rawValue))"
         let here = keys.filter { $0.isLive && $0.container == request.container && $0.environment == request.environment }
-        let isID = [UInt8](hexadecimal: keyID)?.count == 32
+        let isID = Hexadecimal.bytes(of: keyID.utf8)?.count == 32
         let form = isID ? "" : " A key ID has 64 hexadecimal digits."
         let known = here.isEmpty ? "No key is registered for \(place)." : "\(here.count == 1 ? "One key is" : "\(here.count) keys are") registered for \(place)."
         return SignatureProblem(

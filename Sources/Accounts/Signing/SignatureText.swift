@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Text
 
 /// The value of `X-Apple-CloudKit-Request-SignatureV1`: the base64 of a signature in ASN.1 DER, or what clients send
 /// instead.
@@ -26,7 +27,7 @@ struct SignatureText {
             (bytes, readings) = (nil, [])
             return
         }
-        let bytes = Data(strictBase64: text).map { Array($0) }
+        let bytes = Base64.canonicalBytes(of: text)
         self.bytes = bytes
         if let bytes, let signature = Self.signature(der: bytes) {
             readings = [Reading(signature: signature, form: nil)]
@@ -58,7 +59,7 @@ struct SignatureText {
                 reason = "it has \(text.utf8.count) bytes"
             } else if let index = text.utf8.enumerated().first(where: { !Self.isDigit($0.element) }) {
                 let byte = index.element
-                let character = byte > 0x20 && byte < 0x7F ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\([byte].hexadecimal)"
+                let character = byte > 0x20 && byte < 0x7F ? "'\(Unicode.Scalar(byte))'" : "the byte 0x\(Hexadecimal.text(of: [byte]))"
                 reason = "\(character) at position \(index.offset + 1) is not base64"
             } else {
                 reason = "its end was cut off, or its padding with = is wrong"
@@ -66,7 +67,7 @@ struct SignatureText {
             return SignatureProblem(
                 .encoding, "The signature is not base64: \(reason).", expected: expected, received: shown, remedy: remedy)
         }
-        let start = bytes.prefix(4).hexadecimal
+        let start = Hexadecimal.text(of: bytes.prefix(4))
         let guess =
             switch bytes.count {
             case 0: "it is empty"
@@ -126,16 +127,16 @@ struct SignatureText {
         var decodings: [([UInt8], String?)] = []
         if let base64 {
             decodings.append((base64, nil))
-            let inner = String(decoding: base64, as: UTF8.self).trimmingSpaces
+            let inner = String(decoding: base64, as: UTF8.self).trimmingWhiteSpace
             if let bytes = Data(base64Encoded: inner) { decodings.append((Array(bytes), "in base64 twice")) }
-            if let bytes = [UInt8](hexadecimal: inner), !bytes.isEmpty { decodings.append((bytes, "in base64 of hexadecimal digits")) }
+            if let bytes = Hexadecimal.bytes(of: inner.utf8), !bytes.isEmpty { decodings.append((bytes, "in base64 of hexadecimal digits")) }
         }
-        if let bytes = [UInt8](hexadecimal: text) { decodings.append((bytes, "in hexadecimal digits and not in base64")) }
+        if let bytes = Hexadecimal.bytes(of: text.utf8) { decodings.append((bytes, "in hexadecimal digits and not in base64")) }
         let isURLForm = text.utf8.contains { $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: "_") }
         let standard = text.replacing("-", with: "+").replacing("_", with: "/")
         if isURLForm, let bytes = padded(standard) { decodings.append((bytes, "in base64 for URLs, with - and _ for + and /")) }
         if !isURLForm, base64 == nil, let bytes = padded(text) { decodings.append((bytes, "in base64 without its padding or with other padding")) }
-        if let decoded = text.removingPercentEncoding, decoded.utf8.count != text.utf8.count, let bytes = padded(decoded) {
+        if let decoded = PercentEncoding.decoded(text), decoded.utf8.count != text.utf8.count, let bytes = padded(decoded) {
             decodings.append((bytes, "percent-encoded, as in a URL"))
         }
         if text.utf8.contains(where: { $0 == 0x20 }), let bytes = padded(text.replacing(" ", with: "+")) {
@@ -149,8 +150,7 @@ struct SignatureText {
     }
 
     private static func padded(_ text: String) -> [UInt8]? {
-        let digits = String(text.unicodeScalars.prefix { $0 != "=" })
-        return Data(base64Encoded: digits + String(repeating: "=", count: (4 - digits.utf8.count % 4) % 4)).map { Array($0) }
+        Base64.bytes(of: text.utf8.prefix { $0 != UInt8(ascii: "=") })
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

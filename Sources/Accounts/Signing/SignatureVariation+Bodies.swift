@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import JSON
+internal import Text
 
 extension SignatureVariation {
     /// Maximum size of a body that is tried unhashed.
@@ -89,7 +90,7 @@ private struct BodyVariations {
     /// Adds other encodings and hashes of the correct bytes.
     mutating func addHashes(of body: [UInt8], base64: String) {
         let hash = Data(base64Encoded: base64).map { Array($0) } ?? []
-        let digits = hash.hexadecimal
+        let digits = Hexadecimal.text(of: hash)
         let inBase64 = "Write the body's hash in base64: openssl dgst -sha256 -binary | base64."
         add(hash: digits, "the body hash in hexadecimal digits and not in base64", inBase64, isCommon: true)
         add(hash: digits.uppercased(), "the body hash in hexadecimal digits and not in base64", inBase64)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Records
+internal import Text
 
 extension SignatureVariation {
     /// Maximum number of other service paths to try.
@@ -138,7 +139,7 @@ private struct TargetVariations {
     }
 
     mutating func addSpellings() {
-        let decoded = target.removingPercentEncoding ?? target
+        let decoded = PercentEncoding.decoded(target) ?? target
         add(decoded, "the target with its percent-encoding undone", isCommon: true)
         add(decoded.replacing("+", with: " "), "the target with its percent-encoding undone")
         add(target.replacing("%20", with: "+"), "the target with + for %20")
@@ -146,8 +147,8 @@ private struct TargetVariations {
         add(Self.percentCodes(target) { $0.uppercased() }, "the target with capital letters in its percent codes")
         add(Self.percentCodes(target) { $0.lowercased() }, "the target with small letters in its percent codes")
         for allowed in ["-._~/?&=", "-._~/", "-._~"] {
-            add(Self.encoded(target, leaving: allowed), "the target percent-encoded")
-            if let query { add("\(path)?\(Self.encoded(query, leaving: allowed))", "the target with its query percent-encoded") }
+            add(PercentEncoding.encoded(target, keeping: allowed), "the target percent-encoded")
+            if let query { add("\(path)?\(PercentEncoding.encoded(query, keeping: allowed))", "the target with its query percent-encoded") }
         }
         add(target.lowercased(), "the target in small letters")
         for method in ["GET", "POST"] {
@@ -166,16 +167,5 @@ private struct TargetVariations {
     private static func percentCodes(_ text: String, _ change: (String) -> String) -> String {
         let parts = text.split(separator: "%", omittingEmptySubsequences: false).map(String.init)
         return parts.enumerated().map { $0.offset == 0 ? $0.element : "%" + change(String($0.element.prefix(2))) + $0.element.dropFirst(2) }.joined()
-    }
-
-    private static func encoded(_ text: String, leaving allowed: String) -> String {
-        text.utf8.reduce(into: "") { encoded, byte in
-            let scalar = Unicode.Scalar(byte)
-            if scalar.isASCII, scalar.properties.isAlphabetic || scalar.properties.numericType != nil || allowed.unicodeScalars.contains(scalar) {
-                encoded.unicodeScalars.append(scalar)
-            } else {
-                encoded += "%" + [byte].hexadecimal.uppercased()
-            }
-        }
     }
 }

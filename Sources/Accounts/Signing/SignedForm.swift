@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import Text
 
 /// A way of signing a request: the parts of the message, their layout, and the hash.
 struct SignedForm {
@@ -72,7 +73,7 @@ struct SignedForm {
         case .sha384: key.isValidSignature(signature, for: SHA384.hash(data: message))
         case .sha512: key.isValidSignature(signature, for: SHA512.hash(data: message))
         case .sha256Twice: key.isValidSignature(signature, for: Array(SHA256.hash(data: message)))
-        case .hexadecimal: key.isValidSignature(signature, for: Array(SHA256.hash(data: message).hexadecimal.utf8))
+        case .hexadecimal: key.isValidSignature(signature, for: Array(Hexadecimal.text(of: SHA256.hash(data: message)).utf8))
         case .base64: key.isValidSignature(signature, for: Array(Data(SHA256.hash(data: message)).base64EncodedString().utf8))
         }
     }

@@ -5,18 +5,30 @@ internal import Records
 
 /// Starts and cancels checks.
 enum CheckActions {
-    static func start(_ visit: Visit, checks: CheckRuns) async throws -> String {
+    static func start(_ visit: Visit, runs: BackgroundRuns) async throws -> String {
         guard let database = visit.database as? any RecordListing else { throw RecordError(.badRequest, "This engine can't list its records") }
         let address = visit.place.address
         let store = try await visit.assets.existingStore(address.container, address.environment)
         var isStored: RecordCheck.FileLookup?
         if let ledger = store?.ledger { isStored = { checksum in try await ledger.entry(of: checksum) != nil } }
-        try checks.start(RecordCheck(database, zoneID: visit.place.zoneID, isStored: isStored), of: place(visit))
+        let check = RecordCheck(database, zoneID: visit.place.zoneID, isStored: isStored)
+        let (place, findings) = (place(visit), CheckFindings())
+        let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
+        let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)
+        try runs.start(run, priority: .utility) { _ in
+            _ = try await check.run { progress in
+                findings.note(progress)
+                // Lets other tasks run first.
+                await Task.yield()
+            } found: { finding in
+                findings.add(finding)
+            }
+        }
         return visit.place.link(Tab.check.rawValue)
     }
 
-    static func cancel(_ visit: Visit, checks: CheckRuns) -> String {
-        checks.run(of: place(visit))?.run.cancel()
+    static func cancel(_ visit: Visit, runs: BackgroundRuns) -> String {
+        runs.check(of: place(visit))?.cancel()
         return visit.place.link(Tab.check.rawValue)
     }
 

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Check: problems in the records of a database that cause no errors.
 struct CheckView: Page {
@@ -63,14 +64,13 @@ struct CheckView: Page {
     let command: String
     let milliseconds: String
 
-    static func load(_ visit: Visit, checks: CheckRuns) -> CheckView {
-        let run = checks.run(of: CheckActions.place(visit))
-        let state = run?.run.now
+    static func load(_ visit: Visit, runs: BackgroundRuns) -> CheckView {
+        let run = runs.check(of: CheckActions.place(visit))
         let place = visit.place
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
-            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.map { Report($0, visit) },
-            isLive: state.map { $0.ending == nil } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.flatMap { Report($0, visit) },
+            isLive: run.map { !$0.isOver } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
             command: Self.command(place), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
@@ -90,9 +90,11 @@ extension CheckView {
 }
 
 extension CheckView.Report {
-    fileprivate init(_ check: CheckRun, _ visit: Visit) {
+    /// - Returns: `nil` if the job is no check.
+    fileprivate init?(_ run: BackgroundRun, _ visit: Visit) {
+        guard let check = run.check else { return nil }
         // Reads the outcome before the findings, so that a finished run includes all its findings.
-        let run = check.run.now
+        let run = run.now
         let found = check.now
         let progress = found.progress
         let isOver = run.ending == .done
@@ -122,7 +124,7 @@ extension CheckView.Report {
 }
 
 extension CheckView.Group {
-    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckRun.Findings, _ visit: Visit) {
+    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ visit: Visit) {
         id = kind.rawValue
         title = kind.title
         meaning = kind.meaning

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Reset: deletes all data in development and resets its schema.
 struct ResetView: Page {
@@ -40,7 +41,7 @@ extension ResetView {
         guard visit.place.address.environment == .development else {
             throw RecordError(.accessDenied, "Production can't be reset; choose development")
         }
-        let typed = visit.fields["container"]?.trimmedSpaces ?? ""
+        let typed = visit.fields["container"]?.trimmingSpaces ?? ""
         guard Name(typed) == Name(visit.place.address.container.description) else { return .page(try await load(visit, typed: typed)) }
         let editing = try await visit.schemaEditing(in: .development)
         let production = try await visit.schema(of: .production)

@@ -1,4 +1,5 @@
 internal import Console
+internal import Text
 
 /// A request in the form of a `curl` command.
 struct CurlReader: Sendable, Hashable {
@@ -97,7 +98,7 @@ struct CurlReader: Sendable, Hashable {
         case "-H", "--header":
             let header = value()
             if let colon = header.firstIndex(of: ":") {
-                headers.append((String(header[..<colon]).trimmedSpaces, String(header[header.index(after: colon)...]).trimmedSpaces))
+                headers.append((String(header[..<colon]).trimmingSpaces, String(header[header.index(after: colon)...]).trimmingSpaces))
             }
         case "-d", "--data", "--data-ascii", "--data-binary", "--data-raw", "--json":
             let data = value()

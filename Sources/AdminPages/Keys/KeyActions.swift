@@ -3,6 +3,7 @@ internal import Console
 internal import HTTPServing
 internal import JSON
 internal import Records
+internal import Text
 
 /// The actions of the page API tokens & keys.
 enum KeyActions {
@@ -11,8 +12,8 @@ enum KeyActions {
         do {
             let origins = (visit.fields["origins"] ?? "").formLines.flatMap { $0.split(whereSeparator: { $0 == " " || $0 == "," }).map(String.init) }
             let (token, secret) = try await visit.accounts.makeAPIToken(
-                named: visit.fields["name"]?.trimmedSpaces ?? "", container: address.container, environment: address.environment,
-                allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmedSpaces)
+                named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container, environment: address.environment,
+                allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces)
             return .page(TokenMadeView(token, secret, visit))
         } catch let error as RecordError where error.code == .badRequest {
             return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .token, complaint: Complaint(error), fields: visit.fields)))
@@ -24,9 +25,9 @@ enum KeyActions {
         do {
             // A chosen file takes precedence over the text.
             let pem = visit.fields.text("file") ?? visit.fields["pem"] ?? ""
-            guard !pem.trimmedSpaces.isEmpty else { throw RecordError(.badRequest, "Paste the public key, or choose its file") }
+            guard !pem.trimmingSpaces.isEmpty else { throw RecordError(.badRequest, "Paste the public key, or choose its file") }
             let key = try await visit.accounts.registerServerKey(
-                pem: pem, named: visit.fields["name"]?.trimmedSpaces ?? "", container: address.container, environment: address.environment)
+                pem: pem, named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container, environment: address.environment)
             return .page(KeyMadeView(key, visit))
         } catch let error as RecordError where error.code == .badRequest {
             return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .key, complaint: Complaint(error), fields: visit.fields)))

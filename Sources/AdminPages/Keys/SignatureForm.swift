@@ -1,6 +1,7 @@
 internal import Console
 internal import JSON
 internal import Records
+internal import Text
 
 /// A pasted signed request: as a `curl` command, or as separate parts.
 struct SignatureForm: ViewModel {
@@ -28,13 +29,13 @@ struct SignatureForm: ViewModel {
     /// - Throws: `RecordError` BAD_REQUEST if the text is not a curl command, or its body is in a file.
     init(_ fields: FormFields) throws {
         curl = fields["curl"] ?? ""
-        keyID = fields["keyID"]?.trimmedSpaces ?? ""
-        date = fields["date"]?.trimmedSpaces ?? ""
-        target = fields["target"]?.trimmedSpaces ?? ""
-        signature = fields["signature"]?.trimmedSpaces ?? ""
+        keyID = fields["keyID"]?.trimmingSpaces ?? ""
+        date = fields["date"]?.trimmingSpaces ?? ""
+        target = fields["target"]?.trimmingSpaces ?? ""
+        signature = fields["signature"]?.trimmingSpaces ?? ""
         // Browsers submit line ends as CR LF.
         body = (fields["body"] ?? "").replacing("\r\n", with: "\n")
-        if !curl.trimmedSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
+        if !curl.trimmingSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
         if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"), !target.isEmpty { target = address.target }
         guard body.utf8.count <= Self.bodyLimit else {
             throw RecordError(.badRequest, "The body is longer than \(Digits.limit(Int64(Self.bodyLimit))); paste a shorter one")

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions of the fault injection page.
 enum RehearsalActions {
@@ -13,7 +14,7 @@ enum RehearsalActions {
             return page(visit, rehearsal == .expireTokens ? .tokensExpired : rehearsal == .purgeZone ? .zonePurged : .zoneReset)
         }
         var count: Int?
-        if rehearsal.kind == .failure, let text = visit.fields.text("count")?.trimmedSpaces {
+        if rehearsal.kind == .failure, let text = visit.fields.text("count")?.trimmingSpaces {
             guard let number = Int(text) else { throw RecordError(.badRequest, "The count must be a whole number, not ‘\(text)’") }
             count = number
         }

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Indexes: the indexes of all types in one table.
 struct IndexesView: Page {
@@ -70,7 +71,7 @@ struct IndexesView: Page {
 
     static func load(_ visit: Visit) async throws -> IndexesView {
         let works = try await visit.indexWorks()
-        let filter = visit.fields["find"]?.trimmedSpaces ?? ""
+        let filter = visit.fields["find"]?.trimmingSpaces ?? ""
         let showsAll = visit.fields["show"] == "all"
         let wanted = filter.lowercased().split(separator: " ")
         let matching = rows(visit, works: works, showsAll: showsAll).filter { row in wanted.allSatisfy { row.words.contains($0) } }

@@ -2,11 +2,12 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions on security roles and grants.
 enum RoleActions {
     static func add(_ visit: Visit) async throws -> String {
-        let name = Name(visit.fields["role"]?.trimmedSpaces ?? "")
+        let name = Name(visit.fields["role"]?.trimmingSpaces ?? "")
         if RolesView.systemRoles.contains(name) || visit.schema?.roles.contains(name) == true {
             throw RecordError(.badRequest, "The role '\(name)' already exists; choose another name")
         }

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions on record types and their fields.
 enum TypeActions {
@@ -9,7 +10,7 @@ enum TypeActions {
 
     /// Creates a type without fields. If `listable` is ticked, its records can be listed.
     static func create(_ visit: Visit) async throws -> String {
-        let name = Name(visit.fields["name"]?.trimmedSpaces ?? "")
+        let name = Name(visit.fields["name"]?.trimmingSpaces ?? "")
         if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "The record type '\(name)' already exists; choose another name") }
         let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
         try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
@@ -19,7 +20,7 @@ enum TypeActions {
     /// Adds a field with the ticked indexes.
     static func addField(_ visit: Visit) async throws -> String {
         let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
-        let name = Name(visit.fields["field"]?.trimmedSpaces ?? "")
+        let name = Name(visit.fields["field"]?.trimmingSpaces ?? "")
         if type.fields[name] != nil { throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name") }
         guard let fieldType = FieldTypeChoices.type(named: visit.fields["fieldType"] ?? "") else {
             throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")

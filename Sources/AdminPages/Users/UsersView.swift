@@ -4,6 +4,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
 struct UsersView: Page {
@@ -57,7 +58,7 @@ struct UsersView: Page {
     fileprivate static let changes = 200
 
     static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
-        let found = visit.fields[UserField.findField]?.trimmedSpaces ?? ""
+        let found = visit.fields[UserField.findField]?.trimmingSpaces ?? ""
         let users = found.isEmpty ? visit.people.users : visit.people.users.filter(Search(found).finds)
         let last = max(1, (users.count + limit - 1) / limit)
         let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
@@ -90,10 +91,10 @@ struct UsersView: Page {
     }
 
     static func add(_ visit: Visit) async throws -> String {
-        guard let name = visit.fields["name"]?.trimmedSpaces, !name.isEmpty else {
+        guard let name = visit.fields["name"]?.trimmingSpaces, !name.isEmpty else {
             throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
         }
-        _ = try await UserMaking.make(name, emailAddress: visit.fields["email"]?.trimmedSpaces, in: visit.accounts)
+        _ = try await UserCreation.make(name, emailAddress: visit.fields["email"]?.trimmingSpaces, in: visit.accounts)
         return visit.place.link("users", [Notice.userAdded.parameter])
     }
 }

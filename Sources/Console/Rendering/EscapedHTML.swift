@@ -1,5 +1,5 @@
-internal import JSON
 internal import Mustache
+internal import Text
 
 /// Escapes text for HTML, byte by byte.
 ///
@@ -9,16 +9,5 @@ struct EscapedHTML: MustacheContentType {
     /// The name of the content type in templates.
     static let name = "ESCAPED"
 
-    func escapeText(_ text: String) -> String { text.writingBytes(Self.replacement) }
-
-    private static func replacement(of byte: UInt8) -> String? {
-        switch byte {
-        case UInt8(ascii: "<"): "&lt;"
-        case UInt8(ascii: ">"): "&gt;"
-        case UInt8(ascii: "&"): "&amp;"
-        case UInt8(ascii: "\""): "&quot;"
-        case UInt8(ascii: "'"): "&#39;"
-        default: nil
-        }
-    }
+    func escapeText(_ text: String) -> String { text.htmlEscaped }
 }

@@ -2,6 +2,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import Text
 
 /// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
 package struct StaticFiles: Sendable {
@@ -48,8 +49,7 @@ package struct StaticFiles: Sendable {
 
     private static func tag(of bytes: [UInt8]) -> String {
         // FNV-1a is enough to distinguish versions of the project's own files.
-        let hash = bytes.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        return String(hash, radix: 36)
+        String(FNV1a(bytes).value, radix: 36)
     }
 
     private static func type(of name: String) -> String? {

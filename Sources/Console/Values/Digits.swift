@@ -1,3 +1,5 @@
+internal import Text
+
 /// Number formatting for pages.
 package enum Digits {
     /// The number with grouped digits: `48,210`.
@@ -20,8 +22,7 @@ package enum Digits {
         let sign = scaled < 0 ? "-" : ""
         let whole = scaled.magnitude / scale.magnitude
         if digits == 0 { return sign + String(whole) }
-        let fraction = String(scaled.magnitude % scale.magnitude)
-        return sign + String(whole) + "." + String(repeating: "0", count: digits - fraction.count) + fraction
+        return "\(sign)\(whole).\(String(scaled.magnitude % scale.magnitude, digits: digits))"
     }
 
     /// `412 bytes`, `8.8 MB`, in powers of 1000.

@@ -1,6 +1,7 @@
 package import AssetStore
 package import JSON
 package import Records
+internal import Text
 
 /// Formats the values of one record: briefly for a table, or in full.
 package struct ValuePresenter: Sendable {
@@ -55,7 +56,7 @@ package struct ValuePresenter: Sendable {
 
     private func view(_ bytes: [UInt8]) -> ValueView {
         let shown = bytes.prefix(isFull ? Self.fullBytes : Self.shortBytes)
-        let digits = shown.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined(separator: " ")
+        let digits = Hexadecimal.text(of: shown, inGroupsOf: 1)
         return ValueView(.code(digits + (shown.count < bytes.count ? " …" : "")), note: Digits.bytes(Int64(bytes.count)))
     }
 

@@ -1,3 +1,5 @@
+internal import Text
+
 /// The fields of a query string or a submitted form, in their original order.
 package struct FormFields: Sendable {
     package private(set) var pairs: [(name: String, value: String)]
@@ -39,34 +41,7 @@ package struct FormFields: Sendable {
     }
 
     private static func decoded(_ text: some Collection<UInt8>) -> String {
-        let text = Array(text)
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var index = 0
-        while index < text.count {
-            switch text[index] {
-            case UInt8(ascii: "+"): bytes.append(UInt8(ascii: " "))
-            case UInt8(ascii: "%"):
-                if index + 2 < text.count, let high = digit(text[index + 1]), let low = digit(text[index + 2]) {
-                    bytes.append(high << 4 | low)
-                    index += 2
-                } else {
-                    bytes.append(text[index])
-                }
-            default: bytes.append(text[index])
-            }
-            index += 1
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
+        String(decoding: PercentEncoding.bytes(of: text, plusIsSpace: true).bytes, as: UTF8.self)
     }
 }
 
@@ -78,24 +53,9 @@ extension String {
 }
 
 extension FormFields {
-    /// Percent-encodes everything except letters, digits and `-._~`, so that the text is safe anywhere in a URL.
-    package static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                bytes.append(byte)
-            default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
     /// A path with a query string.
     package static func url(_ path: String, _ parameters: [(name: String, value: String)]) -> String {
         if parameters.isEmpty { return path }
-        return path + "?" + parameters.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+        return path + "?" + parameters.map { "\(PercentEncoding.encoded($0.name))=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
     }
 }

@@ -1,4 +1,4 @@
-internal import JSON
+internal import Text
 
 /// The parts of a `multipart/form-data` form (RFC 7578), the format in which browsers upload files.
 package struct MultipartForm: Sendable {

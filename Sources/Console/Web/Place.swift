@@ -1,5 +1,6 @@
 package import JSON
 package import Records
+internal import Text
 
 /// The console's location: a database, the acting user, and a zone. The URL contains all of it.
 package struct Place: Sendable, Hashable {
@@ -42,7 +43,7 @@ package struct Place: Sendable, Hashable {
 extension Place {
     /// `/c/iCloud.com.example.App/development/private`
     package var path: String {
-        "/c/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
+        "/c/\(PercentEncoding.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)"
     }
 
     /// A return address within the console. Anything else is refused, to prevent redirects to other sites.

@@ -1,4 +1,5 @@
 internal import JSON
+internal import Text
 
 /// A deterministic random number generator (SplitMix64, Steele, Lea and Flood 2014).
 struct DemoRandom: RandomNumberGenerator {
@@ -45,10 +46,7 @@ struct DemoRandom: RandomNumberGenerator {
 
     /// A record name in CloudKit's format: an upper-case UUID.
     mutating func uuid() -> Name {
-        let digits = bytes(16).map { byte in
-            let text = String(byte, radix: 16, uppercase: true)
-            return text.utf8.count == 1 ? "0" + text : text
-        }
+        let digits = bytes(16).map { String($0, digits: 2, radix: 16, uppercase: true) }
         let groups = [digits[0..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10..<16]]
         return Name(groups.map { $0.joined() }.joined(separator: "-"))
     }

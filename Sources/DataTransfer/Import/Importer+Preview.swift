@@ -37,7 +37,7 @@ extension Importer {
     private func samples(_ plan: ImportPlan, limit: Int) throws -> [ImportPreview.Sample] {
         guard let file = files.first else { return [] }
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
-        var reader = try RowReader(file)
+        var reader = try FileRowReader(file)
         var samples: [ImportPreview.Sample] = []
         while samples.count < limit, let outcome = try reader.next() {
             try Task.checkCancellation()

@@ -60,7 +60,7 @@ public struct Importer: Sendable {
         var indexes: [Name: Int] = [:]
         var meter = ProgressMeter(.reading, files, progress)
         for (number, file) in files.enumerated() {
-            var reader = try RowReader(file)
+            var reader = try FileRowReader(file)
             while let outcome = try reader.next() {
                 try meter.count(at: reader.offset, of: number)
                 guard case .row(let row) = outcome else { continue }
@@ -93,7 +93,7 @@ public struct Importer: Sendable {
         var meter = ProgressMeter(.checking, files, progress)
         for (number, file) in files.enumerated() {
             try file.checkUnchanged()
-            var reader = try RowReader(file)
+            var reader = try FileRowReader(file)
             while let outcome = try reader.next() {
                 try meter.count(at: reader.offset, of: number)
                 switch outcome {
@@ -138,16 +138,16 @@ public struct Importer: Sendable {
 private struct FileRows {
     private let files: [ImportFile]
     private var number = 0
-    private var reader: RowReader
+    private var reader: FileRowReader
 
     init(_ files: [ImportFile]) throws {
         self.files = files
         reader = try Self.reader(of: files[0])
     }
 
-    private static func reader(of file: ImportFile) throws -> RowReader {
+    private static func reader(of file: ImportFile) throws -> FileRowReader {
         try file.checkUnchanged()
-        return try RowReader(file)
+        return try FileRowReader(file)
     }
 
     /// - Throws: `ImportError` if the current file was modified.

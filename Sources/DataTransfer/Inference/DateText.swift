@@ -1,4 +1,5 @@
 internal import Records
+internal import Text
 
 /// Parses dates in common formats: `2012-01-31`, `2012/01/31`, alone or with a time: `2012-01-31T18:05`, `2012-01-31
 /// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated.
@@ -10,16 +11,6 @@ enum DateText {
         return Timestamp(milliseconds: date * 86_400_000 + time)
     }
 
-    /// The number of days since 1 January 1970 in the proleptic Gregorian calendar (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
-    static func days(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let year = month <= 2 ? year - 1 : year
-        let era = (year >= 0 ? year : year - 399) / 400
-        let yearOfEra = year - era * 400
-        let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-        let dayOfEra = yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-        return era * 146_097 + dayOfEra - 719_468
-    }
-
     private struct Scanner {
         var bytes: Substring.UTF8View
 
@@ -28,11 +19,8 @@ enum DateText {
         mutating func date() -> Int64? {
             guard let year = number(digits: 4), let separator = bytes.first, separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/") else { return nil }
             bytes.removeFirst()
-            guard let month = number(digits: 2), (1...12).contains(month), take(separator), let day = number(digits: 2) else { return nil }
-            let isLeap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
-            let length = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][Int(month) - 1]
-            guard day >= 1, day <= length else { return nil }
-            return DateText.days(year: year, month: month, day: day)
+            guard let month = number(digits: 2), take(separator), let day = number(digits: 2) else { return nil }
+            return CivilDate(year: year, month: month, day: day)?.daysSince1970
         }
 
         /// The milliseconds since midnight UTC; 0 if there is only a date.

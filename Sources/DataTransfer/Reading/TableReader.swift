@@ -1,4 +1,5 @@
 internal import JSON
+internal import Text
 
 /// Reads the rows of a CSV file, with column names from its header.
 struct TableReader {
@@ -12,7 +13,7 @@ struct TableReader {
             throw .unreadable(file: reader.path, line: 1, reason: "the file is empty; its first row must name the columns")
         }
         if let problem = header.problem { throw .unreadable(file: reader.path, line: header.line, reason: "the header can't be read: \(problem)") }
-        columns = header.cells.map { Name($0.trimmingBlanks) }
+        columns = header.cells.map { Name($0.trimmingWhiteSpace) }
         if columns.count == 1, let separator = [";", "\t", "|"].first(where: header.cells[0].contains) {
             let shown = separator == "\t" ? "tabs" : "'\(separator)'"
             let remedy = separator == "\t" ? "name the file .tsv or use --format tsv" : "save it with commas"
@@ -39,15 +40,5 @@ struct TableReader {
                 line: row.line, reason: "the row is too \(word): it has \(row.cells.count) cells and the header names \(columns.count) columns")
         }
         return .row(Row(line: row.line, cells: zip(columns, row.cells).map { ($0, .text($1)) }))
-    }
-}
-
-extension String {
-    /// The text without leading and trailing white space.
-    fileprivate var trimmingBlanks: Substring {
-        var slice = self[...]
-        while slice.first?.isWhitespace == true { slice.removeFirst() }
-        while slice.last?.isWhitespace == true { slice.removeLast() }
-        return slice
     }
 }

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The records that a bulk change applies to, in the versions that the search found.
 struct BulkTargets: Sendable {
@@ -28,7 +29,7 @@ struct BulkTargets: Sendable {
     /// The first records, with all their fields.
     private(set) var shown: [StoredRecord] = []
     /// Identifies this set: it differs for other records, or for other versions of them.
-    private var mark = Fingerprint()
+    private var mark = FNV1a()
 
     var fingerprint: String { mark.text }
 
@@ -79,7 +80,7 @@ struct BulkTargets: Sendable {
 
     private mutating func add(_ record: StoredRecord) {
         targets.append(Target(recordID: record.recordID, tag: record.recordChangeTag))
-        for text in [record.recordID.zoneID.zoneName, record.recordID.recordName, Name(record.recordChangeTag)] { mark.add(text) }
+        for text in [record.recordID.zoneID.zoneName, record.recordID.recordName, Name(record.recordChangeTag)] { mark.add(text: text.string) }
     }
 
     private func showingFirst(_ visit: Visit) async throws -> BulkTargets {

@@ -2,6 +2,7 @@ internal import Console
 internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 
 /// A query in Swift, for Apple's CloudKit framework (Apple's reference pages CKQuery, CKDatabase and CKQueryOperation).
 struct SwiftQueryCode {
@@ -151,9 +152,8 @@ struct SwiftQueryCode {
     private static func seconds(_ timestamp: Timestamp) -> String {
         let (whole, part) = timestamp.milliseconds.quotientAndRemainder(dividingBy: 1000)
         if part == 0 { return String(whole) }
-        let digits = String(part.magnitude)
         let sign = timestamp.milliseconds < 0 ? "-" : ""
-        return "\(sign)\(whole.magnitude).\(String(repeating: "0", count: 3 - digits.count))\(digits)"
+        return "\(sign)\(whole.magnitude).\(String(part.magnitude, digits: 3))"
     }
 }
 

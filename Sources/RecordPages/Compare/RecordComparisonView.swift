@@ -4,6 +4,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to another user.
 struct RecordComparisonView: Page {
@@ -66,7 +67,7 @@ extension RecordComparisonView {
             throw RecordError(.badRequest, "The address of a comparison needs a record and its zone: record/compare?zone=…&name=…&other=…")
         }
         let here = visit.inZone(zoneID)
-        let otherName = Name((visit.fields[otherField] ?? "").trimmedSpaces)
+        let otherName = Name((visit.fields[otherField] ?? "").trimmingSpaces)
         var other: OtherPlace?
         var complaint: Complaint?
         do {

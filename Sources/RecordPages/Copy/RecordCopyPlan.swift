@@ -4,6 +4,7 @@ internal import DataTransfer
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// A dry run that determines the effects of copying records to another place.
 struct RecordCopyPlan: Sendable {
@@ -129,12 +130,12 @@ struct RecordCopyPlan: Sendable {
 
     /// Identifies this plan: it differs if the request or any of the records has changed since the preview.
     var fingerprint: String {
-        var print = Fingerprint()
-        for part in asked { print.add(Name(part)) }
+        var print = FNV1a()
+        for part in asked { print.add(text: part) }
         for item in items {
-            print.add(item.name)
-            print.add(Name(item.record.recordChangeTag))
-            print.add(Name(item.existing?.recordChangeTag ?? ""))
+            print.add(text: item.name.string)
+            print.add(text: item.record.recordChangeTag)
+            print.add(text: item.existing?.recordChangeTag ?? "")
         }
         return print.text
     }

@@ -2,12 +2,13 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// Creates, changes and copies records.
 enum EditActions {
     /// The form of a new record. Asks for the type and the zone first if the address does not name them.
     static func new(_ visit: Visit) async throws -> any Page {
-        let typed = visit.fields.text("newType").map { Name($0.trimmedSpaces) } ?? visit.fields.text("type").map { Name($0) }
+        let typed = visit.fields.text("newType").map { Name($0.trimmingSpaces) } ?? visit.fields.text("type").map { Name($0) }
         guard let typeName = typed, let zoneID = visit.place.zoneID else { return EditStart(visit) }
         try checkType(typeName, visit: visit)
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
@@ -53,7 +54,7 @@ enum EditActions {
         let entry = form.fields[number - 1].entries[element - 1]
         let zone = Place.zone(entry.zone.isEmpty ? nil : entry.zone.string, owner: nil, in: visit.place.address.scope)
         let there = if case .one(let other) = zone { other } else { zoneID }
-        let found = try await RecordNames.beginning(with: Name(entry.text.string.trimmedSpaces), in: there, visit: visit)
+        let found = try await RecordNames.beginning(with: Name(entry.text.string.trimmingSpaces), in: there, visit: visit)
         return .page(EditView(form, found: (number, element, found), visit: visit))
     }
 

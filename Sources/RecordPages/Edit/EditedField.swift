@@ -1,6 +1,7 @@
 internal import Console
 internal import JSON
 internal import Records
+internal import Text
 
 /// A field in the form of a record: the value when the form was opened, and the current text of its inputs.
 struct EditedField: Sendable {
@@ -103,7 +104,7 @@ struct EditedField: Sendable {
     }
 
     private func list(_ text: Name) throws(EntryProblem) -> FieldValue? {
-        if text.string.trimmedSpaces.isEmpty { return nil }
+        if text.string.trimmingSpaces.isEmpty { return nil }
         do {
             let tagged: JSONValue = ["value": try JSONReader.value(of: text.string), "type": .string(FieldType(type.valueType, isList: true).wireName)]
             guard case .tagged(let value, _, _) = try FieldInput(tagged, field: name) else { return nil }

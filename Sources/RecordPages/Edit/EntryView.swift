@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The inputs of one value.
 struct EntryView: ViewModel {
@@ -123,7 +124,7 @@ struct EntryView: ViewModel {
 
     private static func target(_ entry: FieldEntry, _ place: Place) -> String? {
         let zone = entry.zone.isEmpty ? nil : Place.zone(entry.zone.string, owner: nil, in: place.address.scope)
-        let name = Name(entry.text.string.trimmedSpaces)
+        let name = Name(entry.text.string.trimmingSpaces)
         if case .one(let zoneID)? = zone { return place.link(toRecord: name, in: zoneID) }
         return place.zoneID.map { place.link(toRecord: name, in: $0) }
     }

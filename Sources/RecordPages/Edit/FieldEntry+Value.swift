@@ -1,7 +1,7 @@
 internal import Console
-internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 
 // Conversion from inputs to a value.
 
@@ -9,7 +9,7 @@ extension FieldEntry {
     /// The value; `nil` if the inputs are blank.
     func value(as type: ValueType, in place: Place) throws(EntryProblem) -> FieldValue? {
         if isBlank(as: type) { return nil }
-        let typed = text.string.trimmedSpaces
+        let typed = text.string.trimmingSpaces
         switch type {
         case .string: return .string(text.string)
         case .int64:
@@ -29,7 +29,7 @@ extension FieldEntry {
     }
 
     private func wrong(_ what: String, _ example: String) -> EntryProblem {
-        let typed = text.string.trimmedSpaces
+        let typed = text.string.trimmingSpaces
         return EntryProblem(reason: "‘\(typed.count > 60 ? typed.prefix(60) + "…" : typed)’ is \(what). Write it as \(example).")
     }
 
@@ -37,17 +37,12 @@ extension FieldEntry {
         let digits = String(decoding: typed.utf8.filter { $0 > 0x20 }, as: UTF8.self)
         switch notation {
         case .base64:
-            var standard = digits.replacing("-", with: "+").replacing("_", with: "/")
-            while standard.utf8.count % 4 != 0 { standard += "=" }
-            guard let data = Data(base64Encoded: standard) else { throw wrong("not base64", "SGVsbG8=, or choose hex") }
-            return [UInt8](data)
+            guard let bytes = Base64.bytes(of: digits.utf8) else { throw wrong("not base64", "SGVsbG8=, or choose hex") }
+            return bytes
         case .hex:
             let plain = digits.lowercased().hasPrefix("0x") ? String(digits.dropFirst(2)) : digits
-            let halves = plain.utf8.map { Self.digit($0) }
-            guard halves.count % 2 == 0, !halves.contains(nil) else {
-                throw wrong("not pairs of hexadecimal digits", "48656c6c6f, or choose base64")
-            }
-            return stride(from: 0, to: halves.count, by: 2).map { (halves[$0] ?? 0) << 4 | (halves[$0 + 1] ?? 0) }
+            guard let bytes = Hexadecimal.bytes(of: plain.utf8) else { throw wrong("not pairs of hexadecimal digits", "48656c6c6f, or choose base64") }
+            return bytes
         }
     }
 
@@ -55,8 +50,8 @@ extension FieldEntry {
 
     /// A hidden input of bytes: their notation, and a fingerprint of their text.
     var shownNotation: Name {
-        var mark = Fingerprint()
-        mark.add(text)
+        var mark = FNV1a()
+        mark.add(text: text.string)
         return Name("\(notation.rawValue)-\(mark.text)")
     }
 
@@ -66,18 +61,9 @@ extension FieldEntry {
         for other in Notation.allCases where other != notation {
             var before = self
             before.notation = other
-            guard before.shownNotation == shown, let bytes = try? before.bytes(text.string.trimmedSpaces) else { continue }
+            guard before.shownNotation == shown, let bytes = try? before.bytes(text.string.trimmingSpaces) else { continue }
             text = Name(Self.text(of: bytes, notation))
             return
-        }
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
         }
     }
 

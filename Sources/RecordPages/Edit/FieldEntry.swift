@@ -1,7 +1,7 @@
 internal import Console
-internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 
 /// The form inputs of one value.
 struct FieldEntry: Sendable, Hashable {
@@ -28,7 +28,7 @@ struct FieldEntry: Sendable, Hashable {
 
     /// True if the inputs are blank. White space is a value of a string, but blank for other types.
     func isBlank(as type: ValueType) -> Bool {
-        (type == .string ? text.isEmpty : text.string.trimmedSpaces.isEmpty) && !isEmptyText && parts.isEmpty
+        (type == .string ? text.isEmpty : text.string.trimmingSpaces.isEmpty) && !isEmptyText && parts.isEmpty
     }
 }
 
@@ -74,8 +74,8 @@ extension FieldEntry {
 
     static func text(of bytes: [UInt8], _ notation: Notation) -> String {
         switch notation {
-        case .base64: Data(bytes).base64EncodedString()
-        case .hex: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        case .base64: Base64.text(of: bytes)
+        case .hex: Hexadecimal.text(of: bytes)
         }
     }
 
@@ -106,7 +106,7 @@ extension FieldEntry {
         action = fields["action-\(suffix)"].flatMap { Reference.Action(rawValue: $0) } ?? .none
         zone = Name(fields["zone-\(suffix)"] ?? "")
         for part in Part.allCases {
-            guard let typed = fields["\(part.rawValue)-\(suffix)"]?.trimmedSpaces, !typed.isEmpty else { continue }
+            guard let typed = fields["\(part.rawValue)-\(suffix)"]?.trimmingSpaces, !typed.isEmpty else { continue }
             parts[part] = Name(typed)
         }
     }

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 // Buttons that change the form without a save.
 
@@ -69,7 +70,7 @@ extension RecordForm {
     }
 
     private mutating func addField(_ sent: FormFields, visit: Visit) throws {
-        let name = Name((sent["newField"] ?? "").trimmedSpaces)
+        let name = Name((sent["newField"] ?? "").trimmingSpaces)
         guard visit.place.address.environment == .development else {
             throw RecordError(.badRequest, "Cannot create or modify field '\(name)' in record '\(recordType)' in production schema")
         }

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// A record in an edit form. The form carries the whole state, so the server is stateless and no input is lost.
 struct RecordForm: Sendable {
@@ -86,8 +87,8 @@ extension RecordForm {
         recordType = Name(type)
         tag = fields["tag"].flatMap { $0.isEmpty ? nil : $0 }
         // Removes surrounding spaces, because users type the names.
-        recordName = tag == nil ? Name((fields["name"] ?? "").trimmedSpaces) : Name(fields["name"] ?? "")
-        parent = Name((fields["parent"] ?? "").trimmedSpaces)
+        recordName = tag == nil ? Name((fields["name"] ?? "").trimmingSpaces) : Name(fields["name"] ?? "")
+        parent = Name((fields["parent"] ?? "").trimmingSpaces)
         parentWas = Name(fields["parentWas"] ?? "")
         let declared = visit.schema?.types[recordType]?.fields ?? [:]
         var read: [EditedField] = []

@@ -4,6 +4,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tab Fetch: records of any type by name, from one zone.
 struct FetchView: Page {
@@ -156,7 +157,7 @@ extension FetchView {
 
     /// The names in the input, one per line.
     static func names(in fields: FormFields) -> [String] {
-        (fields["names"] ?? "").formLines.map { $0[...].trimmingSpaces }.filter { !$0.isEmpty }
+        (fields["names"] ?? "").formLines.map { $0.trimmingSpaces }.filter { !$0.isEmpty }
     }
 
     private static func rows(

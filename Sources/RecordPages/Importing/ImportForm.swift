@@ -3,6 +3,7 @@ internal import DataTransfer
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The options of an import.
 struct ImportForm: Sendable {
@@ -16,7 +17,7 @@ struct ImportForm: Sendable {
     var format: FileFormat?
 
     init(_ fields: FormFields, visit: Visit) {
-        typeName = (fields["type"] ?? "").trimmedSpaces
+        typeName = (fields["type"] ?? "").trimmingSpaces
         nameField = fields["nameField"]
         skipsBadRows = fields["skip"] != nil
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
@@ -26,9 +27,9 @@ struct ImportForm: Sendable {
     /// format or name column, so the button can't start an import without a preview.
     /// - Parameter nameField: the submitted value of the form.
     func mark(_ upload: ImportUploads.Upload, nameField: String, at place: Place) -> String {
-        var mark = Fingerprint()
+        var mark = FNV1a()
         let zone = place.zoneID.map(place.zoneText) ?? ""
-        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField] { mark.add(Name(text)) }
+        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField] { mark.add(text: text) }
         return mark.text
     }
 

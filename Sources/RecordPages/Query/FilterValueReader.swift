@@ -2,6 +2,7 @@ internal import Console
 internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 
 /// An input that is not a value of its field's type, with a valid example.
 struct FilterValueProblem: Error {

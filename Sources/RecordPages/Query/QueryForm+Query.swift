@@ -2,6 +2,7 @@ internal import Console
 internal import Foundation
 internal import JSON
 package import Records
+internal import Text
 
 // Conversion from a query to its form.
 
@@ -45,7 +46,7 @@ extension QueryForm {
         values.map { text in
             let isPlain = !text.isEmpty && !text.utf8.contains { $0 == UInt8(ascii: ",") || $0 == UInt8(ascii: "\"") }
             if isPlain, text.trimmingCharacters(in: .whitespaces).utf8.count == text.utf8.count { return text }
-            return "\"" + text.writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
+            return text.csvQuoted
         }.joined(separator: ", ")
     }
 

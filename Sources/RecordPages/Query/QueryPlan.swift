@@ -9,20 +9,14 @@ struct QueryPlan: Sendable {
     /// The problem with the value of a row, by row index.
     let filterProblems: [Int: String]
     let sortProblems: [Int: String]
-    /// The indices of the form rows that are part of the query.
-    let usedFilters: [Int]
-    let usedSorts: [Int]
 
     init(_ form: QueryForm, of type: RecordType) {
         var query = Query(recordType: type.name)
         var filterProblems: [Int: String] = [:]
         var sortProblems: [Int: String] = [:]
-        var usedFilters: [Int] = []
-        var usedSorts: [Int] = []
         for (index, row) in form.filters.enumerated() where !row.isUnfinished {
             do {
                 query.filters.append(try Self.filter(row, of: type))
-                usedFilters.append(index)
             } catch {
                 filterProblems[index] = error.reason
             }
@@ -30,7 +24,6 @@ struct QueryPlan: Sendable {
         for (index, row) in form.sorts.enumerated() {
             do {
                 query.sorts.append(try Self.sort(row, of: type))
-                usedSorts.append(index)
             } catch {
                 sortProblems[index] = error.reason
             }
@@ -38,8 +31,6 @@ struct QueryPlan: Sendable {
         self.query = query
         self.filterProblems = filterProblems
         self.sortProblems = sortProblems
-        self.usedFilters = usedFilters
-        self.usedSorts = usedSorts
     }
 
     var canRun: Bool { filterProblems.isEmpty && sortProblems.isEmpty }

@@ -2,6 +2,7 @@ internal import Console
 internal import Foundation
 internal import JSON
 internal import Records
+internal import Text
 
 /// Writes records to a file in chunks, so that a long file never has to fit in memory.
 struct RecordFileWriter: Sendable {
@@ -168,6 +169,6 @@ struct RecordFileWriter: Sendable {
             byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r")
         }
         if isPlain, text.utf8.first != UInt8(ascii: " "), text.utf8.last != UInt8(ascii: " ") { return text }
-        return "\"" + text.writingBytes { $0 == UInt8(ascii: "\"") ? "\"\"" : nil } + "\""
+        return text.csvQuoted
     }
 }

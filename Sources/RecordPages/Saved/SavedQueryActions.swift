@@ -1,11 +1,12 @@
 internal import Accounts
 internal import Console
 internal import Records
+internal import Text
 
 /// Saves queries under names, and removes them.
 enum SavedQueryActions {
     static func save(_ visit: Visit) async throws -> String {
-        let name = visit.fields["name"]?.trimmedSpaces ?? ""
+        let name = visit.fields["name"]?.trimmingSpaces ?? ""
         if name.isEmpty { throw RecordError(.badRequest, "Enter a name for the query") }
         // Parses and serializes the query, so that the file contains no other input.
         let form = QueryForm(FormFields(encoded: (visit.fields["question"] ?? "").utf8)).changed { _ in }

@@ -1,7 +1,7 @@
 internal import Crypto
-internal import Foundation
 internal import JSON
 public import Records
+internal import Text
 
 /// Seals and opens the tickets for uploads, saved assets and downloads, so that they can't be forged.
 ///
@@ -100,36 +100,16 @@ public struct AssetTickets: Sendable {
     // MARK: Sealing
 
     private func seal(_ bytes: [UInt8], and more: [UInt8] = []) -> String {
-        let text = Data(bytes + checksum(of: bytes + more)).base64EncodedString()
-        return String(decoding: text.utf8.compactMap { Self.urlDigit(of: $0) }, as: UTF8.self)
+        Base64.text(of: bytes + checksum(of: bytes + more), forURLs: true)
     }
 
     private func open(_ text: some StringProtocol, _ kind: Kind, length: Int, and more: [UInt8] = []) -> [UInt8]? {
         let total = length + Self.sealLength
-        guard text.utf8.count == (total * 4 + 2) / 3 else { return nil }
-        let padded = text.utf8.map(Self.digit(ofURL:)) + Array(repeating: UInt8(ascii: "="), count: (3 - total % 3) % 3)
-        guard let data = Data(base64Encoded: Data(padded)), data.count == total, data.first == kind.rawValue else { return nil }
+        guard text.utf8.count == (total * 4 + 2) / 3, let data = Base64.bytes(of: text.utf8), data.count == total, data.first == kind.rawValue else { return nil }
         let bytes = Array(data.prefix(length))
         // Compares all bytes, so that the time reveals nothing.
         let difference = zip(data.suffix(Self.sealLength), checksum(of: bytes + more)).reduce(0) { $0 | ($1.0 ^ $1.1) }
         return difference == 0 ? bytes : nil
-    }
-
-    private static func urlDigit(of digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "+"): UInt8(ascii: "-")
-        case UInt8(ascii: "/"): UInt8(ascii: "_")
-        case UInt8(ascii: "="): nil
-        default: digit
-        }
-    }
-
-    private static func digit(ofURL digit: UInt8) -> UInt8 {
-        switch digit {
-        case UInt8(ascii: "-"): UInt8(ascii: "+")
-        case UInt8(ascii: "_"): UInt8(ascii: "/")
-        default: digit
-        }
     }
 
     private func checksum(of bytes: [UInt8]) -> [UInt8] {

@@ -16,8 +16,6 @@ public struct JournalLimits: Sendable, Hashable {
     }
 
     public static let standard = JournalLimits(days: 30)
-    /// Keeps no earlier versions.
-    public static let off = JournalLimits(days: 0)
 
     /// Maximum number of days: a hundred years.
     public static let longest = 36_500

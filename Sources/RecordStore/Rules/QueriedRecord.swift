@@ -19,14 +19,23 @@ public struct QueriedRecord: Sendable {
     public func value(of key: FieldKey) -> FieldValue? {
         switch key {
         case .custom(let name): values.first { $0.0 == name }?.1
-        case .system(.recordID): .reference(Reference(recordName: record.recordID.recordName))
-        case .system(.createTime): .timestamp(record.created.timestamp)
-        case .system(.modTime): .timestamp(record.modified.timestamp)
-        case .system(.createdBy): .reference(Reference(recordName: record.created.userRecordName))
-        case .system(.modifiedBy): .reference(Reference(recordName: record.modified.userRecordName))
-        case .system(.etag): .string(record.recordChangeTag)
-        case .system(.parent): record.parent.map { .reference(Reference(recordName: $0)) }
-        case .system(.share): nil
+        case .system(let field): record.value(of: field)
+        }
+    }
+}
+
+extension StoredRecord {
+    /// The value of a system field; `nil` if the record has none.
+    public func value(of field: SystemField) -> FieldValue? {
+        switch field {
+        case .recordID: .reference(Reference(recordName: recordID.recordName))
+        case .createTime: .timestamp(created.timestamp)
+        case .modTime: .timestamp(modified.timestamp)
+        case .createdBy: .reference(Reference(recordName: created.userRecordName))
+        case .modifiedBy: .reference(Reference(recordName: modified.userRecordName))
+        case .etag: .string(recordChangeTag)
+        case .parent: parent.map { .reference(Reference(recordName: $0)) }
+        case .share: nil
         }
     }
 }

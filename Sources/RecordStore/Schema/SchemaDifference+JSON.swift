@@ -9,18 +9,6 @@ extension JSONWriter {
         }
     }
 
-    /// Writes `{"recordType":"Item","field":"rank","from":"DOUBLE","to":"NUMBER","line":"Item: field 'rank' DOUBLE is
-    /// written NUMBER"}`.
-    public mutating func value(_ respelling: SchemaRespelling) {
-        object { writer in
-            writer.member("recordType", respelling.recordType)
-            writer.member("field", respelling.field)
-            writer.member("from", respelling.from.schemaText)
-            writer.member("to", respelling.to.schemaText)
-            writer.member("line", respelling.line)
-        }
-    }
-
     /// Writes
     /// `{"change":"ADD_FIELD","recordType":"Item","field":"author","type":"STRING","indexes":["QUERYABLE"],…}`.
     public mutating func value(_ change: SchemaDifference.Change) {

@@ -13,9 +13,6 @@ public struct SchemaLoss: Sendable, Hashable {
         self.records = records
     }
 
-    /// True if no records or values are lost.
-    public var isEmpty: Bool { records == 0 }
-
     /// A line such as `Item: field 'author' STRING removed; its values in 12 records go`.
     public var line: String {
         guard let records else { return change.line }

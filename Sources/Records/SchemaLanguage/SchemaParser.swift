@@ -1,4 +1,5 @@
 internal import JSON
+internal import Text
 
 /// Parses the schema language.
 ///
@@ -212,9 +213,8 @@ struct SchemaParser {
             // Uses the first scalar, since a character can have any number of them.
             let character = tokenText
             let scalar = character.unicodeScalars.first ?? "?"
-            let code = String(scalar.value, radix: 16, uppercase: true)
             let isShown = scalar.properties.generalCategory != .control && scalar.properties.generalCategory != .format && !scalar.properties.isWhitespace
-            let found = (isShown ? "'\(character)' (" : "(") + "U+" + String(repeating: "0", count: max(0, 4 - code.count)) + code + ")"
+            let found = (isShown ? "'\(character)' (" : "(") + "U+" + String(scalar.value, digits: 4, radix: 16, uppercase: true) + ")"
             let hint = scalar.value < 0x80 ? hint : "only comments may contain non-ASCII characters"
             return error(at: place, expected: expected, found: found, hint: hint)
         case .word, .quoted, .openParenthesis, .closeParenthesis, .less, .greater, .comma, .semicolon:

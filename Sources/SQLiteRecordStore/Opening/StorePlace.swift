@@ -10,7 +10,7 @@ final class StorePlace: Sendable {
     let key: StoreKey
     let queries = QueryLog(since: Timestamp.now())
     /// Sent after each commit. Survives closing and reopening.
-    let signals = CommitSignals()
+    let signals = Signals()
     var clock: @Sendable () -> Timestamp { settings.clock }
     /// Maximum number of cascaded deletions in the transaction of a request.
     var cascadeLimit: Int { settings.cascadeLimits.recordsInRequest }

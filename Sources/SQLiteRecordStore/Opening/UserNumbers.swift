@@ -2,6 +2,7 @@ internal import GRDB
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// Numbers of the users in a store.
 ///
@@ -59,8 +60,7 @@ struct UserNumbers: Sendable {
     /// Hashes the name to 32 bits, which is what tokens have room for. On the rare collision the later user gets the
     /// next free number.
     private static func proposal(for name: Name) -> Int64 {
-        var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in name.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        let hash = FNV1a(name.utf8).value
         return max(1, Int64((hash >> 32 ^ hash) & 0xffff_ffff))
     }
 

@@ -2,6 +2,7 @@ internal import Accounts
 internal import Console
 internal import JSON
 internal import Records
+internal import Text
 
 /// The data that a script needs to replay and follow a feed (docs/feeds.md): addresses, and names of users.
 struct FeedPanel: ViewModel {
@@ -44,6 +45,6 @@ struct FeedPanel: ViewModel {
 extension Place {
     /// The path of the feeds of this database in the web services.
     fileprivate var feedPath: String {
-        "/skylight/1/\(FormFields.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)/changes"
+        "/skylight/1/\(PercentEncoding.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)/changes"
     }
 }

@@ -1,6 +1,7 @@
 internal import Console
 internal import JSON
 internal import Records
+internal import Text
 internal import Traffic
 
 /// A request as a `curl` command. The page inserts the server's address between the two parts.

@@ -2,6 +2,7 @@ internal import Accounts
 internal import Console
 internal import JSON
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The filters of the page's form.
@@ -33,7 +34,7 @@ struct RequestsForm: Sendable {
         operation = fields.text("operation")
         by = fields.text("by")
         client = fields.text("client")
-        text = fields["text"]?.trimmedSpaces ?? ""
+        text = fields["text"]?.trimmingSpaces ?? ""
         onlyErrors = fields["errors"] == "1"
         onlyRemarks = fields["remarks"] == "1"
         bytes = Array(text.utf8)

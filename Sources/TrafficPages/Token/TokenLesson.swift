@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tutorial of the page Tokens: the purpose of tokens, and the first token of a new device.
 struct TokenLesson: ViewModel {

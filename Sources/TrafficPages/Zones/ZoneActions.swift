@@ -3,11 +3,12 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The actions on zones.
 enum ZoneActions {
     static func create(_ visit: Visit) async throws -> String {
-        let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmedSpaces ?? ""))
+        let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmingSpaces ?? ""))
         try await modify(.create(zoneID), visit: visit)
         return visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter])
     }

@@ -4,13 +4,14 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// Serves the bytes of files. A `downloadURL` from a record carries a ticket that authorizes the download.
 ///
 /// Downloads make no database query. The headers keep browsers from running the content: the
 /// file is an attachment in a sandbox without an origin, and its media type is not sniffed.
 struct AssetDownloads: Sendable {
-    let place: AssetPlace
+    let place: RequestAssets
 
     func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String) async throws -> Response {
         guard let store = try await place.existingStore(), let ticket = store.ledger.tickets.openDownload(text, name: fileName) else {
@@ -76,7 +77,7 @@ struct AssetDownloads: Sendable {
                     let isPlain = (0x20...0x7E).contains(scalar.value) && !["\"", "\\", "%"].contains(scalar)
                     return isPlain ? scalar : "_"
                 }))
-        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(AssetPath.encoded(fileName))"
+        return "attachment; filename=\"\(plain)\"; filename*=UTF-8''\(PercentEncoding.encoded(fileName))"
     }
 
     private static let unknown = RecordError(

@@ -4,12 +4,13 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import JSON
 internal import Records
+internal import Text
 
 /// Receives the bytes of a file at an address from `assets/upload` (Apple's reference page "Uploading Assets").
 ///
 /// The body is read only after the upload is authorized. A failed upload closes its connection, so that the rest of the body need not be read.
 struct AssetUploads: Sendable {
-    let place: AssetPlace
+    let place: RequestAssets
 
     func response(to request: Request, ticket: String) async throws -> Response {
         guard let store = try await place.existingStore() else { throw Self.unknown }
@@ -49,7 +50,7 @@ struct AssetUploads: Sendable {
     /// The original name of the file, from a header of Skylight's own with percent-encoded UTF-8.
     private static func fileName(of request: Request) throws -> String? {
         guard let header = request.headers[.skylightFileName], !header.isEmpty else { return nil }
-        guard let name = header[...].removingPercentEncodingStrictly else {
+        guard let name = PercentEncoding.decoded(header) else {
             throw RecordError(.badRequest, "X-Skylight-File-Name must be the file's name in UTF-8, percent-encoded")
         }
         return name

@@ -20,7 +20,7 @@ extension WebServices {
                 "There is nothing at this address; expected /assets/{container}/{environment}/upload/{ticket} from assets/upload, or "
                     + "/assets/{container}/{environment}/download/{ticket}/{name} from a record")
         }
-        let place = AssetPlace(assets, path.container, path.environment, for: request)
+        let place = RequestAssets(assets, path.container, path.environment, for: request)
         switch path.purpose {
         case .upload(let ticket):
             try SkylightServices.check(request.method, of: "upload", allowing: .post, .put)

@@ -4,6 +4,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import JSON
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The authentication result of a request's protocol credentials, independent of the requested service.

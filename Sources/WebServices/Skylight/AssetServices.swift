@@ -15,7 +15,7 @@ struct AssetService: Sendable {
 /// A request for an asset service.
 struct AssetCall: Sendable {
     let store: AssetStore
-    let place: AssetPlace
+    let place: RequestAssets
     let request: Request
 }
 

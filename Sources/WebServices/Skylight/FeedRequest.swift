@@ -9,7 +9,7 @@ internal import Traffic
 /// A request for a feed: the database, the zone and the start token.
 struct FeedRequest: Sendable {
     let database: any RecordDatabase
-    let assets: AssetPlace
+    let assets: RequestAssets
     /// `nil` if the request names no zone.
     let zoneID: ZoneID?
     /// The start token. `nil` means the beginning, or the present for a live feed.
@@ -21,7 +21,7 @@ struct FeedRequest: Sendable {
     private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source sends when it reconnects.
-    init(_ request: Request, database: any RecordDatabase, assets: AssetPlace, note: RequestNote?) throws {
+    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, note: RequestNote?) throws {
         self.database = database
         self.assets = assets
         self.note = note

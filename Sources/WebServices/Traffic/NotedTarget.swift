@@ -1,6 +1,7 @@
 internal import AssetStore
 internal import HTTPServing
 internal import Hummingbird
+internal import Text
 
 /// The target of a request as it is logged, without secrets.
 ///
@@ -48,7 +49,7 @@ struct NotedTarget {
 
     private static func withoutSecret(_ parameter: Substring) -> String {
         let name = parameter.utf8.firstIndex(of: UInt8(ascii: "=")).map { parameter[..<$0] } ?? parameter
-        guard secrets.contains((name.removingPercentEncodingStrictly ?? String(name)).lowercased()) else { return String(parameter) }
+        guard secrets.contains((PercentEncoding.decoded(name) ?? String(name)).lowercased()) else { return String(parameter) }
         return "\(name)=\(hidden)"
     }
 

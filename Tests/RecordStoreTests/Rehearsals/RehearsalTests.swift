@@ -1,3 +1,4 @@
+import InMemoryRecordStore
 import RecordStore
 import Records
 import StoreScenarios

@@ -4,6 +4,7 @@ import HTTPServing
 import JSON
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import WebServices
@@ -180,7 +181,7 @@ struct AccessTableTests {
                 #expect(expected.problem == Self.anyProblem ? problem != nil : problem == expected.problem, "\(what) \(problem ?? "")")
                 #expect(noted.container?.description == CredentialStage.container, "\(what)")
                 #expect(noted.userRecordName == expectedUser(expected.outcomes[column], stage), "\(what)")
-                #expect(!noted.target.contains(stage.apiToken.secret) && !noted.target.contains(CredentialStage.encoded(stage.session.token)), "\(what)")
+                #expect(!noted.target.contains(stage.apiToken.secret) && !noted.target.contains(PercentEncoding.encoded(stage.session.token)), "\(what)")
             }
         }
     }

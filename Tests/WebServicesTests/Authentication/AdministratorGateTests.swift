@@ -5,6 +5,7 @@ import JSON
 import RecordStore
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import WebServices
@@ -39,7 +40,7 @@ struct AdministratorGateTests {
     func refused() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
-            let session = "ckWebAuthToken=\(CredentialStage.encoded(stage.session.token))"
+            let session = "ckWebAuthToken=\(PercentEncoding.encoded(stage.session.token))"
             for target in Self.targets {
                 for method in ["GET", "POST"] {
                     let signed = try stage.signer.headers(target)

@@ -5,6 +5,7 @@ import JSON
 import RecordStore
 import Records
 import Testing
+import Text
 
 @testable import WebServices
 
@@ -103,7 +104,7 @@ struct CredentialStage: Sendable {
     /// A request with these credentials.
     func sent(_ brought: Brought, _ path: String, body: String) throws -> Sent {
         func query(_ parameters: [(String, String)]) -> String {
-            path + "?" + parameters.map { "\($0)=\(Self.encoded($1))" }.joined(separator: "&")
+            path + "?" + parameters.map { "\($0)=\(PercentEncoding.encoded($1))" }.joined(separator: "&")
         }
         func with(_ parameters: (String, String)..., headers: [String] = []) -> Sent { Sent(target: query(parameters), headers: headers) }
         func alone(_ headers: [String]) -> Sent { Sent(target: path, headers: headers) }
@@ -160,15 +161,6 @@ struct CredentialStage: Sendable {
         case .anonymousWithPassword: return alone(["X-Skylight-Access: anonymous", basic])
         case .ownerWithToken: return with(("ckAPIToken", apiToken.secret), headers: [owner])
         }
-    }
-
-    /// Percent-encoded like `encodeURIComponent`.
-    static func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            let scalar = Unicode.Scalar(byte)
-            let isPlain = scalar.properties.isAlphabetic && byte < 0x80 || (0x30...0x39).contains(byte) || "-_.~".unicodeScalars.contains(scalar)
-            return isPlain ? String(scalar) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
-        }.joined()
     }
 
     func send(_ method: String, _ sent: Sent, _ body: String) async throws -> RawResponse {

@@ -4,6 +4,7 @@ import HTTPServing
 import JSON
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import WebServices
@@ -165,7 +166,7 @@ struct SignatureServiceTests {
         try await TestServer.run { server in
             let stage = try await CredentialStage(server)
             let secret = "s3cret+/=" + String(repeating: "0", count: 40)
-            let target = "\(Self.root)/records/lookup?ckAPIToken=\(CredentialStage.encoded(secret))&ckWebAuthToken=\(secret)"
+            let target = "\(Self.root)/records/lookup?ckAPIToken=\(PercentEncoding.encoded(secret))&ckWebAuthToken=\(secret)"
             let headers = try stage.signer.headers(target + "x", body: Self.body)
             let refused = try await Self.send(server, "POST", target, headers, Array(Self.body.utf8))
             #expect(refused.status == 401, "\(refused.text)")

@@ -4,6 +4,7 @@ import HTTPServing
 import JSON
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import WebServices
@@ -27,7 +28,7 @@ struct WebAuthTests {
     }
 
     private static func ask(_ server: TestServer, _ token: String) async throws -> RawResponse {
-        try await send(server, "\(caller)?ckWebAuthToken=\(CredentialStage.encoded(token))")
+        try await send(server, "\(caller)?ckWebAuthToken=\(PercentEncoding.encoded(token))")
     }
 
     private static func next(_ response: RawResponse) throws -> String {
@@ -39,7 +40,7 @@ struct WebAuthTests {
         try await TestServer.run { server in
             let stage = try await CredentialStage(server)
             for (apiToken, words) in [("", "the request has no ckAPIToken"), ("&ckAPIToken=\(String(repeating: "0", count: 64))", "is none")] {
-                let answer = try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(CredentialStage.encoded(stage.underToken.token))\(apiToken)")
+                let answer = try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(stage.underToken.token))\(apiToken)")
                 let noted = try #require(answer.headers["x-skylight-request"].flatMap { server.log.request($0) })
                 let problem = try #require(noted.authentication?.problem)
                 #expect(answer.status == 401 && problem.kind == "missingToken" && problem.sentence.contains(words), "\(problem)")
@@ -69,7 +70,7 @@ struct WebAuthTests {
             // A token with all three characters that have a special meaning in queries.
             let tokens = (0..<2000).lazy.map { server.accounts.nextToken(of: session, now: Date(timeIntervalSinceNow: -Double($0))) }
             let token = try #require(tokens.first { $0.contains("+") && $0.contains("/") && $0.contains("=") })
-            let fully = CredentialStage.encoded(token)
+            let fully = PercentEncoding.encoded(token)
             #expect(fully.contains("%2B") && fully.contains("%2F") && fully.contains("%3D"))
             for sent in [fully, token, fully.lowercasedEscapes, token.replacing("+", with: "%2B"), token.replacing("=", with: "%3D")] {
                 for name in ["ckWebAuthToken", "ckSession", "ck%57ebAuthToken"] {
@@ -80,7 +81,7 @@ struct WebAuthTests {
             // A plus sign that became a space invalidates the token, and so does another parameter name.
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(fully.replacing("%2B", with: "%20"))").status == 421)
             #expect(try await Self.send(server, "\(Self.caller)?ckwebauthtoken=\(fully)").status == 421)
-            #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(CredentialStage.encoded(String(token.dropLast(8))))").status == 421)
+            #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(String(token.dropLast(8))))").status == 421)
             // An empty parameter counts as absent.
             #expect(try await Self.send(server, "\(Self.caller)?ckWebAuthToken=&ckSession=\(fully)").status == 200)
         }
@@ -101,14 +102,14 @@ struct WebAuthTests {
             ]
             for (method, path, body, status) in requests {
                 // The token of each answer is valid for the next request.
-                let response = try await Self.send(server, "\(root)/\(path)?ckWebAuthToken=\(CredentialStage.encoded(token))", body: body, method: method)
+                let response = try await Self.send(server, "\(root)/\(path)?ckWebAuthToken=\(PercentEncoding.encoded(token))", body: body, method: method)
                 #expect(response.status == status, "\(path): \(response.text)")
                 let next = try Self.next(response)
                 #expect(next != token, "\(path)")
                 token = next
             }
             // A request that fails before authentication gets no new token.
-            let unknown = try await Self.send(server, "\(root)/private/records/none?ckWebAuthToken=\(CredentialStage.encoded(token))", method: "POST")
+            let unknown = try await Self.send(server, "\(root)/private/records/none?ckWebAuthToken=\(PercentEncoding.encoded(token))", method: "POST")
             #expect(unknown.status == 404 && unknown.headers["x-apple-cloudkit-web-auth-token"] == nil)
         }
     }
@@ -171,7 +172,7 @@ struct WebAuthTests {
             #expect(Subset.value(at: "records[0].created.userRecordName", in: try saved.json()) == .string(stage.anna.userRecordName.string))
             let lookup = #"{"records":[{"recordName":"mine"}]}"#
             let others = try await Self.send(
-                server, "\(Self.lookup)?ckWebAuthToken=\(CredentialStage.encoded(other))", ["X-Skylight-User: \(stage.anna.handle)"], body: lookup, method: "POST")
+                server, "\(Self.lookup)?ckWebAuthToken=\(PercentEncoding.encoded(other))", ["X-Skylight-User: \(stage.anna.handle)"], body: lookup, method: "POST")
             #expect(Subset.value(at: "records[0].serverErrorCode", in: try others.json()) == "NOT_FOUND")
         }
     }

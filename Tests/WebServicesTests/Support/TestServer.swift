@@ -2,6 +2,7 @@ import AssetStore
 import Foundation
 import HTTPServing
 import Hummingbird
+import InMemoryRecordStore
 import JSON
 import LoopbackServing
 import RecordStore

@@ -1,5 +1,6 @@
 package import JSON
 package import Records
+internal import Text
 
 /// The target of every sample: container, database, zone and user.
 package struct CodeWriter {
@@ -71,7 +72,7 @@ package struct CodeWriter {
     /// A sample for CloudKit JS, with the setup that precedes any call.
     package func javaScript(of subject: String, _ text: String) -> CodeSample {
         // Without a user, only the address changes.
-        let user = place.user.map { "skylightUser=\(FormFields.encoded($0))" }
+        let user = place.user.map { "skylightUser=\(PercentEncoding.encoded($0))" }
         let redirection = user == nil
             ? ("fetch: (url, options) => fetch(url.replace(\"https://api.apple-cloudkit.com\", \"", "\"), options),")
             : (

@@ -1,5 +1,6 @@
 package import JSON
 package import Records
+internal import Text
 package import Traffic
 
 /// All activity of one client as one user in a container, across databases.
@@ -13,8 +14,10 @@ package struct ClientHistory: Sendable {
 
     /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
     package var anchor: String {
-        let hash = (Array(id.utf8) + [0] + Array(user.utf8)).reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
-        return "client-" + String(hash, radix: 36)
+        var hash = FNV1a()
+        hash.add(text: id)
+        hash.add(user.utf8)
+        return "client-" + hash.text
     }
 }
 

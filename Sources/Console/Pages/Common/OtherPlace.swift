@@ -2,6 +2,7 @@ package import Accounts
 internal import JSON
 internal import RecordStore
 package import Records
+internal import Text
 
 /// A second place of the container that a form names: the target of a copy or of a comparison.
 package struct OtherPlace: Sendable {
@@ -34,7 +35,7 @@ package struct OtherPlace: Sendable {
             throw RecordError(.badRequest, "There is no user '\(handle)'; create the user on the page Users")
         }
         self.user = user
-        let typed = fields[Self.zoneField]?.trimmedSpaces ?? here.zoneID.map { here.zoneText($0) } ?? ""
+        let typed = fields[Self.zoneField]?.trimmingSpaces ?? here.zoneID.map { here.zoneText($0) } ?? ""
         if isOwn, scope == .private, fields[Self.zoneField] != nil, typed.isEmpty {
             throw RecordError(.badRequest, "Name the zone; the default zone is called \(ZoneID.defaultZoneName)")
         }

@@ -3,6 +3,7 @@ internal import AssetStore
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page of a whole container: its content, and the actions to rename and delete it.
 package struct ContainerView: Page {
@@ -31,7 +32,7 @@ package struct ContainerView: Page {
     /// Renames the container.
     package static func rename(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
-        let typed = fields["newName"]?.trimmedSpaces ?? ""
+        let typed = fields["newName"]?.trimmingSpaces ?? ""
         do {
             guard let name = ContainerID(typed) else {
                 throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
@@ -54,7 +55,7 @@ package struct ContainerView: Page {
     package static func delete(_ fields: FormFields, console: Console) async throws -> Answer {
         let container = try await container(fields, console)
         do {
-            guard Name(fields["typed"]?.trimmedSpaces ?? "") == Name(container.description) else {
+            guard Name(fields["typed"]?.trimmingSpaces ?? "") == Name(container.description) else {
                 throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to confirm")
             }
             let editing = try editing(console)

@@ -2,6 +2,7 @@ internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The search box: redirects to the record, type, zone, token, request, user or container that best matches a text.
@@ -11,7 +12,7 @@ enum Finder {
 
     /// Searches one place first, then the container names.
     static func answer(_ visit: Visit) async throws -> Answer {
-        let text = (visit.fields["q"] ?? "").trimmedSpaces
+        let text = (visit.fields["q"] ?? "").trimmingSpaces
         if let match = try await match(text, in: visit) { return .redirect(match) }
         if let container = container(named: text, in: visit.containers) { return .redirect(place(container).link("query")) }
         return .page(NothingFoundView(text: text, back: visit.place.link("query"), isSomewhere: true))
@@ -19,7 +20,7 @@ enum Finder {
 
     /// Searches all containers as the developer.
     static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
-        let text = (fields["q"] ?? "").trimmedSpaces
+        let text = (fields["q"] ?? "").trimmingSpaces
         let containers = try await console.engine.containers()
         if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
         for container in containers {

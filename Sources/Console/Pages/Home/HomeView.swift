@@ -2,6 +2,7 @@ internal import Accounts
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The start page: the containers and the first steps.
 struct HomeView: Page {
@@ -77,7 +78,7 @@ struct HomeView: Page {
 
     /// Creates a container and returns its address.
     static func create(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> String {
-        let text = fields["container"]?.trimmedSpaces ?? ""
+        let text = fields["container"]?.trimmingSpaces ?? ""
         guard let container = ContainerID(text) else {
             throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
         }

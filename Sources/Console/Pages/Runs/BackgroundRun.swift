@@ -58,15 +58,18 @@ package final class BackgroundRun: Sendable {
     /// The place that started the job. The page of the job is available only there.
     package let place: Place
     let back: Frame.Link
+    /// The findings, if the job is a check. The page Check shows them.
+    package let check: CheckFindings?
     private let state: Mutex<State>
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    package init(heading: String, verb: String, total: Int, place: Place, back: Frame.Link) {
+    package init(heading: String, verb: String, total: Int, place: Place, back: Frame.Link, check: CheckFindings? = nil) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
         self.heading = heading
         self.verb = verb
         self.place = place
         self.back = back
+        self.check = check
         state = Mutex(State(total: total))
     }
 
@@ -89,7 +92,7 @@ package final class BackgroundRun: Sendable {
     }
 
     /// Starts the job on threads for long work. The job reports its progress
-    /// through its argument. Called once, by ``BackgroundRuns`` or ``CheckRuns``.
+    /// through its argument. Called once, by ``BackgroundRuns``.
     package func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
         let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
             let ending: Ending

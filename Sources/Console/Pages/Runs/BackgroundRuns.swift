@@ -11,19 +11,26 @@ package final class BackgroundRuns: Sendable {
 
     private let runs = Mutex<[BackgroundRun]>([])
 
-    /// Starts a job.
+    /// Starts a job. A check is not started while another one of the same place is running.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of jobs is running.
-    package func start(_ run: BackgroundRun, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
-        let isStarted = runs.withLock { runs in
+    package func start(_ run: BackgroundRun, priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
+        let isStarted: Bool? = runs.withLock { runs in
+            if run.check != nil, runs.contains(where: { $0.check != nil && $0.place == run.place && !$0.isOver }) { return nil }
             if runs.count(where: { !$0.isOver }) >= Self.runningLimit { return false }
             runs.append(run)
             while runs.count > Self.keptLimit, let oldest = runs.firstIndex(where: \.isOver) { runs.remove(at: oldest) }
             return true
         }
+        guard let isStarted else { return }
         guard isStarted else {
             throw RecordError(.tryAgainLater, "\(Self.runningLimit) background jobs are running; wait until one ends", retryAfter: 5)
         }
-        run.start(work)
+        run.start(priority: priority, work)
+    }
+
+    /// The latest check of a place.
+    package func check(of place: Place) -> BackgroundRun? {
+        runs.withLock { $0.last { $0.check != nil && $0.place == place } }
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the place has no such job, or its result is no longer kept.

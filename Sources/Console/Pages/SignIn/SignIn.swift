@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPServing
 internal import JSON
 internal import Records
+internal import Text
 
 /// The sign-in of users of apps.
 ///
@@ -58,12 +59,12 @@ enum SignIn {
 
     /// The chosen user, or a new one.
     private static func user(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
-        if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmedSpaces, !chosen.isEmpty {
+        if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmingSpaces, !chosen.isEmpty {
             let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
             if let user, !user.isServerKey { return user }
             throw RecordError(.notFound, "There is no user '\(chosen)': choose one from the list, or create a new user")
         }
-        return try await UserMaking.make(try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn, in: accounts)
+        return try await UserCreation.make(try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn, in: accounts)
     }
 
     /// Creates a user. Never returns an existing one, even if the name equals that user's handle.
@@ -71,11 +72,11 @@ enum SignIn {
         guard fields.text("user") == nil, fields.text("who") == nil else {
             throw RecordError(.badRequest, "To choose an existing user, the app must send its API token")
         }
-        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmedSpaces, for: signIn)
+        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn)
     }
 
     private static func name(_ fields: FormFields) throws -> String {
-        guard let name = fields["name"]?.trimmedSpaces, !name.isEmpty else {
+        guard let name = fields["name"]?.trimmingSpaces, !name.isEmpty else {
             throw RecordError(.badRequest, "A new user needs a name")
         }
         guard !User.isRecordName(name) else {

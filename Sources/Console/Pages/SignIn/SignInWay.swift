@@ -1,4 +1,5 @@
 internal import Accounts
+internal import Text
 
 /// The return path of a web auth token from the sign-in page to the app.
 enum SignInWay: Sendable, Hashable {
@@ -39,7 +40,7 @@ enum SignInWay: Sendable, Hashable {
     /// The callback with the token, under both parameter names that clients use. Callbacks have no fragment.
     static func address(_ callback: String, with token: String) -> String {
         let separator = !callback.utf8.contains(UInt8(ascii: "?")) ? "?" : callback.hasSuffix("?") || callback.hasSuffix("&") ? "" : "&"
-        let value = FormFields.encoded(token)
+        let value = PercentEncoding.encoded(token)
         return "\(callback)\(separator)ckWebAuthToken=\(value)&ckSession=\(value)"
     }
 }

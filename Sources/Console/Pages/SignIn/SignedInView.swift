@@ -1,6 +1,7 @@
 internal import Accounts
 internal import JSON
 internal import Records
+internal import Text
 
 /// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for copying.
 struct SignedInView: Page {
@@ -26,6 +27,6 @@ struct SignedInView: Page {
         self.token = token
         if case .opener(let origin) = way { self.origin = origin } else { origin = nil }
         let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
-        path = "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(FormFields.encoded(token))"
+        path = "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
     }
 }

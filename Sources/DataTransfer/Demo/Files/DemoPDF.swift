@@ -1,3 +1,5 @@
+internal import Text
+
 /// A one-page PDF document (ISO 32000) with a title and some lines of text.
 struct DemoPDF: Sendable {
     let title: String
@@ -17,8 +19,7 @@ struct DemoPDF: Sendable {
         var text = "%PDF-1.4\n"
         var entries = "0000000000 65535 f \n"
         for (index, object) in objects.enumerated() {
-            let offset = String(text.utf8.count)
-            entries += String(repeating: "0", count: 10 - offset.utf8.count) + offset + " 00000 n \n"
+            entries += String(text.utf8.count, digits: 10) + " 00000 n \n"
             text += "\(index + 1) 0 obj\n\(object)\nendobj\n"
         }
         let start = text.utf8.count

@@ -1,3 +1,5 @@
+internal import Text
+
 /// An abstract portrait: a symmetric pattern of blocks that depends on the name.
 struct DemoPortrait: Sendable {
     private static let blocks = 5
@@ -7,8 +9,7 @@ struct DemoPortrait: Sendable {
     let seed: UInt64
 
     init(of name: String) {
-        // FNV-1a (Fowler, Noll and Vo).
-        seed = name.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+        seed = FNV1a(name.utf8).value
     }
 
     var picture: DemoPicture {

@@ -1,0 +1,46 @@
+/// Reads the rows of a file in any format.
+struct FileRowReader {
+    private enum Reader {
+        case table(TableReader)
+        case array(JSONArrayReader)
+        case lines(JSONLinesReader)
+    }
+
+    private var reader: Reader
+
+    /// - Throws: `ImportError` if the file can't be read or has no valid header.
+    init(_ file: ImportFile) throws(ImportError) {
+        let bytes = try file.open()
+        switch file.format {
+        case .csv: reader = .table(try TableReader(CSVReader(bytes, path: file.path)))
+        case .tsv: reader = .table(try TableReader(CSVReader(bytes, path: file.path, delimiter: UInt8(ascii: "\t"))))
+        case .json: reader = .array(JSONArrayReader(bytes, path: file.path))
+        case .ndjson: reader = .lines(JSONLinesReader(bytes, path: file.path))
+        }
+    }
+
+    /// The number of bytes read so far.
+    var offset: Int {
+        switch reader {
+        case .table(let table): table.offset
+        case .array(let array): array.offset
+        case .lines(let lines): lines.offset
+        }
+    }
+
+    /// The next row; `nil` after the last one.
+    /// - Throws: `ImportError` if the rest of the file can't be read.
+    mutating func next() throws(ImportError) -> RowOutcome? {
+        switch reader {
+        case .table(var table):
+            defer { reader = .table(table) }
+            return try table.next()
+        case .array(var array):
+            defer { reader = .array(array) }
+            return try array.next()
+        case .lines(var lines):
+            defer { reader = .lines(lines) }
+            return try lines.next()
+        }
+    }
+}

@@ -1,0 +1,100 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension InMemoryDatabase {
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        try store.read { state in
+            if address.scope == .public { throw ZoneRules.noFeed }
+            let all = view.zoneChanges(in: state, office: store.office)
+            let feed = databaseFeed(all, in: state)
+            let content = try request.since.map { try store.office.content(of: $0, for: feed) { _ in false } }
+            let plan = PullPlan(content, reverse: false, feed: feed)
+            let wanted = all.filter { item in
+                let isNews = item.position > plan.after
+                let isShown = item.change.kind == .changed || request.includesGoneZones || item.position > plan.skipsDeletionsThrough
+                return isNews && isShown
+            }
+            let page = wanted.prefix(request.limit)
+            if page.count < wanted.count, let last = page.last {
+                return DatabaseChangesPage(
+                    changes: page.map(\.change),
+                    syncToken: plan.token(at: last.position, moment: last.change.timestamp, from: store.office), moreComing: true)
+            }
+            return DatabaseChangesPage(changes: page.map(\.change), syncToken: plan.finalToken(from: store.office), moreComing: false)
+        }
+    }
+
+    private func databaseFeed(_ changes: [(change: ZoneChange, position: Int64)], in state: InMemoryState) -> FeedState {
+        FeedState(
+            scope: address.scope, databaseNumber: view.databaseNumber(in: state), subject: .database, position: changes.last?.position ?? 0,
+            moment: changes.last?.change.timestamp ?? Timestamp(milliseconds: 0))
+    }
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        try store.read { state in
+            try ZoneChangeRules.check(request, in: address)
+            let zone = try view.zone(request.zoneID, in: state)
+            let feed = view.feed(of: zone, in: state)
+            let content = try request.since.map { token in
+                try store.office.content(of: token, for: feed) { state.zones[$0].map { $0.name == zone.name && $0.owner == zone.owner } ?? false }
+            }
+            let plan = PullPlan(content, reverse: request.reverse, feed: feed)
+            let rows = zone.rows.values.filter { row in
+                row.position > plan.after && row.position <= plan.through && !(row.isDeleted && row.position <= plan.skipsDeletionsThrough)
+                    && (row.isDeleted || request.desiredRecordTypes.map { $0.contains(row.record.recordType) } ?? true)
+            }.sorted { ($0.position < $1.position) != plan.descending }
+            var fill = PageFill(request.limit)
+            let page = rows.prefix { fill.admits($0.record) }
+            let changes = try page.map { row in
+                RecordChange(
+                    kind: plan.kind(isDeleted: row.isDeleted, born: row.born, isRenewed: row.isRenewed), position: row.position,
+                    record: try row.record.keeping(request.desiredKeys))
+            }
+            if page.count < rows.count, let last = page.last {
+                let token = plan.token(at: last.position, moment: last.record.modified.timestamp, from: store.office)
+                return ZoneChangesPage(zoneID: view.zoneID(of: zone), changes: changes, syncToken: token, moreComing: true)
+            }
+            return ZoneChangesPage(
+                zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.office), moreComing: false)
+        }
+    }
+}
+
+extension InMemoryDatabase: CommitSignalling {
+    func commits() -> AsyncStream<Void> { store.signals.listen() }
+}
+
+extension InMemoryDatabase: TokenExplaining {
+    func currentToken() async throws -> ChangeToken {
+        try store.read { state in
+            if address.scope == .public { throw ZoneRules.noFeed }
+            return store.office.current(databaseFeed(view.zoneChanges(in: state, office: store.office), in: state))
+        }
+    }
+
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation {
+        try store.read { state in
+            guard let opened = store.office.open(token) else { throw TokenOffice.foreign }
+            let content = opened.content
+            let user = state.users.first { $0.value == content.databaseNumber }?.key
+            switch content.subject {
+            case .database:
+                let all = view.zoneChanges(in: state, office: store.office)
+                return TokenExplanation(
+                    opened, about: .database, user: user, view: (address.scope, view.databaseNumber(in: state)),
+                    feed: databaseFeed(all, in: state), office: store.office, changesAfter: all.count { $0.position > content.position })
+            case .zone(let number):
+                let zone = state.zones[number]
+                return TokenExplanation(
+                    opened, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
+                    feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, office: store.office,
+                    changesAfter: zone?.rows.values.count { $0.position > content.position } ?? 0)
+            }
+        }
+    }
+}
+
+extension InMemoryDatabase: TokenExpiring {
+    func expireTokens() async throws { store.expireTokens() }
+}

@@ -1,0 +1,25 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension InMemoryDatabase: RecordListing {
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        try store.read { state in
+            let rows: [InMemoryState.Row]
+            do {
+                rows = Array(try view.zone(request.zoneID, in: state).rows.values)
+            } catch let error as RecordError {
+                guard request.zoneID.isDefault, view.isOwn(request.zoneID) else { throw error }
+                rows = []
+            }
+            let wanted = rows.filter { !$0.isDeleted }.map(\.record)
+                .filter { record in
+                    request.recordTypes?.contains(record.recordType) ?? true && request.after.map { $0 < record.recordID.recordName } ?? true
+                }
+                .sorted { $0.recordID.recordName < $1.recordID.recordName }
+            var fill = PageFill(request.limit)
+            let page = Array(wanted.prefix { fill.admits($0) })
+            return RecordListPage(records: page, last: page.count < wanted.count ? page.last?.recordID.recordName : nil)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+internal import JSON
+public import RecordStore
+internal import Records
+
+extension InMemoryDatabase: StorageMeasuring {
+    func storage(limit: Int) async throws -> DatabaseStorage {
+        try store.read { state in
+            DatabaseStorage(
+                try view.zones(in: state).map { DatabaseStorage.Zone(zoneID: view.zoneID(of: $0), types: try $0.amounts()) }, limit: limit)
+        }
+    }
+}
+
+extension InMemoryRecordEngine: StorageReporting {
+    public func storage(limit: Int) async throws -> [StoreStorage] {
+        try openStores.flatMap { container, environment, store in
+            try store.read { state in
+                try [DatabaseScope.private, .public].map { scope in
+                    let zones = state.zones.values.filter { $0.end == nil && ($0.owner == nil) == (scope == .public) }
+                    let amounts = try zones.flatMap { zone in try zone.amounts().map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
+                    return StoreStorage(container: container, environment: environment, scope: scope, amounts, limit: limit)
+                }
+            }
+        }.filter { $0.total.records > 0 }
+    }
+}
+
+extension InMemoryState.ZoneRow {
+    /// The zone's contents by type.
+    fileprivate func amounts() throws -> [Name: StoredAmount] {
+        var amounts: [Name: StoredAmount] = [:]
+        for row in rows.values where !row.isDeleted {
+            amounts[row.record.recordType, default: StoredAmount()] += try StoredAmount(
+                records: 1, bytes: Int64(row.record.fields.bytes.count), assetBytes: row.assetBytes)
+        }
+        return amounts
+    }
+}
+
+extension InMemoryState.Row {
+    /// Size in bytes of the files that the fields refer to. Each file counts once per field.
+    fileprivate var assetBytes: Int64 {
+        get throws {
+            var known: Set<InMemoryState.AssetField> = []
+            return try record.fields.assets().reduce(0) { sum, held in
+                guard let checksum = FileChecksum(held.asset.fileChecksum), known.insert(InMemoryState.AssetField(field: held.field, checksum: checksum)).inserted
+                else { return sum }
+                return sum.addingSaturated(held.asset.size)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension InMemoryDatabase {
+    func zones() async throws -> [Zone] {
+        let now = store.clock()
+        return try store.write { state in
+            if address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
+            return view.zones(in: state).map { view.zone($0, in: state, office: store.office) }
+        }
+    }
+
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
+        let zones = try await zones()
+        return try store.read { state in
+            zoneIDs.map { zoneID in
+                do {
+                    let zone = try view.zone(zoneID, in: state)
+                    let found = zones.first { $0.zoneID == view.zoneID(of: zone) }
+                    return found.map { .success($0) } ?? .failure(.zoneNotFound)
+                } catch {
+                    return .failure(error as? RecordError ?? .zoneNotFound)
+                }
+            }
+        }
+    }
+
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        let now = store.clock()
+        return try store.write { state in
+            return operations.map { operation in
+                do {
+                    try ZoneRules.check(operation, in: address, as: caller)
+                    switch operation {
+                    case .create(let zoneID):
+                        if try view.existingZone(zoneID, in: state) == nil { view.makeZone(zoneID.zoneName, in: &state, now: now) }
+                        return .success(view.zone(try view.zone(zoneID, in: state), in: state, office: store.office))
+                    case .delete(let zoneID):
+                        return .success(try end(zoneID, as: .deleted, in: &state, now: now))
+                    }
+                } catch {
+                    return .failure(error as? RecordError ?? RecordError(.internalError, "\(error)"))
+                }
+            }
+        }
+    }
+
+    private func end(_ zoneID: ZoneID, as kind: ZoneChange.Kind, in state: inout InMemoryState, now: Timestamp) throws -> Zone {
+        let zone = try view.zone(zoneID, in: state)
+        state.end(zone, as: kind, now: now)
+        return Zone(zoneID: view.zoneID(of: zone), syncToken: nil, atomic: true)
+    }
+}
+
+extension InMemoryDatabase: ZonePurging {
+    func purge(_ zoneID: ZoneID) async throws {
+        let now = store.clock()
+        try store.write { state in
+            try ZoneRules.check(.delete(zoneID), in: address, as: caller)
+            _ = try end(zoneID, as: .purged, in: &state, now: now)
+        }
+    }
+}
+
+extension InMemoryDatabase: ZoneSharing {
+    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
+        let now = store.clock()
+        try store.write { state in
+            try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
+            let zone = try view.zone(zoneID, in: state)
+            _ = state.userNumber(participant.userRecordName)
+            state.shares.removeAll { $0.zone == zone.number && $0.participant.userRecordName == participant.userRecordName }
+            state.shares.append(
+                InMemoryState.ShareRow(zone: zone.number, participant: participant, isLive: true, position: state.nextPosition(), moment: now))
+        }
+    }
+
+    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
+        let now = store.clock()
+        try store.write { state in
+            try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
+            let zone = try view.zone(zoneID, in: state)
+            guard let index = state.shares.firstIndex(where: { $0.zone == zone.number && $0.participant.userRecordName == userRecordName && $0.isLive })
+            else { throw ZoneRules.notShared }
+            state.shares[index].isLive = false
+            state.shares[index].position = state.nextPosition()
+            state.shares[index].moment = now
+        }
+    }
+
+    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
+        try store.read { state in
+            let zone = try view.zone(zoneID, in: state)
+            return state.shares.filter { $0.zone == zone.number && $0.isLive }.map(\.participant).sorted { $0.userRecordName < $1.userRecordName }
+        }
+    }
+}
