@@ -58,7 +58,7 @@ def test_ticked_records_are_copied_without_scripts(open_page, server):
         page.get_by_role("link", name="compare", exact=True).click()
     expect(popup.value.locator(".compared tr.unlike").first).to_contain_text("rank")
     page.get_by_role("button", name="Copy 2 records").click()
-    expect(page.get_by_role("row", name="note1")).to_contain_text("left")
+    expect(page.get_by_role("row", name="note1")).to_contain_text("kept")
     assert page.evaluate("document.documentElement.scrollWidth") <= 380
     page.get_by_role("link", name="The copies").click()
     expect(page.locator("tbody")).to_contain_text("99")

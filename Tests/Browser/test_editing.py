@@ -58,7 +58,7 @@ def test_a_record_is_edited(open_page, server, place, scripts):
     box(page, "rank").fill("9007199254740993")
     page.get_by_label("place, latitude").fill("48")
     box(page, "data").fill("00ff")
-    page.get_by_label("How data is written").select_option("hex")
+    page.get_by_label("Encoding of data").select_option("hex")
     if scripts:
         # The notation was changed after typing, and the text is not valid base64.
         box(page, "data").fill("00ff")
@@ -112,7 +112,7 @@ def test_a_reference_is_looked_for(open_page, server, place, scripts):
         check(page)
     found.get_by_role("button", name="Room/hall").click()
     expect(page.get_by_label("room, record name")).to_have_value("Room/hall")
-    page.get_by_label("What room does when its target is deleted").select_option("DELETE_SELF")
+    page.get_by_label("Delete action of room").select_option("DELETE_SELF")
     page.get_by_role("button", name="Save", exact=True).last.click()
     assert fields(server, place, "milk")["room"] == {"recordName": "Room/hall", "action": "DELETE_SELF"}
 
@@ -221,7 +221,7 @@ def test_bytes_are_the_same_in_either_notation(open_page, server, place, scripts
     container = place.split("/")[2]
     server.save(container, "Notes", {"recordType": "Blob", "recordName": "blob", "fields": {"data": {"value": "AAEC", "type": "BYTES"}, "n": {"value": 1}}})
     page = open_page(place + "/record/edit?zone=Notes&name=blob", java_script_enabled=scripts)
-    page.get_by_label("How data is written").select_option("hex")
+    page.get_by_label("Encoding of data").select_option("hex")
     box(page, "n").fill("2")
     page.get_by_role("button", name="Save", exact=True).last.click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")

@@ -27,4 +27,4 @@ def test_queries_are_saved_and_remembered(open_page, server):
     page.locator("summary", has_text="Saved queries").click()
     expect(page.get_by_role("link", name="All <of> them")).to_have_attribute("href", first.replace("development", "production").replace("type=Note&zone=Notes", "zone=Notes&type=Note"))
     page.get_by_role("button", name="Delete the saved query All <of> them").click()
-    expect(page.get_by_role("status")).to_contain_text("removed")
+    expect(page.get_by_role("status")).to_contain_text("deleted")

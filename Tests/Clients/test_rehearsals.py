@@ -679,7 +679,7 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
         ({"start": "throttled", "environment": "x"}, "BAD_REQUEST", "Expected 'environment'"),
         ({"start": "throttled", "database": "x"}, "BAD_REQUEST", "Expected 'database'"),
         ({"start": "expire-tokens"}, "BAD_REQUEST", "needs one container"),
-        ({"start": "purge-zone", "container": CONTAINER}, "BAD_REQUEST", "needs the zone"),
+        ({"start": "purge-zone", "container": CONTAINER}, "BAD_REQUEST", "needs a zone"),
         ({"start": "purge-zone", "container": "iCloud.com.example.Nowhere", "zone": "x"}, "NOT_FOUND", "There is no container"),
         ({"start": "reset-zone", "container": CONTAINER, "zone": "Missing"}, "ZONE_NOT_FOUND", "Zone does not exist"),
         ({"start": "reset-zone", "container": CONTAINER, "zone": "_defaultZone"}, "BAD_REQUEST", "default zone"),
