@@ -11,12 +11,15 @@ export function enableHandheld() {
   if (!main) return
   // A live page changes often. Updates run at most once per frame, and only for changed rows.
   let waiting = 0
-  const rows = new MutationObserver(changes => {
-    for (const { target } of changes) target.closest('.cards tr')?.removeAttribute('role')
+  const fitLater = () => {
     waiting ||= requestAnimationFrame(() => {
       waiting = 0
       fit(main)
     })
+  }
+  const rows = new MutationObserver(changes => {
+    for (const { target } of changes) target.closest('.cards tr')?.removeAttribute('role')
+    fitLater()
   })
   const turn = () => {
     fit(main)
@@ -25,6 +28,8 @@ export function enableHandheld() {
     else rows.disconnect()
   }
   narrow.addEventListener('change', turn)
+  // A table that fits at 600 pixels may be too wide at 360.
+  addEventListener('resize', () => narrow.matches && fitLater())
   turn()
 }
 

@@ -265,6 +265,7 @@ private struct JSONScanner {
         skipWhitespace()
         guard try consume(UInt8(ascii: "{")) else { throw failure(.unexpectedCharacter) }
         var ranges: [(Name, Range<Int>)] = []
+        var highest: Name?
         skipWhitespace()
         if try consume(UInt8(ascii: "}")) {
             try end()
@@ -275,9 +276,11 @@ private struct JSONScanner {
             let nameStart = position
             guard try peek() == UInt8(ascii: "\"") else { throw failure(.unexpectedCharacter) }
             let name = try name(among: names)
-            // Stored names are in order, so few are compared with those before the last.
-            if let name, let last = ranges.last?.0, last >= name, ranges.contains(where: { $0.0 == name }) {
-                throw JSONError(problem: .duplicateName(name), offset: nameStart)
+            // Stored names are in order, so few are compared with all before them.
+            if let name, let last = highest, last >= name {
+                if ranges.contains(where: { $0.0 == name }) { throw JSONError(problem: .duplicateName(name), offset: nameStart) }
+            } else if let name {
+                highest = name
             }
             skipWhitespace()
             guard try consume(UInt8(ascii: ":")) else { throw failure(.unexpectedCharacter) }

@@ -142,7 +142,7 @@ struct CredentialTests {
             (block("CERTIFICATE", rsa), "certificate"), (block("CERTIFICATE REQUEST", rsa), "certificate request"), (block("RSA PUBLIC KEY", rsa), "RSA"),
             (block("PUBLIC KEY", rsa), "RSA"), (block("PUBLIC KEY", ed25519), "Ed25519"), (P384.Signing.PrivateKey().publicKey.pemRepresentation, "P-384"),
             (P521.Signing.PrivateKey().publicKey.pemRepresentation, "P-521"), ("-----BEGIN PUBLIC KEY-----\n???\n-----END PUBLIC KEY-----", "not base64"),
-            (block("PUBLIC KEY", Data([1, 2, 3])), "no public key of the curve"), (block("SSH2 PUBLIC KEY", rsa), "no public key"),
+            (block("PUBLIC KEY", Data([1, 2, 3])), "no public key of the curve"), (block("SSH2 PUBLIC KEY", rsa), "not a public key"),
             (pem.replacingOccurrences(of: "END PUBLIC", with: "END"), "not PEM"),
         ]
         for (text, says) in cases {

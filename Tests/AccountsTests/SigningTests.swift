@@ -252,7 +252,7 @@ struct SigningTests {
             signer.request(signature: header, target: TestSigner.path + "?" + (0..<20).map { "p\($0)=a%20b" }.joined(separator: "&")), of: signer.key,
             signer.privateKey.publicKey, knownTargets: known, now: TestSigner.now)
         let sentence = large.problem(remembered: nil, otherKeys: others, earlier: []) { true }.sentence
-        let count = try #require(sentence.firstMatch(of: /None of ([0-9]+) messages/).flatMap { Int($0.1) })
+        let count = try #require(sentence.firstMatch(of: /None of ([0-9]+) known mistakes/).flatMap { Int($0.1) })
         #expect(count > 300 && count <= SignatureDiagnosis.limit)
     }
 

@@ -108,7 +108,7 @@ import Testing
         #expect(Set(verified.problems.map { "\($0.kind) \($0.checksum)" }) == ["unreadable \(files[0].checksum)", "unreadable \(stray.checksum)"])
         for dryRun in [true, false] {
             let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun) }
-            #expect(error?.code == .internalError && error?.reason.contains("look at") == true, "\(error?.reason ?? "")")
+            #expect(error?.code == .internalError && error?.reason.contains("inspect") == true, "\(error?.reason ?? "")")
         }
         #expect(try await fixture.files() == [], "the others are gone")
         await fixture.close()

@@ -13,7 +13,7 @@ from page_server import Server
 
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "2"))
-MILLISECONDS = 100
+MILLISECONDS = 1000
 # On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20
 # Pages that read all records of a type.

@@ -181,7 +181,7 @@ import Testing
         #expect(parts.count == 4)
         let doctored = "\(parts[0])\"size\":1,\(parts[1])\"size\":1,\(parts[2])\"size\":\(size),\(parts[3])"
         let refused = await stop { _ = try await Restorer(file(Array(doctored.utf8)), assets: exchange(target), into: target.database()).run() }
-        #expect(refused.contains("1 bad row, nothing was imported"), "\(refused)")
+        #expect(refused.contains("1 bad row; nothing was imported"), "\(refused)")
         #expect(refused.contains("the asset in field 'files' has the size \(size)"), "\(refused)")
         #expect(try await target.database().zones().allSatisfy { $0.zoneID.isDefault })
         await source.close()

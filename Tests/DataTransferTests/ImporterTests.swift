@@ -218,7 +218,7 @@ import Testing
             #expect(problems.map(\.line) == [3, 4, 5, 6, 7])
             #expect(problems[0].reason.contains("too short: it has 1 cells and the header names 2"))
             #expect(problems[1].reason.contains("too long"))
-            #expect(problems[2].reason.contains("no 'k' to name the record"))
+            #expect(problems[2].reason.contains("no 'k' for the record name"))
             #expect(problems[3].reason.contains("'a' is already used in line 2"))
             #expect(problems[4].reason.contains("closing quote"))
             #expect(problems[0].file.hasSuffix("a.csv"))

@@ -137,8 +137,8 @@ import Testing
         let text = FieldsText([Field(name: "text", value: .string(String(repeating: "x", count: 1 << 20)))])
         let file = Asset(fileChecksum: String(repeating: "0", count: 64), size: 100 << 20)
         let cases: [([StoredRecord], String)] = [
-            (made(201, .empty), "200 can be copied at once"), (made(32, text), "larger than 32 MB"),
-            (made(3, FieldsText([Field(name: "file", value: .asset(file))])), "larger than 256 MB"),
+            (made(201, .empty), "200 records can be copied at once"), (made(32, text), "more than 32 MB"),
+            (made(3, FieldsText([Field(name: "file", value: .asset(file))])), "more than 256 MB"),
         ]
         for (records, words) in cases {
             let error = await refusal { try await RecordCopier(from: here, Self.notes, to: here, Self.copies, existing: .skip).copy(records, files: nil) }

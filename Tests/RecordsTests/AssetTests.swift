@@ -25,7 +25,7 @@ import Testing
             #expect { try asset(wrong) } throws: { ($0 as? RecordError)?.reason.contains("'size' must be a whole number") == true }
         }
         for missing in ["null"] {
-            #expect { try asset(missing) } throws: { ($0 as? RecordError)?.reason.contains("are needed") == true }
+            #expect { try asset(missing) } throws: { ($0 as? RecordError)?.reason.contains("are required") == true }
         }
     }
 

@@ -78,7 +78,7 @@ public enum AssetScenarios {
             try await database.save("r", as: .forceReplace, in: notes, ["file": .asset(try saved.fields.assets()[0].asset)])
             try await database.save("r", as: .forceReplace, in: notes)
             let again = await refusal { try await database.save("r", in: notes, ["file": .asset(asset)]) }
-            #expect(again?.reason.contains("was used before") == true)
+            #expect(again?.reason.contains("was already used") == true)
         },
         .init("an earlier version brings its file back without an upload, as long as it is there") { engine, clock in
             let database = try await uploading(engine)
@@ -130,7 +130,7 @@ public enum AssetScenarios {
             }
             try await database.save("r", in: notes, ["file": .asset(asset)])
             let again = await refusal { try await database.save("r", ["file": .asset(asset)]) }
-            #expect(again?.reason.contains("was used before") == true)
+            #expect(again?.reason.contains("was already used") == true)
             let second = try await engine.upload(2, for: "r", in: nil, at: clock.now())
             try await database.save("r", ["file": .asset(second)])
         },
@@ -183,7 +183,7 @@ public enum AssetScenarios {
             try await database.save("r", in: notes, ["file": first])
             clock.advance(47 * minute)
             let refused = await refusal { try await database.save("r", in: notes, ["file": second]) }
-            #expect(refused?.reason.contains("was used before") == true)
+            #expect(refused?.reason.contains("was already used") == true)
         },
         .init("a batch that fails leaves its receipts good") { engine, clock in
             let database = try await uploading(engine)
@@ -233,7 +233,7 @@ public enum AssetScenarios {
             #expect(here?.code == .badRequest)
             try await database.save("s", type: "Any", in: other, ["copy": .asset(asset)])
             let twice = await refusal { try await database.save("t", in: other, ["copy": .asset(asset)]) }
-            #expect(twice?.reason.contains("was used before") == true)
+            #expect(twice?.reason.contains("was already used") == true)
             try await database.delete("r", in: notes)
             let file = try #require(checksum(1))
             #expect(try await engine.ledger().entry(of: file)?.useCount == 1)

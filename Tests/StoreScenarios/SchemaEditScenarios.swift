@@ -124,7 +124,7 @@ enum SchemaEditScenarios {
             #expect(await answer(.addRole("_world")).contains("is built in"))
             #expect(await answer(.addRole("no spaces")).contains("Invalid role"))
             #expect(await answer(.removeRole("Ghost")) == "Did not find role: Ghost")
-            #expect(await answer(.removeRole("Editor")).contains("type 'Item' grants it something"))
+            #expect(await answer(.removeRole("Editor")).contains("type 'Item' grants it a permission"))
             #expect(await answer(composite("text", "text")).contains("two different fields"))
             #expect(await answer(composite("list", "year")).contains("can't be compared with EQUALS"))
             #expect(await answer(composite("text", "file")).contains("can't be sorted by"))

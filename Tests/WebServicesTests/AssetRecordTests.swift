@@ -33,7 +33,7 @@ struct AssetRecordTests {
             #expect(Subset.differences(["fields": ["file": ["value": ["size": 11]]]], record) == [])
             // After the field no longer holds the asset, its receipt counts as used.
             try await client.save([:], as: "forceReplace")
-            refused("used before", try await client.save(Self.field(asset)))
+            refused("already used", try await client.save(Self.field(asset)))
         }
     }
 
@@ -46,7 +46,7 @@ struct AssetRecordTests {
             let second = try await client.upload(Array("Other bytes.".utf8), to: slot)
             try await client.save(Self.field(second))
             let refused = try await client.save(Self.field(first))
-            #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has used before>"], refused) == [])
+            #expect(Subset.differences(["serverErrorCode": "BAD_REQUEST", "reason": "<has already used>"], refused) == [])
             let kept = try await client.post("records/lookup", ["records": [["recordName": "r"]]])
             #expect(Subset.differences(["records": [["fields": ["file": ["value": ["size": 12]]]]]], try kept.json()) == [])
         }

@@ -249,10 +249,10 @@ struct AssetUploadTests {
             let path = try await client.slot().path
             // None of the body is sent, so waiting for it would time out.
             let declared = try await client.send("POST", path, ["Content-Length: 10001"], body: [])
-            try expect(declared, 413, "QUOTA_EXCEEDED", "more than 10000 bytes")
+            try expect(declared, 413, "QUOTA_EXCEEDED", "larger than 10000 bytes")
             #expect(declared.headers["connection"] == "close")
             let chunks = AssetFiles.chunked(Array(repeating: 1, count: 10_001))
-            try expect(try await client.send("POST", path, ["Transfer-Encoding: chunked"], body: chunks), 413, "QUOTA_EXCEEDED", "more than 10000 bytes")
+            try expect(try await client.send("POST", path, ["Transfer-Encoding: chunked"], body: chunks), 413, "QUOTA_EXCEEDED", "larger than 10000 bytes")
             let asking = "POST \(path) HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 10001\r\n\r\n"
             #expect(try await server.client.exchange(asking).map(\.status) == [413])
             #expect(try leftovers(server) == [])
@@ -267,7 +267,7 @@ struct AssetUploadTests {
             let path = try await client.slot().path
             let bomb = try Tool.gzip(Array(repeating: 0, count: 32 << 20))
             #expect(bomb.count < 100_000)
-            try expect(try await client.send("POST", path, ["Content-Encoding: gzip"], body: bomb), 413, "QUOTA_EXCEEDED", "more than 100000 bytes")
+            try expect(try await client.send("POST", path, ["Content-Encoding: gzip"], body: bomb), 413, "QUOTA_EXCEEDED", "larger than 100000 bytes")
             let whole = try Tool.gzip(Self.text)
             for damaged in [Array(whole.dropLast(9)), Array("plain text".utf8), Array(whole.prefix(20)) + Array(repeating: 255, count: 20)] {
                 try expect(try await client.send("POST", path, ["Content-Encoding: gzip"], body: damaged), 400, "BAD_REQUEST", "gzip")

@@ -53,7 +53,7 @@ import Traffic
             #expect(try await anna.post("/skylight/1/requests", "{}").status == 405)
             #expect(try Self.ids(try await anna.send("GET", "/skylight/1/requests?after=\(all[2].uppercased())")) == [all[3]])
             let gone = try await anna.send("GET", "/skylight/1/requests?after=00000000-0000-0000-0000-000000000000")
-            #expect(gone.status == 404 && gone.text.contains("begin anew"))
+            #expect(gone.status == 404 && gone.text.contains("start again without 'after'"))
             #expect(try await anna.send("GET", "/skylight/1/requests?after=\(all[3])").text == #"{"requests":[]}"#)
             // A filter for a user does not create the user.
             #expect(try await !anna.send("GET", "/skylight/1/users").text.contains("nobody"))

@@ -39,7 +39,7 @@ struct WebAuthTests {
     func besideUnknownToken() async throws {
         try await TestServer.run { server in
             let stage = try await CredentialStage(server)
-            for (apiToken, words) in [("", "the request has no ckAPIToken"), ("&ckAPIToken=\(String(repeating: "0", count: 64))", "is none")] {
+            for (apiToken, words) in [("", "the request has no ckAPIToken"), ("&ckAPIToken=\(String(repeating: "0", count: 64))", "ckAPIToken is not one")] {
                 let answer = try await Self.send(server, "\(Self.caller)?ckWebAuthToken=\(PercentEncoding.encoded(stage.underToken.token))\(apiToken)")
                 let noted = try #require(answer.headers["x-skylight-request"].flatMap { server.log.request($0) })
                 let problem = try #require(noted.authentication?.problem)

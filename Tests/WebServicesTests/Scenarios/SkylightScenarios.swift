@@ -97,7 +97,7 @@ extension Scenario {
             post("\(root)/zones/unshare", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"$anna"}"#, 200, #"{"participants":[]}"#),
             post("\(root)/zones/unshare", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"$anna"}"#, 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"}}"#, 400, #"{"reason":"<has 'userRecordName'>"}"#),
-            post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"anna"}"#, 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 32 hexadecimal digits>"}"#),
+            post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"anna"}"#, 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has 32 lowercase hexadecimal digits>"}"#),
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000A"}"#, 400, #"{"reason":"<has 'userRecordName'>"}"#),
             post("\(root)/zones/share", #"{"zoneID":{"zoneName":"Z"},"userRecordName":"_0000000000000000000000000000000a\u0301"}"#, 400, #"{"reason":"<has 'userRecordName'>"}"#),
             post("\(root)/zones/participants", #"{"zoneID":{"zoneName":"Z"}}"#, 200, #"{"participants":[]}"#),
