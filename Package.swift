@@ -1,8 +1,8 @@
 // swift-tools-version:6.1
 import PackageDescription
 
-// The house, floor by floor: a target imports only what stands on its dependency line.
-// docs/architecture.md says what each floor is for.
+// The targets, layer by layer. A target imports only the targets on its dependency line.
+// docs/architecture.md describes each layer.
 
 let swiftSettings: [SwiftSetting] = [
     .swiftLanguageMode(.v6),
@@ -11,7 +11,7 @@ let swiftSettings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
-func floor(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {
+func layer(_ name: String, on dependencies: [Target.Dependency] = []) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
 
@@ -40,16 +40,16 @@ let package = Package(
     ],
     targets: [
         // 1
-        floor("Text"),
-        floor("JSON", on: ["Text"]),
+        layer("Text"),
+        layer("JSON", on: ["Text"]),
         // 2
-        floor("Records", on: ["JSON", "Text"]),
+        layer("Records", on: ["JSON", "Text"]),
         // 3
-        floor("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
-        floor("Traffic", on: ["Records", "JSON", "Text"]),
-        floor("Workbench", on: ["Records", "JSON", "Text"]),
+        layer("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
+        layer("Traffic", on: ["Records", "JSON", "Text"]),
+        layer("Workbench", on: ["Records", "JSON", "Text"]),
         // 4
-        floor(
+        layer(
             "SQLiteRecordStore",
             on: [
                 "RecordStore", "Records", "JSON", "Text",
@@ -59,10 +59,10 @@ let package = Package(
             ]
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
-        floor("Gzip", on: ["CZlib", .product(name: "NIOCore", package: "swift-nio")]),
+        layer("Gzip", on: ["CZlib", .product(name: "NIOCore", package: "swift-nio")]),
         .systemLibrary(name: "CCachedReading"),
-        floor("CEmbeddedFiles"),
-        floor(
+        layer("CEmbeddedFiles"),
+        layer(
             "AssetStore",
             on: [
                 "RecordStore", "Records", "JSON", "Text", "CCachedReading", "Gzip",
@@ -72,7 +72,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
-        floor(
+        layer(
             "Accounts",
             on: [
                 "Records", "JSON", "Text",
@@ -81,7 +81,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]
         ),
-        floor(
+        layer(
             "RemoteRecordStore",
             on: [
                 "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
@@ -93,7 +93,7 @@ let package = Package(
             ]
         ),
         // 5
-        floor(
+        layer(
             "DataTransfer",
             on: [
                 "AssetStore", "RecordStore", "Records", "JSON", "Text", "CZlib",
@@ -102,7 +102,7 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
-        floor(
+        layer(
             "HTTPServing",
             on: [
                 "Accounts", "Records", "JSON", "Text", "CCachedReading", "Gzip",
@@ -120,7 +120,7 @@ let package = Package(
             ]
         ),
         // 6
-        floor(
+        layer(
             "WebServices",
             on: [
                 "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
@@ -131,7 +131,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ]
         ),
-        floor(
+        layer(
             "Console",
             on: [
                 "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
@@ -142,7 +142,7 @@ let package = Package(
             ]
         ),
         // 7: modules that compile side by side
-        floor(
+        layer(
             "RecordPages",
             on: [
                 "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
@@ -152,7 +152,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        floor(
+        layer(
             "TrafficPages",
             on: [
                 "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
@@ -161,7 +161,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        floor(
+        layer(
             "AdminPages",
             on: [
                 "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
@@ -170,7 +170,7 @@ let package = Package(
             ]
         ),
         // 8
-        floor(
+        layer(
             "ConsolePages",
             on: ["RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", .product(name: "Hummingbird", package: "hummingbird")]
         ),
@@ -190,7 +190,7 @@ let package = Package(
             ],
             swiftSettings: swiftSettings
         ),
-        // Tests, floor by floor
+        // Tests, layer by layer
         tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),

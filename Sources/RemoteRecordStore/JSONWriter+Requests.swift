@@ -14,7 +14,7 @@ extension JSONWriter {
     /// - Throws: `RecordError` BAD_REQUEST for an empty token, like every store.
     mutating func member(since token: ChangeToken?) throws {
         guard let token else { return }
-        guard !token.bytes.isEmpty else { throw TokenOffice.foreign }
+        guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
         member("syncToken", token.text)
     }
 

@@ -34,7 +34,7 @@ extension RemoteDatabase: TokenExplaining {
     }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
-        guard !token.bytes.isEmpty else { throw TokenOffice.foreign }
+        guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
         return try await line.get("token/explain", of: .skylight, parameters: ["token": token.text]).explanation()
     }
 }

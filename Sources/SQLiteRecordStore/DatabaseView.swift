@@ -136,9 +136,9 @@ struct DatabaseView: Sendable {
             floor: zone.floor)
     }
 
-    func zone(of row: ZoneRow, office: TokenOffice) -> Zone {
+    func zone(of row: ZoneRow, codec: TokenCodec) -> Zone {
         let hasFeed = hasFeed(row.zoneID)
-        return Zone(zoneID: row.zoneID, syncToken: hasFeed ? office.current(feed(of: row)) : nil, atomic: hasFeed)
+        return Zone(zoneID: row.zoneID, syncToken: hasFeed ? codec.current(feed(of: row)) : nil, atomic: hasFeed)
     }
 
     /// A zone change as reported by the database's own feed.

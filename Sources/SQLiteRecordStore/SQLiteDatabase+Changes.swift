@@ -10,9 +10,9 @@ extension SQLiteDatabase {
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, office = try store.office] db, _ in
+        return try await store.read { [view, codec = try store.codec] db, _ in
             let feed = try view.databaseFeed(db)
-            let content = try request.since.map { try office.content(of: $0, for: feed) { _ in false } }
+            let content = try request.since.map { try codec.content(of: $0, for: feed) { _ in false } }
             let plan = PullPlan(content, reverse: false, feed: feed)
             let wanted = try view.zoneNews(after: plan.after, db).filter { news in
                 news.kind == .changed || request.includesGoneZones || news.position > plan.skipsDeletionsThrough
@@ -21,35 +21,35 @@ extension SQLiteDatabase {
             let changes = page.map { news in
                 ZoneChange(
                     zoneID: news.zone.zoneID, kind: news.kind, timestamp: news.moment,
-                    syncToken: news.kind == .changed ? office.current(view.feed(of: news.zone)) : nil)
+                    syncToken: news.kind == .changed ? codec.current(view.feed(of: news.zone)) : nil)
             }
             if page.count < wanted.count, let last = page.last {
                 return DatabaseChangesPage(
-                    changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: office), moreComing: true)
+                    changes: changes, syncToken: plan.token(at: last.position, moment: last.moment, from: codec), moreComing: true)
             }
-            return DatabaseChangesPage(changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
+            return DatabaseChangesPage(changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)
         }
     }
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         try ZoneChangeRules.check(request, in: address)
-        return try await store.read { [view, office = try store.office] db, catalog in
+        return try await store.read { [view, codec = try store.codec] db, catalog in
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             let content = try request.since.map { token in
-                try office.content(of: token, for: feed) { number in
+                try codec.content(of: token, for: feed) { number in
                     try Bool.fetchOne(
                         db, cachedSQL: "SELECT owner = ? AND name = ? FROM zones WHERE number = ?",
                         [zone.owner, zone.zoneID.zoneName.string, number]) ?? false
                 }
             }
             let plan = PullPlan(content, reverse: request.reverse, feed: feed)
-            return try Self.page(request, of: zone, plan, office, db, catalog)
+            return try Self.page(request, of: zone, plan, codec, db, catalog)
         }
     }
 
     private static func page(
-        _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ office: TokenOffice, _ db: Database, _ catalog: SchemaCatalog
+        _ request: ZoneChangesRequest, of zone: ZoneRow, _ plan: PullPlan, _ codec: TokenCodec, _ db: Database, _ catalog: SchemaCatalog
     ) throws -> ZoneChangesPage {
         var changes: [RecordChange] = []
         changes.reserveCapacity(min(request.limit.records, 512))
@@ -86,10 +86,10 @@ extension SQLiteDatabase {
             for index in changes.indices { changes[index].record = try changes[index].record.keeping(request.desiredKeys) }
         }
         guard let end else {
-            return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: office), moreComing: false)
+            return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)
         }
         return ZoneChangesPage(
-            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: end.position, moment: end.moment, from: office), moreComing: true)
+            zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: end.position, moment: end.moment, from: codec), moreComing: true)
     }
 }
 
@@ -100,26 +100,26 @@ extension SQLiteDatabase: CommitSignalling {
 extension SQLiteDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, office = try store.office] db, _ in office.current(try view.databaseFeed(db)) }
+        return try await store.read { [view, codec = try store.codec] db, _ in codec.current(try view.databaseFeed(db)) }
     }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try await store.read { [view, store] db, _ in
-            let office = try store.office
-            guard let opened = office.open(token) else { throw TokenOffice.foreign }
+            let codec = try store.codec
+            guard let opened = codec.open(token) else { throw TokenCodec.foreign }
             let content = opened.content
             let user = try store.userName(of: content.databaseNumber, in: db)
             let own = (scope: view.address.scope, number: view.databaseNumber)
             switch content.subject {
             case .database:
                 return TokenExplanation(
-                    opened, about: .database, user: user, view: own, feed: try view.databaseFeed(db), office: office,
+                    opened, about: .database, user: user, view: own, feed: try view.databaseFeed(db), codec: codec,
                     changesAfter: try view.zoneNews(after: content.position, db).count)
             case .zone(let number):
                 let zone = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [number])
                 return TokenExplanation(
                     opened, about: .zone(zone?.zoneID), user: user, view: own,
-                    feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, office: office,
+                    feed: try zone.flatMap { try view.isVisible($0, db) ? view.feed(of: $0) : nil }, codec: codec,
                     changesAfter: try ChangeTally.changes(after: content.position, in: number, db))
             }
         }

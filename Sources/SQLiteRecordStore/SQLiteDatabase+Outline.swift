@@ -8,7 +8,7 @@ extension SQLiteDatabase: FeedOutlining {
 
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
         try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
-        return try await store.readAtLength(for: .scan) { [view, office = try store.office] db, _ in
+        return try await store.readAtLength(for: .scan) { [view, codec = try store.codec] db, _ in
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])
@@ -28,7 +28,7 @@ extension SQLiteDatabase: FeedOutlining {
                 let (after, through) = ruler.part(index)
                 let count = counts[index] ?? 0
                 let began = count == 0 ? nil : try Self.firstChange(after: after, in: zone.number, db)?.moment
-                let token = office.token(after: last, of: feed)
+                let token = codec.token(after: last, of: feed)
                 if count > 0 { last = try Self.lastChange(through: through, in: zone.number, db) }
                 return FeedOutline.Stretch(after: after, through: through, changes: count, began: began, token: token)
             }

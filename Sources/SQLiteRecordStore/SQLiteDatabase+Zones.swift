@@ -5,18 +5,18 @@ internal import Records
 
 extension SQLiteDatabase {
     func zones() async throws -> [Zone] {
-        try await store.read { [view, office = try store.office] db, _ in
-            var zones = try view.zones(db).map { view.zone(of: $0, office: office) }
+        try await store.read { [view, codec = try store.codec] db, _ in
+            var zones = try view.zones(db).map { view.zone(of: $0, codec: codec) }
             if view.address.scope != .shared, zones.first?.zoneID.isDefault != true { zones.insert(Self.unusedDefaultZone(view), at: 0) }
             return zones
         }
     }
 
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await store.read { [view, office = try store.office] db, _ in
+        try await store.read { [view, codec = try store.codec] db, _ in
             try zoneIDs.map { zoneID in
                 do {
-                    return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, office: office) } ?? Self.unusedDefaultZone(view))
+                    return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, codec: codec) } ?? Self.unusedDefaultZone(view))
                 } catch let error as RecordError {
                     return .failure(error)
                 }
@@ -32,15 +32,15 @@ extension SQLiteDatabase {
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
-        let results = try await write { [office = try store.office] db, state, view in
+        let results = try await write { [codec = try store.codec] db, state, view in
             try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     try ZoneRules.check(operation, in: view.address, as: view.caller)
                     switch operation {
                     case .create(let zoneID):
-                        if let existing = try view.existingZone(zoneID, db) { return .success(view.zone(of: existing, office: office)) }
+                        if let existing = try view.existingZone(zoneID, db) { return .success(view.zone(of: existing, codec: codec)) }
                         try ZoneWrites.makeZone(zoneID.zoneName, owner: view.ownerNumber, position: state.nextPosition(), now: now, db)
-                        return .success(view.zone(of: try view.zone(zoneID, db), office: office))
+                        return .success(view.zone(of: try view.zone(zoneID, db), codec: codec))
                     case .delete(let zoneID):
                         return .success(try Self.end(zoneID, as: .deleted, view, &state, now, db))
                     }

@@ -124,7 +124,7 @@ import Testing
         let none = try await Command.run(there + ["--json"])
         #expect(none.status == 77)
         #expect(try none.errorJSON["code"] == "AUTHENTICATION_FAILED")
-        #expect(none.errors.contains("asks for the administrator's password"), "\(none.errors)")
+        #expect(none.errors.contains("requires the administrator's password"), "\(none.errors)")
         let wrong = try await Command.run(there, environment: ["SKYLIGHT_ADMIN_PASSWORD": "something else"])
         #expect(wrong.status == 77 && Self.words(wrong.errors).contains("the password is wrong"))
         let right = try await Command.run(there, environment: Self.password)

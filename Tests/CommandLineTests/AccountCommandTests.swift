@@ -42,7 +42,7 @@ import Testing
         }
         #expect(session["apiTokenID"] == .string(id) && session["keepsSignedIn"] == true)
         #expect(try await run(["token", "list", "--web-auth"]).output.contains(try Regex("\(sessionID) +ada +iCloud")))
-        #expect(try await run(["token", "revoke", sessionID]).output.contains("is over"))
+        #expect(try await run(["token", "revoke", sessionID]).output.contains("is revoked"))
         #expect(try await run(["token", "list", "--web-auth"]).output == "Nobody is signed in to an app.\n")
         try await removal()
         #expect(try await run(["token", "revoke", id, "--json"]).outputJSON["token"] != nil)

@@ -135,7 +135,7 @@ import Testing
         },
         Damage("a link lies in the file's place", .refused("symbolic link")) { try $0.replaceByLink($0.file) },
         Damage("a link lies in the container's place", .refused("symbolic link")) { try $0.replaceByLink($0.folder) },
-        Damage("a file lies in the container's place", .refused("is no folder")) {
+        Damage("a file lies in the container's place", .refused("is not a folder")) {
             try FileManager.default.removeItem(at: $0.folder)
             try Data().write(to: $0.folder)
         },

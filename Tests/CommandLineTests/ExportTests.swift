@@ -88,7 +88,7 @@ import Testing
         _ = try await run(["export", "-o", path("a.ndjson")] + Self.container)
         let typed = try await run(["import", path("a.ndjson"), "--type", "T"])
         #expect(typed.status == 64)
-        #expect(typed.errors.contains("--type does not go with it"))
+        #expect(typed.errors.contains("--type does not apply"))
         let two = try await run(["import", path("a.ndjson"), path("a.ndjson")])
         #expect(two.status == 64)
         #expect(two.errors.contains("An export can't be imported with other files"))

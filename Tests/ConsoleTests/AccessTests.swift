@@ -51,7 +51,7 @@ import Text
             let form = try await stage.post("\(Self.place)/zones/create", "zoneName=More", [.referer: "http://localhost\(Self.place)/zones"])
             #expect(form.status == .unauthorized)
             let text = String(buffer: form.body)
-            #expect(text.contains("nothing was changed") && text.contains("next=%2Fc%2FiCloud.com.example.App%2Fdevelopment%2Fprivate%2Fzones"))
+            #expect(text.contains("Nothing was changed") && text.contains("next=%2Fc%2FiCloud.com.example.App%2Fdevelopment%2Fprivate%2Fzones"))
         }
     }
 

@@ -127,7 +127,7 @@ import Testing
             let file = "DEFINE SCHEMA\nRECORD TYPE Item (title STRING QUERYABLE, author STRING, year INT64);"
             let page = text(try await stage.send("schema/import", [("text", "ignored")], file: file))
             #expect(page.contains("The import deletes 2 fields with values."))
-            #expect(page.contains("in 3 records go"))
+            #expect(page.contains("in 3 records are removed"))
             #expect(page.contains("title STRING QUERYABLE</code>"))
             let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
             let unasked = try await stage.send("schema/apply", [("text", file), ("fingerprint", String(fingerprint))])

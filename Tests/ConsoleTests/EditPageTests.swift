@@ -202,7 +202,7 @@ import Testing
             let start = try await stage.page("record/new")
             #expect(start.contains("name=\"newType\""))
             let page = try await stage.page("record/new?newType=Thing&zone=Notes")
-            #expect(page.contains("There is no type Thing yet"))
+            #expect(page.contains("The type Thing does not exist yet"))
             let added = EditStage.text(try await stage.send(Self.form, of: page, ["newField": "kind", "newType": "STRING"], button: ("do", "field")))
             _ = try stage.location(try await stage.send(Self.form, of: added, ["name": "thing", "text-1-1": "small"]))
             #expect(try await stage.values("thing") == ["kind": .string("small")])

@@ -143,7 +143,7 @@ import Text
             // Without a signature, the page shows the message to sign.
             let nothing = try await check([("target", target), ("date", date), ("body", body)])
             let message = RequestSignature.message(date: date, body: Array(body.utf8), target: target)
-            #expect(nothing.contains("There is nothing to check without a key ID and a signature") && nothing.replacing("&#61;", with: "=").contains(message.replacing("\"", with: "&quot;")))
+            #expect(nothing.contains("There is no signature to check without a key ID and a signature") && nothing.replacing("&#61;", with: "=").contains(message.replacing("\"", with: "&quot;")))
             for fields in [[("curl", "wget x")], [("curl", "curl -d @file 'http://x/database'")], [("target", "")]] {
                 #expect(try await check(fields).contains("role=\"alert\""), "\(fields)")
             }

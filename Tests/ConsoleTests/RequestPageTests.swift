@@ -92,7 +92,7 @@ import Traffic
             for user: Name in ["_nobody", stage.user.userRecordName] {
                 let strange = stage.note(stage.request("records/query", as: Caller(userRecordName: user)), sent: asked)
                 let said = try await stage.page("requests/explain?id=\(strange.id)")
-                #expect(said.contains("user _nobody, whom this server does not know any more") == (user == "_nobody"))
+                #expect(said.contains("user _nobody, who no longer exists on this server") == (user == "_nobody"))
             }
         }
     }
@@ -242,7 +242,7 @@ import Traffic
             #expect(page.contains("Pulls") && page.contains("nothing more") && page.contains(", unfinished pull"))
             let before = try #require(stage.log.latest(2).last)
             let first = try await stage.page("requests?id=\(before.id)")
-            #expect(first.contains("the beginning") && first.contains("more coming"))
+            #expect(first.contains("the start") && first.contains("more coming"))
         }
     }
 

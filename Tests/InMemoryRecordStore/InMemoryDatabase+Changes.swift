@@ -6,9 +6,9 @@ extension InMemoryDatabase {
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         try store.read { state in
             if address.scope == .public { throw ZoneRules.noFeed }
-            let all = view.zoneChanges(in: state, office: store.office)
+            let all = view.zoneChanges(in: state, codec: store.codec)
             let feed = databaseFeed(all, in: state)
-            let content = try request.since.map { try store.office.content(of: $0, for: feed) { _ in false } }
+            let content = try request.since.map { try store.codec.content(of: $0, for: feed) { _ in false } }
             let plan = PullPlan(content, reverse: false, feed: feed)
             let wanted = all.filter { item in
                 let isNews = item.position > plan.after
@@ -19,9 +19,9 @@ extension InMemoryDatabase {
             if page.count < wanted.count, let last = page.last {
                 return DatabaseChangesPage(
                     changes: page.map(\.change),
-                    syncToken: plan.token(at: last.position, moment: last.change.timestamp, from: store.office), moreComing: true)
+                    syncToken: plan.token(at: last.position, moment: last.change.timestamp, from: store.codec), moreComing: true)
             }
-            return DatabaseChangesPage(changes: page.map(\.change), syncToken: plan.finalToken(from: store.office), moreComing: false)
+            return DatabaseChangesPage(changes: page.map(\.change), syncToken: plan.finalToken(from: store.codec), moreComing: false)
         }
     }
 
@@ -37,7 +37,7 @@ extension InMemoryDatabase {
             let zone = try view.zone(request.zoneID, in: state)
             let feed = view.feed(of: zone, in: state)
             let content = try request.since.map { token in
-                try store.office.content(of: token, for: feed) { state.zones[$0].map { $0.name == zone.name && $0.owner == zone.owner } ?? false }
+                try store.codec.content(of: token, for: feed) { state.zones[$0].map { $0.name == zone.name && $0.owner == zone.owner } ?? false }
             }
             let plan = PullPlan(content, reverse: request.reverse, feed: feed)
             let rows = zone.rows.values.filter { row in
@@ -52,11 +52,11 @@ extension InMemoryDatabase {
                     record: try row.record.keeping(request.desiredKeys))
             }
             if page.count < rows.count, let last = page.last {
-                let token = plan.token(at: last.position, moment: last.record.modified.timestamp, from: store.office)
+                let token = plan.token(at: last.position, moment: last.record.modified.timestamp, from: store.codec)
                 return ZoneChangesPage(zoneID: view.zoneID(of: zone), changes: changes, syncToken: token, moreComing: true)
             }
             return ZoneChangesPage(
-                zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.office), moreComing: false)
+                zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.codec), moreComing: false)
         }
     }
 }
@@ -69,26 +69,26 @@ extension InMemoryDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         try store.read { state in
             if address.scope == .public { throw ZoneRules.noFeed }
-            return store.office.current(databaseFeed(view.zoneChanges(in: state, office: store.office), in: state))
+            return store.codec.current(databaseFeed(view.zoneChanges(in: state, codec: store.codec), in: state))
         }
     }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {
         try store.read { state in
-            guard let opened = store.office.open(token) else { throw TokenOffice.foreign }
+            guard let opened = store.codec.open(token) else { throw TokenCodec.foreign }
             let content = opened.content
             let user = state.users.first { $0.value == content.databaseNumber }?.key
             switch content.subject {
             case .database:
-                let all = view.zoneChanges(in: state, office: store.office)
+                let all = view.zoneChanges(in: state, codec: store.codec)
                 return TokenExplanation(
                     opened, about: .database, user: user, view: (address.scope, view.databaseNumber(in: state)),
-                    feed: databaseFeed(all, in: state), office: store.office, changesAfter: all.count { $0.position > content.position })
+                    feed: databaseFeed(all, in: state), codec: store.codec, changesAfter: all.count { $0.position > content.position })
             case .zone(let number):
                 let zone = state.zones[number]
                 return TokenExplanation(
                     opened, about: .zone(zone.map { view.zoneID(of: $0) }), user: user, view: (address.scope, view.databaseNumber(in: state)),
-                    feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, office: store.office,
+                    feed: zone.flatMap { $0.end == nil && view.isVisible($0, in: state) ? view.feed(of: $0, in: state) : nil }, codec: store.codec,
                     changesAfter: zone?.rows.values.count { $0.position > content.position } ?? 0)
             }
         }

@@ -14,7 +14,7 @@ extension InMemoryDatabase: FeedOutlining {
                 let ruler = FeedRuler(
                     after: request.after ?? first.position - 1, through: request.through ?? feed.position, parts: request.stretches, latest: feed.position)
             else { return outline }
-            let office = store.office
+            let codec = store.codec
             var rest = rows.drop { $0.position <= ruler.after }
             outline.stretches = (0..<ruler.count).map { index in
                 let (after, through) = ruler.part(index)
@@ -23,7 +23,7 @@ extension InMemoryDatabase: FeedOutlining {
                 rest = rest[inside.endIndex...]
                 return FeedOutline.Stretch(
                     after: after, through: through, changes: inside.count, began: inside.first?.record.modified.timestamp,
-                    token: office.token(after: before.map { ($0.position, $0.record.modified.timestamp) }, of: feed))
+                    token: codec.token(after: before.map { ($0.position, $0.record.modified.timestamp) }, of: feed))
             }
             return outline
         }

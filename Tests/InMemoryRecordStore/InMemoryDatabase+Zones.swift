@@ -7,7 +7,7 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.write { state in
             if address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
-            return view.zones(in: state).map { view.zone($0, in: state, office: store.office) }
+            return view.zones(in: state).map { view.zone($0, in: state, codec: store.codec) }
         }
     }
 
@@ -35,7 +35,7 @@ extension InMemoryDatabase {
                     switch operation {
                     case .create(let zoneID):
                         if try view.existingZone(zoneID, in: state) == nil { view.makeZone(zoneID.zoneName, in: &state, now: now) }
-                        return .success(view.zone(try view.zone(zoneID, in: state), in: state, office: store.office))
+                        return .success(view.zone(try view.zone(zoneID, in: state), in: state, codec: store.codec))
                     case .delete(let zoneID):
                         return .success(try end(zoneID, as: .deleted, in: &state, now: now))
                     }

@@ -6,11 +6,11 @@ internal import Synchronization
 /// A container and environment in memory.
 final class InMemoryStore: Sendable {
     let clock: @Sendable () -> Timestamp
-    var office: TokenOffice { tokens.withLock { $0 } }
+    var codec: TokenCodec { tokens.withLock { $0 } }
     let signals = Signals()
     let queries: QueryLog
     let assetTickets = AssetTickets(key: TokenSeal.makeKey())
-    private let tokens: Mutex<TokenOffice>
+    private let tokens: Mutex<TokenCodec>
     private let state: Mutex<InMemoryState>
 
     /// Maximum number of cascaded deletions before the rest of a cascade is processed separately.
@@ -22,7 +22,7 @@ final class InMemoryStore: Sendable {
         self.clock = clock
         queries = QueryLog(since: Timestamp.now())
         tokens = Mutex(
-            TokenOffice(
+            TokenCodec(
                 seal: TokenSeal(key: TokenSeal.makeKey()), incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)]))
     }
 

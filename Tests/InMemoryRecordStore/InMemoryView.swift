@@ -103,13 +103,13 @@ struct InMemoryView: Sendable {
         address.scope == .public ? 0 : state.users[caller.userRecordName] ?? 0
     }
 
-    func zone(_ zone: InMemoryState.ZoneRow, in state: InMemoryState, office: TokenOffice) -> Zone {
+    func zone(_ zone: InMemoryState.ZoneRow, in state: InMemoryState, codec: TokenCodec) -> Zone {
         let hasFeed = hasFeed(zone)
-        return Zone(zoneID: zoneID(of: zone), syncToken: hasFeed ? office.current(feed(of: zone, in: state)) : nil, atomic: hasFeed)
+        return Zone(zoneID: zoneID(of: zone), syncToken: hasFeed ? codec.current(feed(of: zone, in: state)) : nil, atomic: hasFeed)
     }
 
     /// All zone changes, ordered by the latest change. A recreated zone hides the deleted zone of the same name.
-    func zoneChanges(in state: InMemoryState, office: TokenOffice) -> [(change: ZoneChange, position: Int64)] {
+    func zoneChanges(in state: InMemoryState, codec: TokenCodec) -> [(change: ZoneChange, position: Int64)] {
         let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state.zones.values.compactMap { zone in
             guard hasFeed(zone) else { return nil }
             switch address.scope {
@@ -127,7 +127,7 @@ struct InMemoryView: Sendable {
         }
         let latest = Dictionary(seen.map { (zoneID(of: $0.zone), $0.zone.number) }, uniquingKeysWith: max)
         return seen.filter { latest[zoneID(of: $0.zone)] == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
-            let token = item.kind == .changed ? office.current(feed(of: item.zone, in: state)) : nil
+            let token = item.kind == .changed ? codec.current(feed(of: item.zone, in: state)) : nil
             return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position)
         }
     }

@@ -173,17 +173,17 @@ import Testing
         engine = try SQLiteRecordEngine(folder: data)
         let restored = try await engine.full(.private)
         let refused1 = await refusal { _ = try await restored.pull(zone, since: late) }
-        #expect(refused1 == TokenOffice.expired)
+        #expect(refused1 == TokenCodec.expired)
         for token in [half, back] {
             let page = await refusal { _ = try await restored.pull(zone, since: token) }
-            #expect(page == TokenOffice.expired)
+            #expect(page == TokenCodec.expired)
         }
         #expect(try await restored.explain(late).standing != .good)
         #expect(try await restored.pull(zone, since: early).changes.isEmpty)
         // The same position again in a different history.
         try await restored.save("c", in: zone)
         let refused2 = await refusal { _ = try await restored.pull(zone, since: late) }
-        #expect(refused2 == TokenOffice.expired)
+        #expect(refused2 == TokenCodec.expired)
         #expect(try await restored.pull(zone, since: early).changes.map(\.record.recordID.recordName) == ["c"])
         await engine.close()
     }

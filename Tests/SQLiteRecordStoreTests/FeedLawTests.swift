@@ -36,7 +36,7 @@ import Testing
         if history.life > 0 {
             for moment in history.moments where moment.life != history.life {
                 let refused = await refusal { _ = try await history.database.pull(FeedHistory.zone, since: moment.token) }
-                #expect(refused == TokenOffice.expired, "seed \(seed), token of step \(moment.step)")
+                #expect(refused == TokenCodec.expired, "seed \(seed), token of step \(moment.step)")
             }
         }
         await history.end()
@@ -117,7 +117,7 @@ import Testing
             }
             for moment in later where moment.token != known.last?.token {
                 let refused = await refusal { _ = try await history.database.pull(FeedHistory.zone, since: moment.token) }
-                #expect(refused == TokenOffice.expired, context)
+                #expect(refused == TokenCodec.expired, context)
             }
             // The same positions again, with other changes.
             for _ in 0..<8 { try await history.act() }

@@ -53,7 +53,7 @@ import Testing
         try await engine.deleteContainer(database.address.container)
         let anew = try await self.database(engine, 1)
         try await zone(anew)
-        await #expect(throws: TokenOffice.foreign) { _ = try await anew.databaseChanges(DatabaseChangesRequest(since: later)) }
+        await #expect(throws: TokenCodec.foreign) { _ = try await anew.databaseChanges(DatabaseChangesRequest(since: later)) }
         await engine.close()
     }
 

@@ -38,7 +38,7 @@ import Testing
         database = try await engine.full(.private)
         try await eventually { try await database.counts(in: notes).deletions == 1 }
         let refused = await refusal { _ = try await database.pull(notes, since: beforeEarly) }
-        #expect(refused == TokenOffice.expired)
+        #expect(refused == TokenCodec.expired)
         let explained = try await database.explain(beforeEarly)
         #expect(explained.standing == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
         let names = try await [afterEarly, beforeLate].mapAsync { try await database.pull(notes, since: $0).changes.map(\.record.recordID.recordName) }

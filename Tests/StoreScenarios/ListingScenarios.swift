@@ -101,9 +101,9 @@ enum ListingScenarios {
             let databaseToken = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             try await database.expireTokens()
             let refused3 = await refusal { _ = try await database.pull(notes, since: zoneToken) }
-            #expect(refused3 == TokenOffice.expired)
+            #expect(refused3 == TokenCodec.expired)
             let refused4 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: databaseToken)) }
-            #expect(refused4 == TokenOffice.expired)
+            #expect(refused4 == TokenCodec.expired)
             let again = try await database.pull(notes)
             #expect(again.changes.map(\.record.recordID.recordName) == ["r"])
             #expect(try await database.pull(notes, since: again.token).changes.isEmpty)

@@ -18,23 +18,23 @@ enum TokenScenarios {
             flipped[15] ^= 1
             for token in [half, ChangeToken(text: "garbage"), ChangeToken(bytes: []), ChangeToken(bytes: flipped), databaseToken] {
                 let refused3 = await refusal { _ = try await database.pull(notes, since: token) }
-                #expect(refused3 == TokenOffice.foreign)
+                #expect(refused3 == TokenCodec.foreign)
             }
             let refused4 = await refusal { _ = try await database.pull(other, since: zoneToken) }
-            #expect(refused4 == TokenOffice.foreign)
+            #expect(refused4 == TokenCodec.foreign)
             let refused5 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: zoneToken)) }
-            #expect(refused5 == TokenOffice.foreign)
+            #expect(refused5 == TokenCodec.foreign)
             // The same zone, seen by another user through the shared database.
             try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
             let shared = try await engine.full(.shared, as: grace)
             let seen = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
             let refused6 = await refusal { _ = try await shared.pull(seen, since: zoneToken) }
-            #expect(refused6 == TokenOffice.foreign)
+            #expect(refused6 == TokenCodec.foreign)
             // Another container's store.
             let elsewhere = try await engine.full(.private, as: ada, .production)
             _ = try await elsewhere.modifyZones([.create(notes)])
             let refused7 = await refusal { _ = try await elsewhere.pull(notes, since: zoneToken) }
-            #expect(refused7 == TokenOffice.foreign)
+            #expect(refused7 == TokenCodec.foreign)
         },
         .init("creating a deleted zone again expires its old tokens") { engine, _ in
             let database = try await engine.withZone()
@@ -45,7 +45,7 @@ enum TokenScenarios {
             #expect(refused8 == .zoneNotFound)
             _ = try await database.modifyZones([.create(notes)])
             let refused9 = await refusal { _ = try await database.pull(notes, since: token) }
-            #expect(refused9 == TokenOffice.expired)
+            #expect(refused9 == TokenCodec.expired)
             #expect(try await database.pull(notes).changes.isEmpty)
             #expect(try await database.names(in: notes, of: ["r"]).isEmpty)
         },
@@ -69,7 +69,7 @@ enum TokenScenarios {
             let foreign = try await engine.full(.private, as: grace).explain(token)
             if case .foreign = foreign.standing {} else { #expect(Bool(false), "grace can't use ada's token") }
             let refused10 = await refusal { _ = try await database.explain(ChangeToken(text: "nonsense")) }
-            #expect(refused10 == TokenOffice.foreign)
+            #expect(refused10 == TokenCodec.foreign)
             let feed = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
             #expect(try await database.explain(feed).subject == .database)
         },

@@ -60,7 +60,7 @@ extension RehearsingDatabase {
             }
             // A restarted first pull would omit deletions of records that were already delivered, so the token
             // expires.
-            guard let since else { throw TokenOffice.expired }
+            guard let since else { throw TokenCodec.expired }
             request.since = since
         }
         guard shapes(.childrenFirst, .zone(request.zoneID)) else { return try await base.zoneChanges(request) }

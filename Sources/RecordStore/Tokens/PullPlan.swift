@@ -56,17 +56,17 @@ public struct PullPlan: Sendable {
     }
 
     /// The token of a page that is not the last one.
-    public func token(at position: Int64, moment: Timestamp, from office: TokenOffice) -> ChangeToken {
+    public func token(at position: Int64, moment: Timestamp, from codec: TokenCodec) -> ChangeToken {
         if descending {
-            return office.token(of: feed, at: position, moment: beganMoment, progress: .reversePull(began: began, since: base))
+            return codec.token(of: feed, at: position, moment: beganMoment, progress: .reversePull(began: began, since: base))
         }
         let progress: TokenContent.Progress = isFirstPull ? .firstPull(began: began) : .pull(since: base)
-        return office.token(of: feed, at: position, moment: moment, progress: progress)
+        return codec.token(of: feed, at: position, moment: moment, progress: progress)
     }
 
     /// The token of the last page. It covers everything up to the latest change, or for a reverse pull up to its
     /// start.
-    public func finalToken(from office: TokenOffice) -> ChangeToken {
-        descending ? office.token(of: feed, at: began, moment: beganMoment, progress: .complete) : office.current(feed)
+    public func finalToken(from codec: TokenCodec) -> ChangeToken {
+        descending ? codec.token(of: feed, at: began, moment: beganMoment, progress: .complete) : codec.current(feed)
     }
 }

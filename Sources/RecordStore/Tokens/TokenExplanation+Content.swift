@@ -8,15 +8,15 @@ extension TokenExplanation {
     /// - view: scope and number of the database being asked.
     /// - feed: the state of the feed; `nil` if the zone does not exist or is not visible.
     public init(
-        _ opened: TokenOffice.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
-        office: TokenOffice, changesAfter: Int
+        _ opened: TokenCodec.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
+        codec: TokenCodec, changesAfter: Int
     ) {
         let content = opened.content
         let standing: Standing
         if content.scope != view.scope || content.databaseNumber != view.number {
             standing = .foreign(why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
         } else if let feed {
-            standing = office.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
+            standing = codec.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
         } else {
             standing = .expired(why: "its zone was deleted, or is no longer shared")
         }

@@ -7,7 +7,7 @@ internal import Synchronization
 // Information that does not require opening the file.
 
 extension StorePlace {
-    var office: TokenOffice { get throws { try lastReader.office } }
+    var codec: TokenCodec { get throws { try lastReader.codec } }
     var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
 

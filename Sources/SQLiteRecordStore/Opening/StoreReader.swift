@@ -16,7 +16,7 @@ final class StoreReader: Sendable {
     let gate = ReadGate()
     let longReads = LongReadTurns()
     let catalog: LatestCatalog
-    var office: TokenOffice { tokens.withLock { $0 } }
+    var codec: TokenCodec { tokens.withLock { $0 } }
     /// Damage found while reading the file.
     var damage: StoreTrouble? { found.withLock { $0 } }
 
@@ -25,7 +25,7 @@ final class StoreReader: Sendable {
     private let reads = Atomic<Int>(0)
     /// Serializes reads if there is only one connection, without blocking threads.
     private let turn: AsyncSemaphore?
-    private let tokens: Mutex<TokenOffice>
+    private let tokens: Mutex<TokenCodec>
     private let found = Mutex<StoreTrouble?>(nil)
     private let messages = RecentMessages()
 
@@ -37,7 +37,7 @@ final class StoreReader: Sendable {
         journalLimits = facts.journal
         assetTickets = AssetTickets(key: facts.assetKey)
         tokens = Mutex(
-            TokenOffice(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, incarnations: opening.incarnations))
+            TokenCodec(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, incarnations: opening.incarnations))
         catalog = LatestCatalog(facts.catalog)
     }
 
@@ -51,7 +51,7 @@ final class StoreReader: Sendable {
         turn = nil
         journalLimits = settings.journal ?? .standard
         assetTickets = AssetTickets(key: keys.assets)
-        tokens = Mutex(TokenOffice(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
+        tokens = Mutex(TokenCodec(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
         catalog = LatestCatalog(try empty.read { try SchemaCatalog($0) })
     }
 

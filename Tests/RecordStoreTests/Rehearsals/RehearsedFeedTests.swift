@@ -54,7 +54,7 @@ import Testing
         try await stage.plain.expireTokens()
         try stage.start(.emptyPages, .childrenFirst)
         let expired = await refusal { _ = try await stage.door.pages(since: token) }
-        #expect(expired == TokenOffice.expired)
+        #expect(expired == TokenCodec.expired)
         let missing = await refusal { _ = try await stage.door.zoneChanges(ZoneChangesRequest(ZoneID(zoneName: "Missing"))) }
         #expect(missing?.code == .zoneNotFound)
     }
@@ -151,7 +151,7 @@ import Testing
         try await stage.beginPulls(256)
         for token in [begun.last?.syncToken, empty.last?.syncToken] {
             let error = await refusal { _ = try await stage.door.pages(since: token) }
-            #expect(error == TokenOffice.expired)
+            #expect(error == TokenCodec.expired)
         }
     }
 
@@ -185,7 +185,7 @@ import Testing
                 await refusal { _ = try await stage.door.databaseChanges(DatabaseChangesRequest(since: token)) },
                 await refusal { _ = try await stage.door.explain(token) },
             ]
-            #expect(errors.allSatisfy { $0 == TokenOffice.foreign })
+            #expect(errors.allSatisfy { $0 == TokenCodec.foreign })
         }
     }
 
@@ -196,7 +196,7 @@ import Testing
         let begun = try await stage.door.zoneChanges(ZoneChangesRequest(notes, limit: PageLimit(records: 3)))
         try await Rehearsal.resetZone.perform(in: stage.plain, zoneID: notes)
         let error = await refusal { _ = try await stage.door.pages(since: begun.syncToken) }
-        #expect(error == TokenOffice.expired)
+        #expect(error == TokenCodec.expired)
     }
 
     @Test func onlyTheDesiredFieldsAndTypesAreGiven() async throws {

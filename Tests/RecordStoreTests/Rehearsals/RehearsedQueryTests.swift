@@ -182,14 +182,14 @@ import Testing
         let database = try await stage.plain.currentToken()
         try await Rehearsal.expireTokens.perform(in: stage.door, zoneID: nil)
         let expired = await refusal { _ = try await stage.plain.pull(notes, since: token) }
-        #expect(expired == TokenOffice.expired)
+        #expect(expired == TokenCodec.expired)
         let expiredDatabase = await refusal { _ = try await stage.plain.databaseChanges(DatabaseChangesRequest(since: database)) }
-        #expect(expiredDatabase == TokenOffice.expired)
+        #expect(expiredDatabase == TokenCodec.expired)
         let (renewed, renewedDatabase) = (try await stage.plain.pull(notes).token, try await stage.plain.currentToken())
         try await Rehearsal.resetZone.perform(in: stage.door, zoneID: notes)
         #expect(try await stage.plain.pull(notes).changes.isEmpty)
         let reset = await refusal { _ = try await stage.plain.pull(notes, since: renewed) }
-        #expect(reset == TokenOffice.expired)
+        #expect(reset == TokenCodec.expired)
         #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.changed])
         try await Rehearsal.purgeZone.perform(in: stage.door, zoneID: notes)
         #expect(try await stage.plain.databaseChanges(DatabaseChangesRequest(since: renewedDatabase)).changes.map(\.kind) == [.purged])

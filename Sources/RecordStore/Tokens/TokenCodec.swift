@@ -1,7 +1,7 @@
 public import Records
 
 /// The token codec: issues and validates change tokens for all engines.
-public struct TokenOffice: Sendable {
+public struct TokenCodec: Sendable {
     private var seal: TokenSeal
     /// Earlier seals, latest first. Their tokens are recognized as expired.
     private var retiredSeals: [TokenSeal]

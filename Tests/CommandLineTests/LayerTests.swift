@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Package.swift defines the layers. These tests check that the sources follow them.
-@Suite struct FloorPlanTests {
+@Suite struct LayerTests {
     private struct Target {
         let name: String
         let dependencies: Set<String>
@@ -11,7 +11,7 @@ import Testing
     /// The targets in the order of Package.swift, each with the targets of this package that it depends on.
     private func targets() throws -> [Target] {
         let plan = try String(contentsOf: Command.package.appending(path: "Package.swift"), encoding: .utf8)
-        let entries = plan.matches(of: /(?:floor\(\s*|\.executableTarget\(\s*name: |\.systemLibrary\(\s*name: )"(\w+)"/)
+        let entries = plan.matches(of: /(?:layer\(\s*|\.executableTarget\(\s*name: |\.systemLibrary\(\s*name: )"(\w+)"/)
         let ours = Set(entries.map { String($0.output.1) })
         return entries.enumerated().map { index, entry in
             let end = index + 1 < entries.count ? entries[index + 1].range.lowerBound : plan.range(of: "tests(\"")?.lowerBound ?? plan.endIndex
