@@ -30,7 +30,7 @@ struct RecordCopyPreview: ViewModel {
     }
 
     let there: String
-    /// `12 records are copied, 3 are left as they are.`
+    /// `12 records are copied. 3 are there already and are kept as they are.`
     let summary: String
     let isProduction: Bool
     let makesZone: Bool

@@ -13,7 +13,7 @@ public struct SchemaLoss: Sendable, Hashable {
         self.records = records
     }
 
-    /// A line such as `Item: field 'author' STRING removed; its values in 12 records go`.
+    /// A line such as `Item: field 'author' STRING removed; its values in 12 records are removed`.
     public var line: String {
         guard let records else { return change.line }
         let count = records == 1 ? "1 record" : "\(records) records"
