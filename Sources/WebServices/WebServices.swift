@@ -118,11 +118,11 @@ public struct WebServices: Sendable {
             let endpoint = try route?.endpoint.init() ?? EndpointTable.endpoint(at: path, method: request.method)
             RequestNote.current?.asked(at: path)
             var request = request
-            let verdict = try await authenticator.verdict(on: &request, at: path, for: type(of: endpoint).purpose, of: &session, context)
+            let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
             // An injected fault answers without the service.
-            RequestNote.current?.asked(by: verdict.caller)
+            RequestNote.current?.asked(by: client.caller)
             return try await rehearsalServices.middleware.rehearse(request, at: path, context) { request in
-                try await answer(to: request, context, as: verdict.caller, at: path, with: endpoint)
+                try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
         }
         if let session {

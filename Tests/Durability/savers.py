@@ -68,7 +68,7 @@ class Saver:
         length = self.random.choice([3, 3, 3, 3, 1000])
         return {"number": {"value": self.number}, "text": {"value": f"{self.number} é" * length}}
 
-    def judge(self, found):
+    def check(self, found):
         """Lists the problems after a crash, and continues from the current state."""
         mine = {name: value for name, value in found.items() if name.startswith(self.prefix)}
         numbers = {name: number for name, (number, _) in mine.items()}

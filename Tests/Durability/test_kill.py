@@ -43,7 +43,7 @@ def check(server, savers, load, memory, choice):
     assert not load.failures, load.failures
     connection = server.connect()
     records, token = connection.pull(ZONE)
-    wrong = [problem for saver in savers if (problem := saver.judge(records))]
+    wrong = [problem for saver in savers if (problem := saver.check(records))]
     assert not wrong, wrong
     for saver in savers:
         for tag in saver.tags:

@@ -40,7 +40,7 @@ def check(server, uploaders, storm):
     assert not storm.failures, storm.failures
     client = Client(server)
     found = client.records()
-    wrong = [problem for uploader in uploaders if (problem := uploader.judge(found))]
+    wrong = [problem for uploader in uploaders if (problem := uploader.check(found))]
     assert not wrong, wrong
     for name, asset in found.items():
         if asset is None:

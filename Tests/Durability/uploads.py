@@ -169,7 +169,7 @@ class Uploader:
         self.records, self.open = after, None
         self.acknowledged += 1
 
-    def judge(self, found):
+    def check(self, found):
         """Lists the problems after a crash, and continues from the current state."""
         mine = {name: asset and asset["fileChecksum"] for name, asset in found.items() if name.startswith(self.prefix)}
         is_right = mine == self.records or (self.open is not None and mine == self.open)

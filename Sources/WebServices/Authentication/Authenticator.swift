@@ -13,8 +13,8 @@ internal import Traffic
 /// If the server requires no credentials, it ignores credentials that it does not know. A request then acts for the
 /// user it names, or for the developer. Credentials that the server knows are checked as if they were required.
 struct Authenticator: Sendable {
-    /// The identity of a client that has access.
-    struct Verdict: Sendable {
+    /// A client that has access, with the authentication method for the log.
+    struct AuthenticatedCaller: Sendable {
         var caller: Caller
         var authentication: Authentication
     }
@@ -40,32 +40,32 @@ struct Authenticator: Sendable {
     ///   - session: set to the session of a valid web auth token. Its next token belongs in the answer, even if this method throws.
     /// - Throws: ``AuthenticationFailure`` if access is denied; `RecordError` BAD_REQUEST for an invalid user or device,
     ///   THROTTLED after too many requests or too many wrong administrator passwords; ``Refusal`` for a body that is refused.
-    func verdict(
-        on request: inout Request, at path: WebServicePath, for purpose: EndpointPurpose, of session: inout WebAuthSession?,
+    func authenticate(
+        _ request: inout Request, at path: WebServicePath, for purpose: EndpointPurpose, of session: inout WebAuthSession?,
         _ context: ServingRequestContext
-    ) async throws -> Verdict {
+    ) async throws -> AuthenticatedCaller {
         var credentials = Credentials(request)
-        if let verdict = try await administrator(request, credentials, at: path, for: purpose, context) {
-            note(verdict.authentication, request, context)
-            return verdict
+        if let caller = try await administrator(request, credentials, at: path, for: purpose, context) {
+            note(caller.authentication, request, context)
+            return caller
         }
         if access.mode == .open { credentials = credentials.known(to: accounts, at: path, now: date) }
-        let judgement: Judgement
+        let result: AuthenticationResult
         if !credentials.isMixed, let signature = credentials.signature {
-            try admit(spender(of: signature, context), Judgement(unread: signature))
+            try admit(spender(of: signature, context), AuthenticationResult(unread: signature))
             let signed = try await signed(signature, &request, at: path)
             // The body may be large, and the diagnosis of a wrong signature takes tens of milliseconds.
-            judgement = try await WorkPool.prompt.run { [credentials, accounts, date] in
-                Judgement(signed, hiding: credentials.secrets, at: path, by: accounts, at: date)
+            result = try await WorkPool.prompt.run { [credentials, accounts, date] in
+                AuthenticationResult(signed, hiding: credentials.secrets, at: path, by: accounts, at: date)
             }
         } else {
-            judgement = Judgement(credentials, at: path, from: request.headers[.origin], by: accounts, at: date)
-            session = judgement.session
-            try admit(spender(of: request, judgement, context), judgement)
+            result = AuthenticationResult(credentials, at: path, from: request.headers[.origin], by: accounts, at: date)
+            session = result.session
+            try admit(spender(of: request, result, context), result)
         }
-        let verdict = try verdict(judgement, request, at: path, for: purpose, context)
-        note(verdict.authentication, request, context)
-        return verdict
+        let caller = try caller(result, request, at: path, for: purpose, context)
+        note(caller.authentication, request, context)
+        return caller
     }
 
     /// The web auth token that replaces the one in the request.
@@ -75,14 +75,14 @@ struct Authenticator: Sendable {
 
     /// Counts a request.
     /// - Throws: `RecordError` THROTTLED. Before that, the client is entered in the request log.
-    private func admit(_ spender: @autoclosure () -> Throttle.Spender, _ judgement: Judgement) throws {
+    private func admit(_ spender: @autoclosure () -> Throttle.Spender, _ result: AuthenticationResult) throws {
         guard let throttle else { return }
         let spender = spender()
         do {
             try throttle.admit(spender)
         } catch {
             RequestNote.current?.update { noted in
-                noted.authentication = authentication(of: judgement)
+                noted.authentication = authentication(of: result)
                 if case .user(let user) = spender { noted.userRecordName = user }
             }
             throw error
@@ -94,7 +94,7 @@ struct Authenticator: Sendable {
     /// The client if it sends Skylight's access header or is the administrator. `nil` if the protocol's own credentials decide.
     private func administrator(
         _ request: Request, _ credentials: Credentials, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
-    ) async throws -> Verdict? {
+    ) async throws -> AuthenticatedCaller? {
         let wanted = try Self.wantedAccess(request)
         if access.mode == .open, wanted == nil { return nil }
         if access.mode == .required {
@@ -120,7 +120,7 @@ struct Authenticator: Sendable {
                 throw failure(AuthenticationFailure.needsUser, nil, request, at: path)
             }
         }
-        return Verdict(caller: caller, authentication: authentication)
+        return AuthenticatedCaller(caller: caller, authentication: authentication)
     }
 
     /// - Throws: `RecordError` THROTTLED after too many wrong passwords, with a note in both logs.
@@ -166,32 +166,34 @@ struct Authenticator: Sendable {
     }
 
     /// The authentication result for the log. On an open server, a request without credentials is an authentication method of its own.
-    private func authentication(of judgement: Judgement) -> Authentication {
-        var authentication = judgement.authentication
-        if access.mode == .open, judgement.refusal == nil, judgement.asker == .nobody { authentication.way = .open }
+    private func authentication(of result: AuthenticationResult) -> Authentication {
+        var authentication = result.authentication
+        if access.mode == .open, result.refusal == nil, result.asker == .nobody { authentication.way = .open }
         return authentication
     }
 
-    private func verdict(
-        _ judgement: Judgement, _ request: Request, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
-    ) throws -> Verdict {
-        let authentication = authentication(of: judgement)
+    /// The client of a request with these credentials, if it has access to the service.
+    /// - Throws: ``AuthenticationFailure`` if not; `RecordError` BAD_REQUEST for an invalid user or device.
+    private func caller(
+        _ result: AuthenticationResult, _ request: Request, at path: WebServicePath, for purpose: EndpointPurpose, _ context: ServingRequestContext
+    ) throws -> AuthenticatedCaller {
+        let authentication = authentication(of: result)
         func refused(_ error: RecordError) -> AuthenticationFailure {
             note(authentication, request, context)
             // A failed password of a client without other credentials is noted in the request log. The server log already has it.
-            if judgement.asker == .nobody, authentication.problem == nil, let failed = AccessControl.FailedProof(of: request) {
+            if result.asker == .nobody, authentication.problem == nil, let failed = AccessControl.FailedProof(of: request) {
                 RequestNote.current?.update { $0.authentication = Authentication(failed: failed) }
             }
-            return failure(error, judgement.apiToken, request, at: path)
+            return failure(error, result.apiToken, request, at: path)
         }
-        if let error = judgement.refusal { throw refused(error) }
-        if access.mode == .open, judgement.asker == .nobody || judgement.asker == .app {
+        if let error = result.refusal { throw refused(error) }
+        if access.mode == .open, result.asker == .nobody || result.asker == .app {
             // An API token identifies the app, not its user.
             var caller = try callers.caller(of: request)
             caller.access = .signedIn
-            return Verdict(caller: caller, authentication: authentication)
+            return AuthenticatedCaller(caller: caller, authentication: authentication)
         }
-        switch AccessTable.answer(judgement.asker, AccessTable.Ask(purpose, at: path)) {
+        switch AccessTable.answer(result.asker, AccessTable.Ask(purpose, at: path)) {
         case .granted: break
         case .authenticationFailed: throw refused(AuthenticationFailure.noMethod)
         case .authenticationRequired: throw refused(AuthenticationFailure.needsUser)
@@ -199,9 +201,9 @@ struct Authenticator: Sendable {
         case .peopleDenied: throw refused(AuthenticationFailure.peopleDenied)
         }
         var caller = Caller(userRecordName: Self.anonymous, access: .anonymous)
-        if let user = judgement.userRecordName { caller = Caller(userRecordName: user, access: .signedIn) }
+        if let user = result.userRecordName { caller = Caller(userRecordName: user, access: .signedIn) }
         if let device = try callers.deviceID(of: request) { caller.deviceID = device }
-        return Verdict(caller: caller, authentication: authentication)
+        return AuthenticatedCaller(caller: caller, authentication: authentication)
     }
 
     /// - Parameter apiToken: the API token that the user's sign-in is bound to.

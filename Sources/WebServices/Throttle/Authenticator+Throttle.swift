@@ -12,10 +12,10 @@ extension Authenticator {
 
     /// The client that another request counts for: the user of a web auth token, else the API token. Requests
     /// without valid credentials count for their address. On an open server, they count for the user they name.
-    func spender(of request: Request, _ judgement: Judgement, _ context: ServingRequestContext) -> Throttle.Spender {
-        if judgement.refusal != nil { return .address(context.peer) }
-        if let session = judgement.session { return .user(session.user) }
-        if let token = judgement.apiToken { return .apiToken(token.id) }
+    func spender(of request: Request, _ result: AuthenticationResult, _ context: ServingRequestContext) -> Throttle.Spender {
+        if result.refusal != nil { return .address(context.peer) }
+        if let session = result.session { return .user(session.user) }
+        if let token = result.apiToken { return .apiToken(token.id) }
         if access.mode == .open, let user = CallerResolver.userRecordName(in: request) { return .user(user) }
         return .address(context.peer)
     }

@@ -7,8 +7,8 @@ internal import Records
 internal import Text
 internal import Traffic
 
-/// The authentication result of a request's protocol credentials, independent of the requested service.
-struct Judgement: Sendable {
+/// The result of checking a request's protocol credentials, independent of the requested service.
+struct AuthenticationResult: Sendable {
     private(set) var asker = AccessTable.Asker.nobody
     private(set) var authentication = Authentication(way: .nothing)
     /// The request's API token. It is valid unless the request is refused.
@@ -34,9 +34,9 @@ struct Judgement: Sendable {
                 "mixed", "The request has tokens in the query and a signature",
                 remedy: "For a user, omit the signature headers. For a server-to-server key, omit the tokens")
         } else {
-            judge(apiToken: credentials.apiToken, at: path, from: origin, by: accounts)
+            check(apiToken: credentials.apiToken, at: path, from: origin, by: accounts)
             if refusal == nil, let token = credentials.webAuthToken {
-                judge(webAuthToken: token, besideUnknownToken: credentials.hadUnknownToken, at: path, by: accounts, at: now)
+                check(webAuthToken: token, besideUnknownToken: credentials.hadUnknownToken, at: path, by: accounts, at: now)
             }
         }
     }
@@ -45,7 +45,7 @@ struct Judgement: Sendable {
     ///   - signed: the request with the parts that its signature covers.
     ///   - secrets: texts that must not appear in the explanation.
     init(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
-        judge(signed, hiding: secrets, at: path, by: accounts, at: now)
+        check(signed, hiding: secrets, at: path, by: accounts, at: now)
     }
 
     /// The result for a signature that has not been verified yet.
@@ -63,7 +63,7 @@ struct Judgement: Sendable {
 
     // MARK: Server-to-server keys
 
-    private mutating func judge(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
+    private mutating func check(_ signed: SignedRequest, hiding secrets: [String], at path: WebServicePath, by accounts: Accounts, at now: Date) {
         authentication.way = .serverKey
         authentication.credential = signed.keyID.isEmpty ? nil : signed.keyID
         switch accounts.verify(signed, knownTargets: EndpointTable.targets(near: path), now: now) {
@@ -76,7 +76,7 @@ struct Judgement: Sendable {
 
     // MARK: API tokens
 
-    private mutating func judge(apiToken secret: String?, at path: WebServicePath, from origin: String?, by accounts: Accounts) {
+    private mutating func check(apiToken secret: String?, at path: WebServicePath, from origin: String?, by accounts: Accounts) {
         guard let secret else { return }
         authentication.way = .apiToken
         guard let token = accounts.apiToken(secret: secret) else {
@@ -106,7 +106,7 @@ struct Judgement: Sendable {
 
     // MARK: Web auth tokens
 
-    private mutating func judge(
+    private mutating func check(
         webAuthToken token: String, besideUnknownToken: Bool, at path: WebServicePath, by accounts: Accounts, at now: Date
     ) {
         authentication.way = .webAuth
