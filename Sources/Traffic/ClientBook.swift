@@ -27,16 +27,16 @@ public struct ClientBook: Sendable {
 
     /// Records a request for its client. Ignores requests that name no database.
     /// - Returns: the warnings about the request, given the earlier requests.
-    public mutating func note(_ request: ServedRequest) -> [RequestSmell] {
+    public mutating func note(_ request: ServedRequest) -> [RequestWarning] {
         guard let address = request.address else { return [] }
         let id = SeenClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: address)
         let strays = strays(among: request.pulls, of: id)
-        let smells = change(id, of: request) { $0.note(request, strays: strays) }
+        let warnings = change(id, of: request) { $0.note(request, strays: strays) }
         while known.count > Self.clientLimit || feedCount > Self.feedLimit { forgetOldest(but: id) }
         if size > Self.bytesLimit { forgetDeliveries(but: id) }
         while size > Self.bytesLimit, known.count > 1 { forgetOldest(but: id) }
         while size > Self.bytesLimit, (known[id]?.feedCount ?? 0) > 1 { change(id, of: request) { $0.forgetOldestFeed() } }
-        return smells
+        return warnings
     }
 
     /// Changes a client and updates the size totals.
@@ -76,7 +76,7 @@ public struct ClientBook: Sendable {
     }
 
     /// The origin of tokens that were refused as unknown, by pull index. Omits tokens that no known client received.
-    private func strays(among pulls: [ServedRequest.Pull], of id: SeenClient.ID) -> [Int: RequestSmell] {
+    private func strays(among pulls: [ServedRequest.Pull], of id: SeenClient.ID) -> [Int: RequestWarning] {
         let refused = pulls.indices.filter { pulls[$0].error?.isUnknownToken == true }
         let tokens = Set(refused.compactMap { pulls[$0].sent })
         if tokens.isEmpty { return [:] }
@@ -86,7 +86,7 @@ public struct ClientBook: Sendable {
             let isOwn = client.address == id.address && client.userRecordName == id.userRecordName
             if isOwn { own.formUnion(client.given(among: tokens)) } else { foreign.formUnion(client.given(among: tokens)) }
         }
-        var strays: [Int: RequestSmell] = [:]
+        var strays: [Int: RequestWarning] = [:]
         for index in refused {
             guard let sent = pulls[index].sent else { continue }
             if own.contains(sent) { strays[index] = .tokenOfAnotherZone } else if foreign.contains(sent) { strays[index] = .tokenOfAnotherUser }

@@ -54,7 +54,7 @@ public struct ClientFeed: Sendable {
     public private(set) var coverage: Coverage?
     /// The last pulls, the oldest first.
     public private(set) var deliveries: [Delivery] = []
-    public private(set) var smells: [RequestSmell: SeenClient.SmellCount] = [:]
+    public private(set) var warnings: [RequestWarning: SeenClient.WarningCount] = [:]
     private var expired: [ChangeToken] = []
     private var deliveriesSize = 0
 
@@ -81,10 +81,10 @@ public struct ClientFeed: Sendable {
 
     /// - Parameter stray: the warning about the token, if it was refused.
     /// - Returns: the warnings about the pull, given the earlier ones.
-    mutating func note(_ pull: ServedRequest.Pull, of request: ServedRequest, stray: RequestSmell?) -> [RequestSmell] {
+    mutating func note(_ pull: ServedRequest.Pull, of request: ServedRequest, stray: RequestWarning?) -> [RequestWarning] {
         // A stream began before pulls that are already recorded, so its token can't be a mistake.
-        let found = [request.isStream ? nil : smell(of: pull, in: request), stray].compactMap(\.self)
-        for smell in found { smells.count(smell, in: request) }
+        let found = [request.isStream ? nil : warning(of: pull, in: request), stray].compactMap(\.self)
+        for warning in found { warnings.count(warning, in: request) }
         pullCount += 1
         lastPulled = max(lastPulled, request.lastActive)
         lastSent = pull.sent
@@ -132,7 +132,7 @@ public struct ClientFeed: Sendable {
         while deliveries.count > 1 { forgetFirstDelivery() }
     }
 
-    private func smell(of pull: ServedRequest.Pull, in request: ServedRequest) -> RequestSmell? {
+    private func warning(of pull: ServedRequest.Pull, in request: ServedRequest) -> RequestWarning? {
         if let sent = pull.sent, expired.contains(sent) { return .loopAfterExpiry }
         // A pull after a late stream gives no warnings, because the client may have pulled in between.
         guard let latest = deliveries.last, !latest.isStream else { return nil }

@@ -13,7 +13,7 @@ public struct RequestFilter: Sendable, Hashable {
     /// True to match only requests that failed, as a whole or in items.
     public var errorsOnly = false
     /// True to match only requests with warnings about the client.
-    public var smellsOnly = false
+    public var warningsOnly = false
     /// Words that must all appear in the properties of the request, regardless of case.
     /// Bodies are not searched. Words beyond the first ``wordLimit`` are ignored.
     public var text = "" {
@@ -34,7 +34,7 @@ public struct RequestFilter: Sendable, Hashable {
         if let userRecordName, request.userRecordName != userRecordName { return false }
         if let client, request.client.id != client { return false }
         if errorsOnly, !request.hasErrors { return false }
-        if smellsOnly, request.smells.isEmpty { return false }
+        if warningsOnly, request.warnings.isEmpty { return false }
         if words.isEmpty { return true }
         let texts = request.texts
         return words.allSatisfy { word in texts.contains { $0.contains(ignoringCase: word) } }
@@ -46,7 +46,7 @@ extension ServedRequest {
     fileprivate var texts: [String] {
         var texts = [id, method, target, operation, client.id, String(status)]
         texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
-        texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + smells.map(\.title)
+        texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + warnings.map(\.title)
         if let authentication {
             texts += [authentication.way.rawValue, authentication.credential, authentication.session].compactMap(\.self)
             texts += [authentication.problem?.kind, authentication.problem?.sentence].compactMap(\.self)

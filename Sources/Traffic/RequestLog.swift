@@ -183,7 +183,7 @@ private struct State {
         var request = request
         texts.share(&request)
         request.number = next
-        request.smells = clients.note(request)
+        request.warnings = clients.note(request)
         telemetry.note(request)
         var gone = next - first >= Int64(capacity) ? dropFirst() : nil
         let kept = Kept(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)

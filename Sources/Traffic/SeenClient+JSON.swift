@@ -17,7 +17,7 @@ extension JSONWriter {
             writer.member("requests", Int64(client.requestCount))
             writer.member("failures", Int64(client.failureCount))
             writer.member("lastFailure", client.lastFailure)
-            writer.value(client.smells)
+            writer.value(client.warnings)
             writer.array("feeds", client.feeds) { $0.value($1) }
         }
     }
@@ -35,7 +35,7 @@ extension JSONWriter {
             writer.optional("given", feed.lastGiven?.text)
             writer.member("moreComing", feed.moreComing)
             writer.member("lastFailure", feed.lastError)
-            writer.value(feed.smells)
+            writer.value(feed.warnings)
             writer.array("requests", feed.deliveries) { $0.value($1.requestID) }
         }
     }
@@ -53,12 +53,12 @@ extension JSONWriter {
     }
 
     /// The member with the warnings.
-    private mutating func value(_ smells: [RequestSmell: SeenClient.SmellCount]) {
-        array("smells", RequestSmell.allCases.filter { smells[$0] != nil }) { writer, smell in
+    private mutating func value(_ warnings: [RequestWarning: SeenClient.WarningCount]) {
+        array("warnings", RequestWarning.allCases.filter { warnings[$0] != nil }) { writer, warning in
             writer.object { writer in
-                writer.member("smell", smell.rawValue)
-                writer.member("sentence", smell.sentence)
-                guard let count = smells[smell] else { return }
+                writer.member("warning", warning.rawValue)
+                writer.member("sentence", warning.sentence)
+                guard let count = warnings[warning] else { return }
                 writer.member("count", Int64(count.count))
                 writer.member("request", count.requestID)
                 writer.member("timestamp", count.time.milliseconds)

@@ -30,7 +30,7 @@ public struct SeenClient: Sendable, Identifiable {
     }
 
     /// The number of occurrences of a warning, with the most recent one.
-    public struct SmellCount: Sendable, Hashable {
+    public struct WarningCount: Sendable, Hashable {
         public var count: Int
         public var requestID: String
         public var time: Timestamp
@@ -46,7 +46,7 @@ public struct SeenClient: Sendable, Identifiable {
     public private(set) var failureCount = 0
     public private(set) var lastFailure: Failure?
     /// The warnings from all feeds.
-    public private(set) var smells: [RequestSmell: SmellCount] = [:]
+    public private(set) var warnings: [RequestWarning: WarningCount] = [:]
     private var known: [ZoneID?: ClientFeed] = [:]
     /// The queries by modification time, by a hash of their type and zones.
     private var clockQueries: [Int: (count: Int, last: Timestamp)] = [:]
@@ -112,7 +112,7 @@ public struct SeenClient: Sendable, Identifiable {
 
     /// - Parameter strays: the warnings about refused tokens, by pull index.
     /// - Returns: the distinct warnings about the request.
-    mutating func note(_ request: ServedRequest, strays: [Int: RequestSmell]) -> [RequestSmell] {
+    mutating func note(_ request: ServedRequest, strays: [Int: RequestWarning]) -> [RequestWarning] {
         identity = request.client
         lastSeen = max(lastSeen, request.lastActive)
         requestCount += 1
@@ -122,7 +122,7 @@ public struct SeenClient: Sendable, Identifiable {
                 lastFailure = Failure(error: error, requestID: request.id, time: request.started)
             }
         }
-        var found: [RequestSmell] = []
+        var found: [RequestWarning] = []
         if request.asksByModificationTime, !request.isContinuation, isPolling(by: request) { found.append(.pollingByClock) }
         if request.ignoredSyncToken { found.append(.ignoredSyncToken) }
         for (index, pull) in request.pulls.enumerated() {
@@ -132,8 +132,8 @@ public struct SeenClient: Sendable, Identifiable {
             size += known[zoneID]?.size ?? 0
         }
         while known.count > ClientBook.feedLimit / 4 { forgetOldestFeed() }
-        if !found.isEmpty { found = RequestSmell.allCases.filter(found.contains) }
-        for smell in found { smells.count(smell, in: request) }
+        if !found.isEmpty { found = RequestWarning.allCases.filter(found.contains) }
+        for warning in found { warnings.count(warning, in: request) }
         return found
     }
 
@@ -152,8 +152,8 @@ public struct SeenClient: Sendable, Identifiable {
     }
 }
 
-extension [RequestSmell: SeenClient.SmellCount] {
-    mutating func count(_ smell: RequestSmell, in request: ServedRequest) {
-        self[smell] = SeenClient.SmellCount(count: (self[smell]?.count ?? 0) + 1, requestID: request.id, time: request.started)
+extension [RequestWarning: SeenClient.WarningCount] {
+    mutating func count(_ warning: RequestWarning, in request: ServedRequest) {
+        self[warning] = SeenClient.WarningCount(count: (self[warning]?.count ?? 0) + 1, requestID: request.id, time: request.started)
     }
 }

@@ -53,7 +53,7 @@ extension JSONWriter {
         if request.isStream { member("stream", true) }
         if request.isBrokenOff { member("brokenOff", true) }
         optional("rehearsals", request.rehearsals)
-        array("smells", request.smells) { writer, smell in writer.value(smell.rawValue) }
+        array("warnings", request.warnings) { writer, warning in writer.value(warning.rawValue) }
     }
 
     mutating func value(_ client: ClientIdentity) {

@@ -138,7 +138,7 @@ public struct ServedRequest: Sendable, Identifiable {
     /// True if the connection ended before the answer was complete.
     public var isBrokenOff = false
     /// The warnings about the client. The log sets them, based on the earlier requests.
-    public internal(set) var smells: [RequestSmell] = []
+    public internal(set) var warnings: [RequestWarning] = []
 
     public init(id: String, started: Timestamp, method: String, target: String, operation: String, client: ClientIdentity) {
         self.id = id

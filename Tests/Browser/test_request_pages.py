@@ -173,7 +173,7 @@ def test_polling_by_the_clock_is_pointed_out(open_page, watched):
     for _ in range(4):
         filters = [{"fieldName": "modifiedTimestamp", "comparator": "GREATER_THAN", "fieldValue": {"value": 1, "type": "TIMESTAMP"}}]
         client.ask("records/query", {"zoneID": ZONE, "query": {"recordType": "Note", "filterBy": filters}}, status=400)
-    page = open_page(f"{THERE}/requests?remarks=1&client=clockwork", at=watched)
+    page = open_page(f"{THERE}/requests?warnings=1&client=clockwork", at=watched)
     expect(page.get_by_role("list", name="Warnings about these requests")).to_contain_text("Pull changes with a token instead")
     expect(rows(page).first).to_contain_text("polls by clock")
 

@@ -51,12 +51,12 @@ def test_a_client_that_leaves_pages_is_found_out(server):
     pages = [client.changes(zone_req=request, results_limit=10) for _ in range(2)]
     assert pages[0].zones[0].moreComing
     latest = noted(server, operation="changes/zone")[0]
-    assert latest["smells"] == ["moreComingNotFollowed"]
+    assert latest["warnings"] == ["moreComingNotFollowed"]
     assert latest["pulls"][0]["given"] == pages[1].zones[0].syncToken and "sent" not in latest["pulls"][0]
     clients = requests.get(f"{server}/skylight/1/clients", params={"client": latest["client"]["id"]}, timeout=PATIENCE).json()["clients"]
     feed = clients[0]["feeds"][0]
     assert feed["zoneID"]["zoneName"] == "Chats" and feed["moreComing"] and feed["pulls"] == 2
-    assert clients[0]["smells"][0]["smell"] == "moreComingNotFollowed" and len(clients) == 1
+    assert clients[0]["warnings"][0]["warning"] == "moreComingNotFollowed" and len(clients) == 1
 
 
 def test_the_live_stream_shows_requests_of_others(server):

@@ -7,7 +7,7 @@ import Testing
 /// The conclusions from a client's requests, and their limits.
 @Suite("Client book") struct ClientBookTests {
     /// The warnings for requests with one pull each, ten seconds apart.
-    private func smells(_ pulls: [ServedRequest.Pull]) -> [[RequestSmell]] {
+    private func warnings(_ pulls: [ServedRequest.Pull]) -> [[RequestWarning]] {
         var book = ClientBook()
         return pulls.enumerated().map { number, pull in
             book.note(Requests.request(String(number), at: Int64(number) * 10, operation: "changes/zone") { $0.pulls = [pull] })
@@ -18,10 +18,10 @@ import Testing
         let testDescription: String
         let pulls: [ServedRequest.Pull]
         /// The warning about the last pull.
-        let smell: RequestSmell?
+        let warning: RequestWarning?
 
-        init(_ name: String, _ smell: RequestSmell?, _ pulls: ServedRequest.Pull...) {
-            (testDescription, self.pulls, self.smell) = (name, pulls, smell)
+        init(_ name: String, _ warning: RequestWarning?, _ pulls: ServedRequest.Pull...) {
+            (testDescription, self.pulls, self.warning) = (name, pulls, warning)
         }
     }
 
@@ -54,19 +54,19 @@ import Testing
     ]
 
     @Test("Mistakes show at the pull that makes them", arguments: stories)
-    func smell(story: Story) {
-        let found = smells(story.pulls)
-        #expect(found.last == (story.smell.map { [$0] } ?? []))
+    func warning(story: Story) {
+        let found = warnings(story.pulls)
+        #expect(found.last == (story.warning.map { [$0] } ?? []))
         #expect(found.dropLast().allSatisfy { $0.isEmpty })
     }
 
     @Test("A tool that plays a zone back from the beginning each time does not start over")
     func playback() {
         var book = ClientBook()
-        for (operation, smells) in [("skylight/changes/playback", []), ("skylight/changes/playback", []), ("changes/zone", [.restartedFromNothing])]
-            as [(String, [RequestSmell])]
+        for (operation, warnings) in [("skylight/changes/playback", []), ("skylight/changes/playback", []), ("changes/zone", [.restartedFromNothing])]
+            as [(String, [RequestWarning])]
         {
-            #expect(book.note(Requests.request("0", operation: operation) { $0.pulls = [Requests.pull(nil, "1")] }) == smells)
+            #expect(book.note(Requests.request("0", operation: operation) { $0.pulls = [Requests.pull(nil, "1")] }) == warnings)
         }
     }
 
@@ -75,19 +75,19 @@ import Testing
         for (user, scope) in [("_ben", DatabaseScope.private), ("_anna", .shared)] as [(Name, DatabaseScope)] {
             var book = ClientBook()
             _ = book.note(Requests.request("0", operation: "changes/zone") { $0.pulls = [Requests.pull(nil, "1")] })
-            let smells = book.note(
+            let warnings = book.note(
                 Requests.request("1", operation: "changes/zone", user: user) { request in
                     request.scope = scope
                     request.pulls = [Requests.pull("1", nil, changes: 0, error: Requests.unknown)]
                 })
-            #expect(smells == [.tokenOfAnotherUser])
+            #expect(warnings == [.tokenOfAnotherUser])
         }
     }
 
     @Test("The same query by modification time is polling from the third on; pages of one query are one, and a pause ends it")
     func polling() {
         var book = ClientBook()
-        func query(_ seconds: Int64, isContinuation: Bool = false) -> [RequestSmell] {
+        func query(_ seconds: Int64, isContinuation: Bool = false) -> [RequestWarning] {
             book.note(
                 Requests.request("\(seconds)", at: seconds) { request in
                     request.asksByModificationTime = true
@@ -97,13 +97,13 @@ import Testing
         #expect([query(0), query(1, isContinuation: true), query(2, isContinuation: true), query(10)].allSatisfy { $0.isEmpty })
         #expect(query(20) == [.pollingByClock] && query(30) == [.pollingByClock])
         #expect(query(4000).isEmpty)
-        #expect(book.clients.first?.smells[.pollingByClock]?.count == 2)
+        #expect(book.clients.first?.warnings[.pollingByClock]?.count == 2)
     }
 
     @Test("Queries for several types, or in several zones, are not polling")
     func differentQueries() {
         var book = ClientBook()
-        func query(_ type: Name, in zone: ZoneID = Requests.zone, at seconds: Int64) -> [RequestSmell] {
+        func query(_ type: Name, in zone: ZoneID = Requests.zone, at seconds: Int64) -> [RequestWarning] {
             book.note(
                 Requests.request("\(type)\(seconds)", at: seconds) { request in
                     request.asksByModificationTime = true
@@ -122,7 +122,7 @@ import Testing
     @Test("A stream that ends late neither accuses nor sets back who pulled meanwhile")
     func streams() throws {
         var book = ClientBook()
-        func note(_ id: String, at seconds: Int64, _ pull: ServedRequest.Pull, lasting length: Int64? = nil) -> [RequestSmell] {
+        func note(_ id: String, at seconds: Int64, _ pull: ServedRequest.Pull, lasting length: Int64? = nil) -> [RequestWarning] {
             book.note(
                 Requests.request(id, at: seconds) { request in
                     request.pulls = [pull]
@@ -144,7 +144,7 @@ import Testing
         let feed = try #require(client.feed(of: Requests.zone))
         #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 3_700_000 && feed.lastPulled == client.lastSeen)
         #expect(feed.lastGiven == Requests.token("4") && feed.coverage?.through == Requests.token("4") && feed.pullCount == 5)
-        #expect(feed.smells.isEmpty && client.smells.isEmpty)
+        #expect(feed.warnings.isEmpty && client.warnings.isEmpty)
     }
 
     @Test("A syncToken sent to zones/changes is called ignored")
@@ -285,9 +285,9 @@ import Testing
         let request = Requests.request("mixed up", at: 100, client: "client 0") { request in
             request.pulls = (0..<200).map { Requests.pull("0 \(($0 + 1) % 240) 32", nil, changes: 0, zone: zone($0), error: Requests.unknown) }
         }
-        var smells: [RequestSmell] = []
-        let time = ContinuousClock().measure { smells = book.note(request) }
-        #expect(smells == [.tokenOfAnotherZone])
+        var warnings: [RequestWarning] = []
+        let time = ContinuousClock().measure { warnings = book.note(request) }
+        #expect(warnings == [.tokenOfAnotherZone])
         // It took seconds when each token was looked up separately.
         #expect(time < .seconds(1), "\(time)")
     }

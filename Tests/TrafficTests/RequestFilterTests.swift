@@ -24,7 +24,7 @@ import Traffic
         Part(true) { $0.operation = "changes/zone" }, Part(false) { $0.operation = "changes" },
         Part(true) { $0.userRecordName = "_anna" }, Part(false) { $0.userRecordName = "_ben" },
         Part(true) { $0.client = "Notes" }, Part(false) { $0.client = "notes" },
-        Part(true) { $0.errorsOnly = true }, Part(false) { $0.smellsOnly = true },
+        Part(true) { $0.errorsOnly = true }, Part(false) { $0.warningsOnly = true },
         Part(true) { $0.scope = .private }, Part(false) { $0.scope = .public },
         Part(true) { $0.environment = .development }, Part(false) { $0.environment = .production },
         Part(true) { $0.container = Requests.container }, Part(false) { $0.container = ContainerID("iCloud.other") },

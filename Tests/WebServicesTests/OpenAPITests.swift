@@ -152,7 +152,7 @@ struct OpenAPITests {
         try check("Rehearsal", Rehearsal.self)
         try check("SchemaChangeReason", SchemaHistoryEntry.Reason.self)
         try check("SharePermission", ZoneParticipant.Permission.self)
-        try check("Warning", RequestSmell.self)
+        try check("Warning", RequestWarning.self)
         let fieldTypes = ValueType.allCases.flatMap { type in
             [false, true].flatMap { isEncrypted in [false, true].map { FieldType(type, isList: $0, isEncrypted: isEncrypted) } }
         }

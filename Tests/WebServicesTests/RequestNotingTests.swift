@@ -242,7 +242,7 @@ import Traffic
                 notes.append(try client.noted(answer))
             }
             #expect(notes.allSatisfy { $0.recordType == "N" && $0.records == 2 && $0.zoneIDs == [Self.zone] && $0.asksByModificationTime })
-            #expect(notes.map(\.smells) == [[], [], [.pollingByClock]])
+            #expect(notes.map(\.warnings) == [[], [], [.pollingByClock]])
             let page = try await client.post("records/query", #"{"zoneID":{"zoneName":"Z"},"resultsLimit":1,"query":{"recordType":"N"}}"#)
             let marker = try client.token(page, "continuationMarker")
             let next = try await client.post(
@@ -283,9 +283,9 @@ import Traffic
 
             // A database token is invalid for a zone.
             let wrong = try client.noted(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"\#(try client.token(database))"}"#))
-            #expect(wrong.status == 400 && wrong.pulls.first?.error?.isUnknownToken == true && wrong.smells == [.tokenOfAnotherZone])
+            #expect(wrong.status == 400 && wrong.pulls.first?.error?.isUnknownToken == true && wrong.warnings == [.tokenOfAnotherZone])
             let ignored = try client.noted(try await client.post("zones/changes", #"{"syncToken":"\#(token)"}"#))
-            #expect(ignored.smells == [.ignoredSyncToken, .restartedFromNothing])
+            #expect(ignored.warnings == [.ignoredSyncToken, .restartedFromNothing])
 
             let feed = try #require(server.log.clients.clients.first?.feed(of: Self.zone))
             #expect(feed.pullCount == 3 && feed.changes == 3 && feed.error?.isUnknownToken == true)
@@ -303,8 +303,8 @@ import Traffic
             let pull = #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"\#(token)"}]}"#
             let first = try client.noted(try await client.post("changes/zone", pull))
             let second = try client.noted(try await client.post("changes/zone", pull))
-            #expect(first.pulls.first?.error?.isExpiredToken == true && first.smells.isEmpty)
-            #expect(second.smells == [.loopAfterExpiry])
+            #expect(first.pulls.first?.error?.isExpiredToken == true && first.warnings.isEmpty)
+            #expect(second.warnings == [.loopAfterExpiry])
         }
     }
 

@@ -42,7 +42,7 @@ import Traffic
             #expect(try Self.ids(rest) == [all[3]] && Self.json(rest, "last") == nil)
             for (query, expected) in [
                 ("user=anna", Array(all[2...])), ("user=ben&operation=zones/list", [all[1]]), ("errors=1", [all[0]]), ("errors=0&client=Chat", Array(all[..<2])),
-                ("text=nothing", [all[0]]), ("environment=production", []), ("container=\(ScenarioRunner.container)&database=private", all), ("smells=1", []),
+                ("text=nothing", [all[0]]), ("environment=production", []), ("container=\(ScenarioRunner.container)&database=private", all), ("warnings=1", []),
                 ("user=nobody", []), ("database=public", []),
             ] {
                 #expect(try Self.ids(try await anna.send("GET", "/skylight/1/requests?\(query)")) == expected, "\(query)")
@@ -70,7 +70,7 @@ import Traffic
             let expected: JSONValue = [
                 "id": .string(id), "operation": "records/lookup", "status": 200, "database": "private", "environment": "development",
                 "client": ["id": "Notes", "name": "Notes"], "itemErrors": [["name": "ä", "serverErrorCode": "NOT_FOUND", "reason": "<any>"]],
-                "requestBody": "<absent>", "responseBody": "<absent>", "smells": "<absent>", "milliseconds": "<any>", "zoneIDs": "<any>",
+                "requestBody": "<absent>", "responseBody": "<absent>", "warnings": "<absent>", "milliseconds": "<any>", "zoneIDs": "<any>",
             ]
             #expect(Subset.differences(expected, try plain.json()) == [])
             let bodies = try await client.send("GET", "/skylight/1/requests/\(id.uppercased())?bodies=1")
@@ -158,7 +158,7 @@ import Traffic
         }
     }
 
-    @Test("Clients are listed with what they pull and what gives their mistakes away")
+    @Test("Clients are listed with their feeds and warnings")
     func clients() async throws {
         try await TestServer.run { server in
             let client = NotedClient(server: server)
@@ -170,7 +170,7 @@ import Traffic
                 "clients": [
                     [
                         "client": ["id": "Notes"], "database": "private", "requests": 4, "failures": 0,
-                        "smells": [["smell": "restartedFromNothing", "count": 1, "request": .string(again.id), "sentence": "<any>"]],
+                        "warnings": [["warning": "restartedFromNothing", "count": 1, "request": .string(again.id), "sentence": "<any>"]],
                         "feeds": [["zoneID": ["zoneName": "Z"], "pulls": 2, "changes": 2, "sent": "<absent>", "given": .string(token), "moreComing": false]],
                     ]
                 ]
@@ -222,11 +222,11 @@ import Traffic
         }
     }
 
-    @Test("Every smell, service and metric is documented")
+    @Test("Every warning, service and metric is documented")
     func documentation() throws {
         let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
         let text = try ["requests.md", "services.md"].map { try String(contentsOf: docs.appending(path: $0), encoding: .utf8) }.joined()
-        for smell in RequestSmell.allCases { #expect(text.contains("`\(smell.rawValue)`"), "\(smell)") }
+        for warning in RequestWarning.allCases { #expect(text.contains("`\(warning.rawValue)`"), "\(warning)") }
         for name in TrafficServices.names { #expect(text.contains("`\(name)`") || text.contains("## \(name)\n"), "\(name)") }
         for line in Telemetry().prometheusText.split(separator: "\n") where line.hasPrefix("# TYPE ") {
             let name = String(line.split(separator: " ")[2])

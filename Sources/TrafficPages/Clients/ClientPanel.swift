@@ -7,7 +7,7 @@ internal import Traffic
 
 /// One client as one user, and the feeds that it pulls.
 struct ClientPanel: ViewModel {
-    /// A sign of a mistake in the client, how often it occurred, and when it occurred last.
+    /// A warning about the client, with its count and the last request that caused it.
     struct Flag: ViewModel {
         let word: String
         let sentence: String
@@ -43,7 +43,7 @@ struct ClientPanel: ViewModel {
     /// Mistakes that concern no single feed.
     let flags: [Flag]
     let rows: [Row]
-    /// True if any row has a remark.
+    /// True if any row has a warning or an error.
     let hasNotes: Bool
 }
 
@@ -65,8 +65,8 @@ extension ClientPanel {
         for part in history.parts {
             let feeds = part.feeds
             for feed in feeds { rows.append(try await Row(feed, of: part, user: history.user, tokens: tokens, visit: visit)) }
-            let told = Set(feeds.flatMap(\.smells.keys))
-            flags += Flag.all(part.smells.filter { !told.contains($0.key) }, visit)
+            let told = Set(feeds.flatMap(\.warnings.keys))
+            flags += Flag.all(part.warnings.filter { !told.contains($0.key) }, visit)
         }
         self.rows = rows
         hasNotes = rows.contains { !$0.flags.isEmpty || $0.error != nil }
@@ -75,11 +75,11 @@ extension ClientPanel {
 }
 
 extension ClientPanel.Flag {
-    fileprivate static func all(_ smells: [RequestSmell: SeenClient.SmellCount], _ visit: Visit) -> [ClientPanel.Flag] {
-        RequestSmell.allCases.compactMap { smell in
-            smells[smell].map { count in
+    fileprivate static func all(_ warnings: [RequestWarning: SeenClient.WarningCount], _ visit: Visit) -> [ClientPanel.Flag] {
+        RequestWarning.allCases.compactMap { warning in
+            warnings[warning].map { count in
                 ClientPanel.Flag(
-                    word: smell.title, sentence: smell.sentence, count: count.count == 1 ? "once" : "\(Digits.grouped(count.count)) times",
+                    word: warning.title, sentence: warning.sentence, count: count.count == 1 ? "once" : "\(Digits.grouped(count.count)) times",
                     href: visit.place.link("requests", [("id", count.requestID)]))
             }
         }
@@ -102,7 +102,7 @@ extension ClientPanel.Row {
         changes = Digits.grouped(feed.changes)
         last = ValueView(.time(feed.lastPulled))
         request = feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) }
-        flags = ClientPanel.Flag.all(feed.smells, visit)
+        flags = ClientPanel.Flag.all(feed.warnings, visit)
         error = feed.error.map { "\($0.code.rawValue): \($0.reason)" }
         (behind, behindTone) = try await Self.distance(feed, in: address, user: user, tokens: tokens)
     }

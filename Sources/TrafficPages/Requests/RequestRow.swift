@@ -14,7 +14,7 @@ struct RequestRow: ViewModel {
     /// `good`, `warn` or `bad`.
     let tone: String
     let errors: String?
-    let remarks: [RequestRemark]
+    let warnings: [WarningView]
     /// The reason why the credentials were refused, in a few words and in a sentence.
     let refusedFor: String?
     let refusal: String?
@@ -41,7 +41,7 @@ struct RequestRow: ViewModel {
         status = request.statusWords
         tone = request.tone
         errors = request.errorWords
-        remarks = request.smells.map { RequestRemark($0) }
+        warnings = request.warnings.map { WarningView($0) }
         refusedFor = request.authentication?.problemWords
         refusal = request.authentication?.problem?.sentence
         isFailed = request.hasErrors
@@ -72,7 +72,7 @@ struct RequestRow: ViewModel {
         case "status": status
         case "tone": tone
         case "errors": errors ?? Absent()
-        case "remarks": remarks
+        case "warnings": warnings
         case "refusedFor": refusedFor ?? Absent()
         case "refusal": refusal ?? Absent()
         case "isFailed": isFailed

@@ -65,7 +65,7 @@ struct RequestView: Page {
     /// The address of the form that explains the query. It is a form because the address of the explanation contains the query's values.
     let explain: String?
     let error: Failure?
-    let remarks: [RequestRemark]
+    let warnings: [WarningView]
     /// The reason why the credentials were refused.
     let diagnosis: Diagnosis?
     let comparison: ReplayComparison?
@@ -113,7 +113,7 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
-            remarks: request.smells.map { RequestRemark($0) }, diagnosis: authentication?.diagnosis,
+            warnings: request.warnings.map { WarningView($0) }, diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
             facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
             itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,

@@ -22,7 +22,7 @@ struct RequestsForm: Sendable {
     let client: String?
     let text: String
     let onlyErrors: Bool
-    let onlyRemarks: Bool
+    let onlyWarnings: Bool
     private let filter: RequestFilter
     private let words: RequestFilter
     private let bytes: [UInt8]
@@ -36,7 +36,7 @@ struct RequestsForm: Sendable {
         client = fields.text("client")
         text = fields["text"]?.trimmingSpaces ?? ""
         onlyErrors = fields["errors"] == "1"
-        onlyRemarks = fields["remarks"] == "1"
+        onlyWarnings = fields["warnings"] == "1"
         bytes = Array(text.utf8)
         let user = fields.text("by").flatMap { visit.people.user(named: $0)?.userRecordName }
         isOfNobody = by != nil && user == nil
@@ -50,7 +50,7 @@ struct RequestsForm: Sendable {
         filter.userRecordName = user
         filter.client = client
         filter.errorsOnly = onlyErrors
-        filter.smellsOnly = onlyRemarks
+        filter.warningsOnly = onlyWarnings
         self.filter = filter
         var words = RequestFilter()
         words.text = text
@@ -62,7 +62,7 @@ struct RequestsForm: Sendable {
     var parameters: [(name: String, value: String)] {
         let all: [(String, String?)] = [
             ("in", area == .server ? nil : area.rawValue), ("operation", operation), ("by", by), ("client", client), ("text", text.isEmpty ? nil : text),
-            ("errors", onlyErrors ? "1" : nil), ("remarks", onlyRemarks ? "1" : nil),
+            ("errors", onlyErrors ? "1" : nil), ("warnings", onlyWarnings ? "1" : nil),
         ]
         return all.compactMap { name, value in value.map { (name: name, value: $0) } }
     }

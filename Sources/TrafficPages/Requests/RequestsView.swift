@@ -40,10 +40,10 @@ struct RequestsView: Page {
     let clients: [Choice]
     let text: String
     let onlyErrors: Bool
-    let onlyRemarks: Bool
+    let onlyWarnings: Bool
     let clear: String?
     let live: Live?
-    let remarks: [RequestRemark]
+    let warnings: [WarningView]
     let nothing: Nothing?
     let rows: [RequestRow]
     /// The position in the log after the newest request examined.
@@ -151,10 +151,10 @@ extension RequestsView {
         clients = Self.choices("all clients", identities, form.client)
         text = form.text
         onlyErrors = form.onlyErrors
-        onlyRemarks = form.onlyRemarks
+        onlyWarnings = form.onlyWarnings
         clear = form.isEmpty ? nil : place.link("requests")
         self.live = live
-        remarks = RequestRemark.all(on: requests)
+        warnings = WarningView.all(on: requests)
         let now = Timestamp.now()
         rows = requests.map { RequestRow($0, at: now, visit: visit) }
         nothing = rows.isEmpty ? Nothing(form, visit) : nil

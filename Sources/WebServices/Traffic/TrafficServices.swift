@@ -97,7 +97,7 @@ struct TrafficServices: Sendable {
         // The user need not exist yet. Unlike a request of that user, the filter does not create it.
         filter.userRecordName = try parameters.string("user").map { User.recordName(ofHandle: $0) }
         filter.errorsOnly = try parameters.flag("errors")
-        filter.smellsOnly = try parameters.flag("smells")
+        filter.warningsOnly = try parameters.flag("warnings")
         filter.text = try parameters.string("text") ?? ""
         return filter
     }

@@ -1,5 +1,5 @@
 /// A warning about a likely mistake of a client, based on its requests alone.
-public enum RequestSmell: String, Sendable, Hashable, CaseIterable {
+public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
     /// Repeated queries by modification time.
     case pollingByClock
     /// A `syncToken` in `zones/changes`, which expects `metaSyncToken`.
