@@ -221,7 +221,7 @@ enum StoreMigrations {
         -- Facts about the file: the secret key of its tokens, the version of its schema.
         CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 
-        -- Each opening for writing, with the positions committed in it.
+        -- Epochs: each opening for writing, with the positions committed in it. The table keeps their older name.
         CREATE TABLE incarnations (id INTEGER PRIMARY KEY, number INTEGER NOT NULL, after INTEGER NOT NULL, through INTEGER);
 
         CREATE TABLE users (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);

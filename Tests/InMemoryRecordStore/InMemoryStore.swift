@@ -23,7 +23,7 @@ final class InMemoryStore: Sendable {
         queries = QueryLog(since: Timestamp.now())
         tokens = Mutex(
             TokenCodec(
-                seal: TokenSeal(key: TokenSeal.makeKey()), incarnations: [Incarnation(number: .random(in: 1...UInt32.max), after: 0)]))
+                seal: TokenSeal(key: TokenSeal.makeKey()), epochs: [Epoch(number: .random(in: 1...UInt32.max), after: 0)]))
     }
 
     func expireTokens() {

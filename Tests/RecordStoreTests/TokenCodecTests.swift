@@ -5,7 +5,7 @@ import Testing
 @Suite struct TokenCodecTests {
     private let codec = TokenCodec(
         seal: TokenSeal(key: Array(0..<32)),
-        incarnations: [Incarnation(number: 7, after: 0, through: 10), Incarnation(number: 8, after: 10)])
+        epochs: [Epoch(number: 7, after: 0, through: 10), Epoch(number: 8, after: 10)])
 
     private func feed(position: Int64 = 20, floor: Int64 = 0) -> FeedState {
         FeedState(
@@ -42,11 +42,11 @@ import Testing
         }
     }
 
-    @Test func thePositionDecidesTheIncarnation() {
-        #expect(codec.open(codec.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 7)
-        #expect(codec.open(codec.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.incarnation == 8)
+    @Test func thePositionDecidesTheEpoch() {
+        #expect(codec.open(codec.token(of: feed(), at: 10, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.epoch == 7)
+        #expect(codec.open(codec.token(of: feed(), at: 11, moment: Timestamp(milliseconds: 0), progress: .complete))?.content.epoch == 8)
         // A page token also has the position where its pull began.
-        #expect(codec.open(codec.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.content.incarnation == 8)
+        #expect(codec.open(codec.token(of: feed(), at: 5, moment: Timestamp(milliseconds: 0), progress: .firstPull(began: 20)))?.content.epoch == 8)
     }
 
     /// After deletions were purged, tokens before them expire. A pull that began without a token does not need them.

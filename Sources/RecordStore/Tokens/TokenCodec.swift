@@ -5,12 +5,12 @@ public struct TokenCodec: Sendable {
     private var seal: TokenSeal
     /// Earlier seals, latest first. Their tokens are recognized as expired.
     private var retiredSeals: [TokenSeal]
-    private let incarnations: [Incarnation]
+    private let epochs: [Epoch]
 
-    public init(seal: TokenSeal, retired: [TokenSeal] = [], incarnations: [Incarnation]) {
+    public init(seal: TokenSeal, retired: [TokenSeal] = [], epochs: [Epoch]) {
         self.seal = seal
         retiredSeals = retired
-        self.incarnations = incarnations
+        self.epochs = epochs
     }
 
     /// A token that was issued by this store.
@@ -40,8 +40,8 @@ public struct TokenCodec: Sendable {
     ) -> ChangeToken {
         var content = TokenContent(
             scope: feed.scope, databaseNumber: feed.databaseNumber, subject: feed.subject, position: position, progress: progress,
-            incarnation: 0, moment: moment)
-        content.incarnation = incarnations.number(of: content.latestPosition)
+            epoch: 0, moment: moment)
+        content.epoch = epochs.number(of: content.latestPosition)
         return seal.seal(content)
     }
 
@@ -85,8 +85,8 @@ public struct TokenCodec: Sendable {
     public func reasonExpired(_ opened: Opened, _ feed: FeedState) -> String? {
         if opened.isRetired { return "all earlier tokens were expired" }
         let content = opened.content
-        guard let incarnation = incarnations.first(where: { $0.number == content.incarnation }),
-            incarnation.contains(content.latestPosition), content.latestPosition <= feed.position
+        guard let epoch = epochs.first(where: { $0.number == content.epoch }),
+            epoch.contains(content.latestPosition), content.latestPosition <= feed.position
         else { return "it is newer than this store, which was restored from an older copy" }
         if content.deletionsKnownThrough < feed.floor { return "deletions after it were purged" }
         return nil

@@ -28,12 +28,12 @@ public struct TokenContent: Sendable, Hashable {
     public var position: Int64
     public var progress: Progress
     /// Number of the epoch in which the latest position of the token was committed.
-    public var incarnation: UInt32
+    public var epoch: UInt32
     /// Commit time of the position.
     public var moment: Timestamp
 
     public init(
-        scope: DatabaseScope, databaseNumber: Int64, subject: Subject, position: Int64, progress: Progress = .complete, incarnation: UInt32,
+        scope: DatabaseScope, databaseNumber: Int64, subject: Subject, position: Int64, progress: Progress = .complete, epoch: UInt32,
         moment: Timestamp
     ) {
         self.scope = scope
@@ -41,7 +41,7 @@ public struct TokenContent: Sendable, Hashable {
         self.subject = subject
         self.position = position
         self.progress = progress
-        self.incarnation = incarnation
+        self.epoch = epoch
         self.moment = moment
     }
 }

@@ -53,7 +53,7 @@ public struct TokenSeal: Sendable {
         bytes.append(UInt8(DatabaseScope.allCases.firstIndex(of: content.scope) ?? 0))
         bytes.append(integer: content.databaseNumber, length: 4)
         bytes.append(integer: zoneNumber ?? 0, length: 4)
-        bytes.append(integer: Int64(content.incarnation), length: 4)
+        bytes.append(integer: Int64(content.epoch), length: 4)
         bytes.append(integer: content.position, length: 5)
         bytes.append(integer: began, length: 5)
         bytes.append(integer: content.moment.milliseconds, length: 6)
@@ -80,7 +80,7 @@ public struct TokenSeal: Sendable {
         return TokenContent(
             scope: DatabaseScope.allCases[Int(bytes[1])], databaseNumber: bytes.integer(at: 2, length: 4),
             subject: bytes[0] & 1 == 1 ? .zone(bytes.integer(at: 6, length: 4)) : .database, position: bytes.integer(at: 14, length: 5),
-            progress: progress, incarnation: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
+            progress: progress, epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
     }
 

@@ -10,7 +10,7 @@ final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]
         let assets: [UInt8]
-        let incarnation: UInt32
+        let epoch: UInt32
     }
 
     private let secret = TokenSeal.makeKey()
@@ -20,10 +20,10 @@ final class NewStoreKeys: Sendable {
 
     func keys(of key: StoreKey) -> Keys {
         let name = "\(key) \(made.withLock { $0[key, default: 0] })"
-        let number = TokenSeal.makeKey(from: secret, for: "incarnation \(name)").prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+        let number = TokenSeal.makeKey(from: secret, for: "epoch \(name)").prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         return Keys(
             tokens: TokenSeal.makeKey(from: secret, for: "tokens \(name)"), assets: TokenSeal.makeKey(from: secret, for: "assets \(name)"),
-            incarnation: max(1, number))
+            epoch: max(1, number))
     }
 
     /// Call after a file was created, so that the next one gets different keys.

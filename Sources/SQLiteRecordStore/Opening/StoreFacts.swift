@@ -10,7 +10,7 @@ struct StoreFacts: Sendable {
     let assetKey: [UInt8]
     let retiredKeys: [[UInt8]]
     /// As stored in the file. The last one is open.
-    let incarnations: [Incarnation]
+    let epochs: [Epoch]
     let position: Int64
     var catalog: SchemaCatalog
     let users: [Name: Int64]
@@ -23,9 +23,9 @@ struct StoreFacts: Sendable {
     /// - Throws: ``DamagedRow`` or a SQLite error.
     init(_ db: Database, journal: JournalLimits?) throws {
         position = try Self.position(db)
-        incarnations = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
+        epochs = try Row.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in
             let values = row.values(of: "incarnations")
-            return Incarnation(number: try values("number"), after: try values("after"), through: try values("through"))
+            return Epoch(number: try values("number"), after: try values("after"), through: try values("through"))
         }
         catalog = try SchemaCatalog(db)
         if catalog.version == 0 { throw DamagedRow(in: "facts", "has no version of the schema") }

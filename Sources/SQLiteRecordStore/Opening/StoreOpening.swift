@@ -8,45 +8,45 @@ internal import Records
 /// A store closed for inactivity keeps its epoch when it is reopened, unless the file was replaced.
 struct StoreOpening: Sendable, Equatable {
     /// The epochs in the file. The last one is open.
-    private(set) var stored: [Incarnation]
-    let current: Incarnation
+    private(set) var stored: [Epoch]
+    let current: Epoch
     /// True if ``current`` is stored in the file.
     private(set) var isBegun: Bool
     /// The last assigned position.
     private(set) var position: Int64
 
     init(_ facts: StoreFacts, continuing last: StoreOpening?) {
-        stored = facts.incarnations
+        stored = facts.epochs
         position = facts.position
         if let last, last.stored == stored, last.position == position {
             (current, isBegun) = (last.current, last.isBegun)
         } else {
-            (current, isBegun) = (Incarnation(number: .random(in: 1...UInt32.max), after: facts.position), false)
+            (current, isBegun) = (Epoch(number: .random(in: 1...UInt32.max), after: facts.position), false)
         }
     }
 
     /// The opening of a newly created file, which already contains its first epoch.
     init(making keys: NewStoreKeys.Keys) {
-        current = Incarnation(number: keys.incarnation, after: 0)
+        current = Epoch(number: keys.epoch, after: 0)
         (stored, isBegun, position) = ([current], true, 0)
     }
 
     /// The epochs used to validate tokens.
-    var incarnations: [Incarnation] {
+    var epochs: [Epoch] {
         if isBegun { return stored }
         return ended + [current]
     }
 
-    private var ended: [Incarnation] {
-        stored.map { incarnation in
-            var incarnation = incarnation
-            incarnation.through = incarnation.through ?? current.after
-            return incarnation
+    private var ended: [Epoch] {
+        stored.map { epoch in
+            var epoch = epoch
+            epoch.through = epoch.through ?? current.after
+            return epoch
         }
     }
 
     /// Stores the start of this epoch in the transaction of the first save.
-    static func begin(_ current: Incarnation, _ db: Database) throws {
+    static func begin(_ current: Epoch, _ db: Database) throws {
         try db.execute(sql: "UPDATE incarnations SET through = ? WHERE through IS NULL", arguments: [current.after])
         try db.execute(sql: "INSERT INTO incarnations (number, after) VALUES (?, ?)", arguments: [Int64(current.number), current.after])
         // Work after the last stored place is lost and is done again.

@@ -37,7 +37,7 @@ final class StoreReader: Sendable {
         journalLimits = facts.journal
         assetTickets = AssetTickets(key: facts.assetKey)
         tokens = Mutex(
-            TokenCodec(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, incarnations: opening.incarnations))
+            TokenCodec(seal: TokenSeal(key: facts.tokenKey), retired: facts.retiredKeys.map { TokenSeal(key: $0) }, epochs: opening.epochs))
         catalog = LatestCatalog(facts.catalog)
     }
 
@@ -51,7 +51,7 @@ final class StoreReader: Sendable {
         turn = nil
         journalLimits = settings.journal ?? .standard
         assetTickets = AssetTickets(key: keys.assets)
-        tokens = Mutex(TokenCodec(seal: TokenSeal(key: keys.tokens), incarnations: StoreOpening(making: keys).incarnations))
+        tokens = Mutex(TokenCodec(seal: TokenSeal(key: keys.tokens), epochs: StoreOpening(making: keys).epochs))
         catalog = LatestCatalog(try empty.read { try SchemaCatalog($0) })
     }
 

@@ -2,7 +2,7 @@
 ///
 /// A token is valid only within its epoch's range. So a restored copy of a store rejects tokens that were issued
 /// after the copy was made.
-public struct Incarnation: Sendable, Hashable {
+public struct Epoch: Sendable, Hashable {
     public let number: UInt32
     /// The last position before the epoch.
     public let after: Int64
@@ -21,7 +21,7 @@ public struct Incarnation: Sendable, Hashable {
     }
 }
 
-extension [Incarnation] {
+extension [Epoch] {
     /// Number of the epoch in which a position was committed. It makes the token of a position unambiguous.
     public func number(of position: Int64) -> UInt32 {
         first { $0.contains(position) }?.number ?? first?.number ?? 0
