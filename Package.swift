@@ -310,7 +310,7 @@ let package = Package(
     ]
 )
 
-// What `make bench` measures the store with: left out of every other build.
+// `make bench` measures the store with these. No other build has them.
 if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {
     package.targets += [
         .target(name: "BenchmarkRecords", path: "Benchmarks/BenchmarkRecords"),

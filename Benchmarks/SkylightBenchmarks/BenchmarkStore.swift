@@ -6,7 +6,7 @@ import RecordStore
 import Records
 import SQLiteRecordStore
 
-/// Where a benchmark works: a data folder as the server has it, and a container in it.
+/// The place of a benchmark: a data folder like the server's, and a container in it.
 struct BenchmarkStore: ParsableArguments {
     @Option(help: "The data folder.")
     var data: String
@@ -46,7 +46,7 @@ struct BenchmarkStore: ParsableArguments {
     }
 }
 
-/// What a benchmark found, as a line of JSON.
+/// The result of a benchmark, as a line of JSON.
 enum Finding {
     static func say(_ count: Int, in time: Duration, bytes: Int = 0) {
         var writer = JSONWriter()

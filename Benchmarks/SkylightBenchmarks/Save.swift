@@ -3,7 +3,7 @@ import BenchmarkRecords
 import RecordStore
 import Records
 
-/// Saves from so many tasks at once, each waiting for the disk before its next save. What is saved is read from JSON within the time.
+/// Saves from so many tasks at once, each waiting for the disk before its next save. The time includes reading the records from JSON.
 struct Save: AsyncParsableCommand {
     @OptionGroup var store: BenchmarkStore
 

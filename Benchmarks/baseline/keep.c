@@ -1,5 +1,5 @@
-// What this machine can do when a small C program only does what must be done to keep an uploaded file: it is read, written to a temporary
-// file, hashed on the way (SHA-256), synced, named by its hash, and its folder is synced.
+// The least work that keeps an uploaded file, in a small C program: it reads the file, writes it to a temporary file, hashes it on
+// the way (SHA-256), syncs it, names it by its hash, and syncs the folder.
 //
 //   keeper FILE FOLDER   keeps a file in a folder, and says in a line of JSON how long that took
 

@@ -1,4 +1,4 @@
-// What SQLite and this machine can do when a small C program does only what must be done: the measure for Skylight's store.
+// The least work with SQLite, in a small C program: the measure for Skylight's store.
 //
 //   baseline fill FILE RECORDS                          makes a zone of so many notes
 //   baseline play FILE ROUNDS                           reads all columns of all records, in the order of changes

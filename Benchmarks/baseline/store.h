@@ -24,7 +24,7 @@ enum reading { READ_ID, READ_NAME, READ_TYPE, READ_BORN, READ_STATE, READ_CREATE
 struct store {
     sqlite3 *db;
     int64_t position, rid;
-    /// What the open group adds to the counts of buckets of 1,024 positions.
+    /// The additions of the open group to the counts of buckets of 1,024 positions.
     struct { int64_t bucket, change; } counts[4096];
     int countsUsed;
     int64_t log_pages;

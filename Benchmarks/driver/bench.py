@@ -1,4 +1,4 @@
-"""What every row works with: the filled folders, the programs, the sizes."""
+"""The common parts of all rows: the filled folders, the programs, the sizes."""
 
 import hashlib
 import pathlib
@@ -97,7 +97,7 @@ class Bench:
             file.unlink()
         return self.work / "new.sqlite"
 
-    # What is sent
+    # Requests
 
     def requests(self, name, requests):
         """Writes requests for the client in C, and keeps the first for the legend."""

@@ -5,7 +5,7 @@ import report
 import tools
 from report import Row
 
-#: What a server without the log is started with.
+#: The options of a server without the log.
 _WITHOUT = ("--request-log", "0")
 _LIMIT = 0.95
 _RECORDS = 10_000

@@ -92,7 +92,7 @@ def _some_request(server):
 
 
 def _milliseconds(server, path):
-    """What the server says it worked on a page, from the request's head to the whole answer, without sending it."""
+    """The server's time for a page according to itself, from the request's head to the whole answer, without sending it."""
     try:
         answer = _Opener.open(server.address + path, timeout=60)
     except urllib.error.HTTPError as error:

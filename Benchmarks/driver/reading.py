@@ -9,7 +9,7 @@ from report import Row
 
 
 def playback_in_store(run):
-    """All changes of the zone through the door, page by page, against one statement in C."""
+    """All changes of the zone through the storage interface, page by page, against one statement in C."""
     container = bench.MILLION
     ours, theirs = run.alternate(lambda: run.store.play(run.data, container), lambda: run.baseline("play", 2))
     ours, theirs = (tools.median(found["count"] / found["seconds"] for found in side) for side in (ours, theirs))

@@ -14,9 +14,9 @@ class Row:
     goal: str
     skylight: str
     beside: str
-    #: What the goal is about, as text.
+    #: The measured value that the goal limits, as text.
     result: str
-    #: Whether the goal is met; `None` where there is none.
+    #: True if the goal is met; `None` without a goal.
     met: bool | None = None
 
     @property

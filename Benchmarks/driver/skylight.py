@@ -1,4 +1,4 @@
-"""What is asked of Skylight, and of its store in this process."""
+"""Requests to Skylight, and to its store in this process."""
 
 import json
 import time

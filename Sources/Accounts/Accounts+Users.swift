@@ -218,7 +218,7 @@ extension Accounts {
         }
     }
 
-    // MARK: What names may be
+    // MARK: Valid names
 
     /// - Throws: `RecordError` BAD_REQUEST unless the name is short and has one line.
     static func checkName(_ name: String, of what: String) throws {

@@ -40,7 +40,7 @@ struct KnownUsers {
     /// Number of users created by a maker.
     func count(by maker: User.Maker) -> Int { users.values.count { $0.maker == maker } }
 
-    // MARK: Who was here lately
+    // MARK: Recent users
 
     func lastSeen(_ recordName: Name) -> Timestamp? { seen[recordName]?.last }
 

@@ -215,7 +215,7 @@ extension SchemaCatalog {
         try renew(db)
     }
 
-    // MARK: What goes
+    // MARK: Removals
 
     /// Removes a type that has no records.
     mutating func forget(type name: Name, _ db: Database) throws {

@@ -168,13 +168,13 @@ enum StoreMigrations {
             doneThere INTEGER NOT NULL,         -- the same when that record was reached
             total INTEGER NOT NULL              -- records at the beginning
         );
-        -- What a build of before left halfway; such an index was not declared yet.
+        -- Builds of indexes that earlier versions left halfway; such an index was not declared yet.
         INSERT INTO indexWork (type, kind, number, indexes, phase, zone, name, done, doneThere, total)
             SELECT type, 0, number, indexes >> 3 & 3, 0, -1, '', 0, 0, 0 FROM fields WHERE indexes >> 3 & 3 AND NOT indexes & 3
             UNION ALL SELECT type, 1, number, 4, 0, -1, '', 0, 0, 0 FROM fields WHERE indexes >> 3 & 4 AND NOT indexes & 4;
         UPDATE fields SET indexes = indexes & 7;
 
-        -- What changed the schema: a line for each change.
+        -- The history of the schema: a line for each change.
         CREATE TABLE schemaHistory (
             number INTEGER PRIMARY KEY AUTOINCREMENT,
             moment INTEGER NOT NULL,            -- ms since 1970

@@ -1,4 +1,4 @@
-"""What assets look like on their way and in dialogs: axe finds nothing, light and dark, wide and narrow."""
+"""Assets during uploads and in dialogs: axe finds nothing, light and dark, wide and narrow."""
 
 import random
 import time

@@ -115,6 +115,6 @@ def test_mixed_types_stand_in_one_table(open_page):
     expect(page.get_by_role("table", name="Records of Person; a cell is blank if the type has no such field")).to_be_visible()
     page.get_by_role("link", name="As a list").click()
     expect(page.locator(".pairs").first).to_be_visible()
-    # Where no name has a record the list is as near.
+    # The link to the list is there even if no name has a record.
     page.goto(CHAT + "/fetch?zone=Chats&names=nobody&as=table")
     expect(page.get_by_role("link", name="As a list")).to_be_visible()

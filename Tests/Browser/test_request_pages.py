@@ -133,7 +133,7 @@ def test_a_write_is_replayed_only_after_a_question(open_page, watched):
     page.get_by_role("link", name="Cancel").click()
     page.get_by_role("link", name="Replay…").click()
     page.get_by_role("button", name="Replay").click()
-    # What was made is there already.
+    # The record was created by the first request.
     expect(page.locator("main")).to_contain_text("Different response:")
     expect(page.get_by_label("Both responses", exact=True)).to_contain_text("CONFLICT")
 
@@ -251,7 +251,7 @@ def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, ope
     look_up(forgetful, 400, client="many", saves=True)
     expect(paused.locator("[data-count]")).to_have_text("40 new requests")
     paused.get_by_role("button", name="Resume").click()
-    # Of 400 the log keeps the last 100.
+    # The log keeps the last 100 of 400.
     expect(paused.locator("[data-count]")).to_have_text("140 new requests, and 300 that the log no longer has")
 
     kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=60))["requests"]]

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func nothingSQLOrHTTPAtTheDoor() throws {
+    @Test func theStorageInterfaceHasNoSQLAndNoHTTP() throws {
         for source in try sources(of: "RecordStore") {
             #expect(!source.text.contains(/import (GRDB|Hummingbird|HTTPTypes|NIO\w*)/), "RecordStore/\(source.path)")
         }

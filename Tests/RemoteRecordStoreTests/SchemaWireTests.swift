@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    // MARK: What is said
+    // MARK: Samples
 
     private static let odd: Name = "Ännas \"Feld\" \\ 💬"
     private static let composite = CompositeIndex(filter: .custom(odd), sort: .system(.modTime))

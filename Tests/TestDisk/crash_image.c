@@ -95,7 +95,7 @@ static bool is_of_names(const struct event *event) {
     return event->kind == created || event->kind == removed || event->kind == renamed || event->kind == made_folder;
 }
 
-/// Whether one of the folders on the way to a name is missing.
+/// True if one of the folders on the way to a name is missing.
 static bool is_lost_with_folder(struct watch *watch, const char *name, const bool *is_missing) {
     for (int folder = 1; folder < watch->folder_count; folder++) {
         size_t length = strlen(watch->folders[folder]);

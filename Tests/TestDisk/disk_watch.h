@@ -1,4 +1,4 @@
-// What the parts of TestDisk share: what is watched, and what was recorded.
+// The common types of TestDisk: watched folders and recorded events.
 #ifndef DISK_WATCH_H
 #define DISK_WATCH_H
 
@@ -15,10 +15,10 @@ struct event {
     enum event_kind kind;
     /// The file; of a folder that was made or synced, the folder.
     int file;
-    /// Of what concerns a name, the folder that it stands in.
+    /// For an event about a name, the folder with the name.
     int folder;
     long offset, length;
-    /// What was written; of a file that came or was renamed, its name, with a zero at the end.
+    /// The written bytes; for a created or renamed file, its name with a zero at the end.
     unsigned char *bytes;
 };
 
@@ -32,7 +32,7 @@ struct file {
 };
 
 struct watch {
-    /// Whether folders below are watched too.
+    /// True if folders below are watched too.
     bool is_tree;
     bool is_used, records, forgets_syncs, skips_syncs, shortens;
     char folder[512];

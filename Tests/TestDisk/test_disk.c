@@ -17,7 +17,7 @@
 
 #define DESCRIPTORS 65536
 
-/// What an open descriptor stands for. A folder has the file -1 - its number.
+/// The file or folder of an open descriptor. A folder has the file -1 - its number.
 struct descriptor { int watch, file; };
 
 struct watch disk_watches[WATCHES];

@@ -199,7 +199,7 @@ struct SignatureDiagnosis {
         return parts
     }
 
-    // MARK: What is left
+    // MARK: Unknown mistakes
 
     private func problem(afterTrying count: Int, wereAll: Bool) -> SignatureProblem {
         let tried =

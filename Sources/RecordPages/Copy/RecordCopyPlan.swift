@@ -140,7 +140,7 @@ struct RecordCopyPlan: Sendable {
         return print.text
     }
 
-    // MARK: What becomes of a record
+    // MARK: Outcome of a record
 
     private static func inputs(_ fields: [Field]) -> [Name: FieldInput] {
         Dictionary(fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }, uniquingKeysWith: { first, _ in first })

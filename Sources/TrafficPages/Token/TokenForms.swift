@@ -24,7 +24,7 @@ struct TokenForms: ViewModel {
         self.title = title
         let isLong = bytes.count > Self.limit
         tooLong = isLong ? "\(Digits.bytes(Int64(bytes.count))) are too many to show in every form." : nil
-        // Of a double encoding, only the outermost one matches the input.
+        // If the input is encoded twice, only the outer encoding matches it.
         let whole = pasted.count > 2 ? nil : pasted.first
         forms = isLong ? [] : TextForm.allCases.map { Form(name: $0.title, text: $0.text(of: bytes), isPasted: $0 == whole) }
         dump = ByteDump(bytes, isOpen: isOpen)

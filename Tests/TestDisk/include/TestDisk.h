@@ -57,7 +57,7 @@ void disk_forget_syncs(int watch, int on);
 /// How many events the record has.
 long disk_events(int watch);
 
-/// What a crash can leave.
+/// The state after a crash.
 enum {
     /// All that was not synced is lost.
     disk_loses_all,
