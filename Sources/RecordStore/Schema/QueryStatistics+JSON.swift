@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// Writes query statistics (docs/services.md).
+    /// Writes query statistics (docs/queries.md).
     public mutating func value(_ statistics: QueryStatistics) {
         object { writer in
             writer.member("since", statistics.since.milliseconds)

@@ -2,7 +2,7 @@ public import JSON
 internal import Records
 
 extension JSONWriter {
-    /// Writes the measurements of a type (docs/services.md).
+    /// Writes the measurements of a type (docs/queries.md).
     public mutating func value(_ usage: TypeUsage) {
         object { writer in
             writer.member("recordType", usage.recordType)
@@ -27,7 +27,7 @@ extension JSONWriter {
         }
     }
 
-    /// Writes record and value counts (docs/services.md).
+    /// Writes record and value counts (docs/queries.md).
     public mutating func value(_ counts: ValueCounts) {
         object { writer in
             writer.member("records", Int64(counts.records))
