@@ -7,28 +7,29 @@ extension Visit {
     /// - Returns: `nil` if the environment does not exist. Does not create it.
     /// - Throws: ``MissingPage`` if no user has the place's handle.
     package func elsewhere(_ other: Place) async throws -> Visit? {
-        let people = try People(accounts, actingAs: other.user)
-        if other.address == place.address, people.actor == self.people.actor {
-            return Visit(
-                place: other, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
-                people: people, containers: containers, zones: zones, schema: schema)
-        }
+        var there = self
+        (there.place, there.people) = (other, try People(accounts, actingAs: other.user))
+        if other.address == place.address, there.people.actor == people.actor { return there }
         if other.address.environment != place.address.environment, try await !exists(other.address.environment) { return nil }
-        let caller = Caller(userRecordName: people.actor.userRecordName)
-        let database = try await measure { try await engine.database(other.address, as: caller) }
-        let zones = try await measure { try await database.zones() }
-        var schema: Schema?
-        if let editing = database as? any SchemaEditing { schema = try await measure { try await editing.schema() } }
-        return Visit(
-            place: other, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
-            people: people, containers: containers, zones: zones, schema: schema)
+        (there.database, there.zones, there.schema) = try await Self.open(other, as: there.people.actor, engine, stopwatch)
+        return there
+    }
+
+    /// Opens the database of a place, and reads its zones and its schema.
+    static func open(
+        _ place: Place, as actor: User, _ engine: any RecordEngine, _ stopwatch: Stopwatch
+    ) async throws -> (database: any RecordDatabase, zones: [Zone], schema: Schema?) {
+        try await stopwatch.measure {
+            let database = try await engine.database(place.address, as: Caller(userRecordName: actor.userRecordName))
+            return (database, try await database.zones(), try await (database as? any SchemaEditing)?.schema())
+        }
     }
 
     /// The same visit with other fields.
     package func with(fields: FormFields) -> Visit {
-        Visit(
-            place: place, fields: fields, database: database, engine: engine, accounts: accounts, assets: assets, log: log, stopwatch: stopwatch,
-            people: people, containers: containers, zones: zones, schema: schema)
+        var visit = self
+        visit.fields = fields
+        return visit
     }
 
     /// True if the environment of the container exists.

@@ -22,19 +22,17 @@ extension Visit {
         try await self.init(place, fields: fields, console: console)
     }
 
-    init(_ place: Place, fields: FormFields, console: Console) async throws {
+    /// - Parameter listed: the containers of the engine, if the page has read them.
+    init(
+        _ place: Place, fields: FormFields, console: Console, containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
+    ) async throws {
         let engine = console.engine
         let people = try People(console.accounts, actingAs: place.user)
-        let stopwatch = Stopwatch()
-        let containers = try await stopwatch.measure { try await engine.containers() }
+        let containers = if let listed { listed } else { try await stopwatch.measure { try await engine.containers() } }
         guard containers.contains(place.address.container) else {
             throw MissingPage("There is no container \(place.address.container) yet. The first save of a client creates it; so does the start page.")
         }
-        let caller = Caller(userRecordName: people.actor.userRecordName)
-        let database = try await stopwatch.measure { try await engine.database(place.address, as: caller) }
-        let zones = try await stopwatch.measure { try await database.zones() }
-        var schema: Schema?
-        if let editing = database as? any SchemaEditing { schema = try await stopwatch.measure { try await editing.schema() } }
+        let (database, zones, schema) = try await Self.open(place, as: people.actor, engine, stopwatch)
         self.init(
             place: place, fields: fields, database: database, engine: engine, accounts: console.accounts, assets: console.assets,
             log: console.log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)

@@ -7,21 +7,21 @@ package import Traffic
 
 /// One request for a page of a place: its fields, and the data of the place that most pages need.
 package struct Visit: Sendable {
-    package let place: Place
-    package let fields: FormFields
-    package let database: any RecordDatabase
+    package internal(set) var place: Place
+    package internal(set) var fields: FormFields
+    package internal(set) var database: any RecordDatabase
     package let engine: any RecordEngine
     package let accounts: Accounts
     package let assets: AssetStores
     /// The log of web service requests.
     package let log: RequestLog
     package let stopwatch: Stopwatch
-    package let people: People
+    package internal(set) var people: People
     package let containers: [ContainerID]
     /// The zones of the database, the default zone first.
-    package let zones: [Zone]
+    package internal(set) var zones: [Zone]
     /// `nil` if the engine has no readable schema.
-    package let schema: Schema?
+    package internal(set) var schema: Schema?
 
     /// The types that can be queried, by name.
     package var types: [RecordType] {

@@ -39,7 +39,7 @@ extension ExplainView {
             throw RecordError(.badRequest, "This engine can't explain how it answers queries")
         }
         var form = asked
-        if form.type == nil { form.type = try await visit.usualType()?.name }
+        if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
         guard let typeName = form.type else {
             return ExplainView(
                 title: "Explain", editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil, remark: nil, answer: nil, works: nil,

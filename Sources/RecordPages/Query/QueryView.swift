@@ -63,7 +63,11 @@ extension QueryView {
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> QueryView {
         var form = asked
-        if form.type == nil { form.type = try await visit.usualType()?.name }
+        var counts: [Name: Int]?
+        if form.type == nil {
+            counts = await visit.recordCounts()
+            form.type = visit.usualType(counts)?.name
+        }
         guard let typeName = form.type else { return noTypes(visit) }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
@@ -95,7 +99,7 @@ extension QueryView {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
-            let foot = try await Foot(answer, to: request, form: form, plan: plan, visit: visit)
+            let foot = try await Foot(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
             if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try ResultTable(
@@ -166,13 +170,15 @@ extension QueryForm {
 }
 
 extension QueryView.Foot {
-    fileprivate init(_ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
+    /// - Parameter counts: the ``Visit/recordCounts()``, if they are known.
+    fileprivate init(
+        _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit
+    ) async throws {
         count = Digits.count(answer.records.count, "record")
-        var counts: [Name: Int]?
-        if plan.query.filters.isEmpty { counts = try await visit.recordCounts() }
-        if let counts {
+        let whole: [Name: Int]? = if !plan.query.filters.isEmpty { nil } else if let counts { counts } else { await visit.recordCounts() }
+        if let whole {
             // The engine keeps the counts of whole types.
-            total = "of \(Digits.grouped(counts[plan.query.recordType] ?? 0))"
+            total = "of \(Digits.grouped(whole[plan.query.recordType] ?? 0))"
             countAll = nil
         } else if form.page == 1, answer.continuationMarker != nil {
             // Counting filtered records reads all of them, so the page counts only on request.

@@ -25,7 +25,7 @@ struct QueryResults {
     /// - Throws: `RecordError` BAD_REQUEST if a value is invalid, NOT_FOUND if the container has no types.
     init(_ visit: Visit, format: ResultFormat, origin: String) async throws {
         var form = QueryForm(visit.fields)
-        if form.type == nil { form.type = try await visit.usualType()?.name }
+        if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
         guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record types yet; save a record first") }
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)

@@ -14,15 +14,16 @@ extension Visit {
     package var queriesSeveralZones: Bool { queryArea == .allZones && zones.count > 1 }
 
     /// The default type: the one with the most records, among the listable types if there are any.
-    package func usualType() async throws -> RecordType? {
+    /// - Parameter counts: the ``recordCounts()``.
+    package func usualType(_ counts: [Name: Int]?) -> RecordType? {
         let listable = types.filter(\.isListable)
         let candidates = listable.isEmpty ? types : listable
-        guard let counts = try await recordCounts() else { return candidates.first }
+        guard let counts else { return candidates.first }
         return candidates.reversed().max { counts[$0.name] ?? 0 < counts[$1.name] ?? 0 }
     }
 
     /// The record counts by type in the zones of the query; `nil` if the engine does not count, or there are many zones.
-    package func recordCounts() async throws -> [Name: Int]? {
+    package func recordCounts() async -> [Name: Int]? {
         let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
         guard asked.count <= 100 else { return nil }
         var total: [Name: Int] = [:]

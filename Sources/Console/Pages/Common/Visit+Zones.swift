@@ -10,9 +10,9 @@ extension Visit {
 
     /// The same visit in one zone.
     package func inZone(_ zoneID: ZoneID) -> Visit {
-        Visit(
-            place: place.inZone(zoneID), fields: fields, database: database, engine: engine, accounts: accounts, assets: assets,
-            log: log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
+        var visit = self
+        visit.place = place.inZone(zoneID)
+        return visit
     }
 
     /// The maximum number of zones in a selection. The Zones page lists the others.

@@ -25,7 +25,7 @@ enum Finder {
         if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
         for container in containers {
             do {
-                let visit = try await Visit(place(container), fields: fields, console: console)
+                let visit = try await Visit(place(container), fields: fields, console: console, containers: containers)
                 if let match = try await match(text, in: visit) { return .redirect(match) }
             } catch is RecordError {
                 // The start page marks unreadable containers. The search skips them.

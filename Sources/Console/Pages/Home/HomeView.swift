@@ -12,9 +12,9 @@ struct HomeView: Page {
     struct Row: ViewModel {
         let name: String
         /// A summary of the content. With many containers, it shows only their sizes, which needs no access to their databases.
-        let content: String
+        var content: String
         /// The reason why the container can't be read.
-        let trouble: String?
+        var trouble: String?
         let query: String
         let fetch: String
         let changes: String
@@ -51,24 +51,43 @@ struct HomeView: Page {
     static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
         let engine = console.engine
-        let developer = try People(console.accounts, actingAs: nil).actor
         let all = try await stopwatch.measure { try await engine.containers() }
         let last = max(1, (all.count + limit - 1) / limit)
         let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let first = (page - 1) * limit
         let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(first).prefix(limit)), engine) }
         var rows: [Row] = []
+        var example: Example?
+        let opensAll = all.count <= openedLimit
+        var left = opensAll ? openedLimit : exampleLimit
         for summary in summaries {
-            let caller = all.count <= openedLimit ? Caller(userRecordName: developer.userRecordName) : nil
-            rows.append(await Row(summary, caller: caller, engine: engine, stopwatch: stopwatch))
+            let home = place(summary.container, .development, .private)
+            var row = Row(summary, home: home, engine: engine)
+            if row.trouble == nil, left > 0, opensAll || example == nil {
+                left -= 1
+                do {
+                    let visit = try await Visit(home, fields: FormFields(), console: console, containers: all, stopwatch: stopwatch)
+                    if opensAll {
+                        let zones = Digits.count(visit.zones.count, "private zone")
+                        row.content = "\(Digits.count(visit.types.count, "record type")), \(zones) in development"
+                    }
+                    if example == nil { example = await Example(visit) }
+                } catch {
+                    // With many containers, the rows show only what the files tell.
+                    if opensAll { row.trouble = (error as? RecordError)?.reason ?? "\(error)" }
+                }
+            }
+            rows.append(row)
         }
-        let readable = zip(summaries, rows).filter { $1.trouble == nil }.map(\.0.container)
-        let example = await Example(readable.prefix(all.count <= openedLimit ? openedLimit : exampleLimit), console: console)
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
         return HomeView(
             rows: rows, isEmpty: rows.isEmpty, example: example,
             shown: last == 1 ? nil : "Containers \(Digits.grouped(first + 1)) to \(Digits.grouped(first + rows.count)) of \(Digits.grouped(all.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
+    }
+
+    fileprivate static func place(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope) -> Place {
+        Place(address: DatabaseAddress(container: container, environment: environment, scope: scope), user: nil, zone: .unspecified)
     }
 
     private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [ContainerSummary] {
@@ -82,73 +101,34 @@ struct HomeView: Page {
         guard let container = ContainerID(text) else {
             throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
         }
-        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let home = place(container, .development, .private)
         let developer = try People(accounts, actingAs: nil).actor
         // A read does not create a container, but an empty save does.
-        _ = try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
-        return Place(address: address, user: nil, zone: .unspecified).link("query")
+        _ = try await engine.database(home.address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
+        return home.link("query")
     }
 }
 
 extension HomeView.Example {
-    /// - Returns: `nil` if no container has a type that can be listed.
-    fileprivate init?(_ containers: some Sequence<ContainerID>, console: Console) async {
-        for container in containers {
-            let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-            let place = Place(address: address, user: nil, zone: .unspecified)
-            do {
-                let visit = try await Visit(place, fields: FormFields(), console: console)
-                guard let type = try await visit.usualType(), type.isListable else { continue }
-                path = "/database/1/\(container)/development/private/records/query"
-                self.type = type.name.string
-                return
-            } catch {
-                // An unreadable container can't be the example. Its row shows the error.
-                continue
-            }
-        }
-        return nil
+    /// - Returns: `nil` if the container has no type that can be listed.
+    fileprivate init?(_ visit: Visit) async {
+        guard let type = visit.usualType(await visit.recordCounts()), type.isListable else { return nil }
+        path = "/database/1/\(visit.place.address.container)/development/private/records/query"
+        self.type = type.name.string
     }
 }
 
 extension HomeView.Row {
-    /// - Parameter caller: the user who reads the container; `nil` for a summary without opening it.
-    fileprivate init(_ summary: ContainerSummary, caller: Caller?, engine: any RecordEngine, stopwatch: Stopwatch) async {
-        func place(_ environment: Environment, _ scope: DatabaseScope) -> Place {
-            Place(address: DatabaseAddress(container: summary.container, environment: environment, scope: scope), user: nil, zone: .unspecified)
-        }
-        let home = place(.development, .private)
-        var (content, reason) = (Self.outside(summary), summary.unreadableBecause?.reason)
-        if let caller, reason == nil {
-            do {
-                content = try await Self.inside(home.address, caller, engine, stopwatch)
-            } catch {
-                reason = (error as? RecordError)?.reason ?? "\(error)"
-            }
-        }
-        (self.content, trouble) = (content, reason)
+    fileprivate init(_ summary: ContainerSummary, home: Place, engine: any RecordEngine) {
+        content = summary.lastSave.map { "\(Digits.bytes(summary.bytes)), last saved \($0.utcText)" } ?? "Nothing saved"
+        trouble = summary.unreadableBecause?.reason
         name = summary.container.description
         query = home.link("query")
         fetch = home.link("fetch")
         changes = home.link("changes")
-        publicQuery = place(.development, .public).link("query")
+        publicQuery = HomeView.place(summary.container, .development, .public).link("query")
         schema = home.link("types")
-        production = place(.production, .private).link("query")
+        production = HomeView.place(summary.container, .production, .private).link("query")
         whole = engine is any ContainerEditing ? FormFields.url("/container", [("container", summary.container.description)]) : nil
-    }
-
-    private static func outside(_ summary: ContainerSummary) -> String {
-        guard let last = summary.lastSave else { return "Nothing saved" }
-        return "\(Digits.bytes(summary.bytes)), last saved \(last.utcText)"
-    }
-
-    private static func inside(_ address: DatabaseAddress, _ caller: Caller, _ engine: any RecordEngine, _ stopwatch: Stopwatch) async throws -> String {
-        let database = try await stopwatch.measure { try await engine.database(address, as: caller) }
-        let zoneCount = try await stopwatch.measure { try await database.zones().count }
-        var typeCount = 0
-        if let editing = database as? any SchemaEditing {
-            typeCount = try await stopwatch.measure { try await editing.schema().types.keys.count { $0 != Schema.usersType } }
-        }
-        return "\(Digits.count(typeCount, "record type")), \(Digits.count(zoneCount, "private zone")) in development"
     }
 }
