@@ -52,14 +52,22 @@ final class ReadMeter: Sendable {
     }
 
     /// The cost of a repeated read. No other reads may run meanwhile.
+    ///
+    /// On a busy machine the read's thread may wait for so long that the read starts again among the long reads (``ReadBudget``), and
+    /// costs twice. So the least of three counts.
     func cost(of read: () async throws -> Void) async throws -> Cost {
         try await read()
-        steps.withLock { $0 = 0 }
-        let before = pages()
-        try await read()
-        // The connection returns to the pool when the read ends, possibly a moment after the answer.
-        try await pool.barrierWriteWithoutTransaction { _ in }
-        return Cost(steps: steps.withLock { $0 }, pages: pages() - before)
+        var least = Cost(steps: .max, pages: .max)
+        for _ in 0..<3 {
+            steps.withLock { $0 = 0 }
+            let before = pages()
+            try await read()
+            // The connection returns to the pool when the read ends, possibly a moment after the answer.
+            try await pool.barrierWriteWithoutTransaction { _ in }
+            let cost = Cost(steps: steps.withLock { $0 }, pages: pages() - before)
+            if cost.steps < least.steps { least = cost }
+        }
+        return least
     }
 
     /// The number of pages requested so far, cached or not.
