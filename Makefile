@@ -28,7 +28,7 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test build-tests swift-tests python-tests bench screenshots system-packages test-packages bench-packages
+.PHONY: help run check test build-tests swift-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -73,7 +73,7 @@ bench: system-packages bench-packages $(BENCH)/venv/installed
 	@bin=$$(swift build --configuration release --show-bin-path) && \
 		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
-screenshots: system-packages test-packages $(VENV)/installed
+screenshots: system-packages test-packages picture-packages $(VENV)/installed
 	@echo "==> Building Skylight"
 	swift build $(RELEASE) --product skylight
 	@echo "==> Taking the pictures of the README"
@@ -85,6 +85,10 @@ system-packages:
 
 test-packages:
 	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl python3
+
+# The demo data has Japanese text and emoji, which the pictures show.
+picture-packages:
+	@Scripts/install-packages fonts-noto-cjk fonts-noto-color-emoji
 
 bench-packages:
 	@Scripts/install-packages gcc libc6-dev libssl-dev nginx python3 wrk
