@@ -91,10 +91,9 @@ extension OpenStore {
 
     /// - Throws: `CommandFailure` if the container does not exist.
     func checkExists(_ container: ContainerID) async throws {
+        if try await engine.has(container) { return }
         let containers = try await engine.containers()
-        guard containers.contains(container) else {
-            let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
-            throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
-        }
+        let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
+        throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
     }
 }
