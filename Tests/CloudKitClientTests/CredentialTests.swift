@@ -1,0 +1,142 @@
+import Crypto
+import Foundation
+import Records
+import Testing
+
+@testable import CloudKitClient
+
+/// Tokens as they come and go, and the places where they must never be.
+@Suite struct CredentialTests {
+    @Test(arguments: [
+        (Stage.userToken, Stage.userToken), (Stage.userTokenEncoded, Stage.userToken), (Stage.userTokenEncoded.lowercased(), Stage.userToken.lowercased()),
+        (Stage.userTokenEncoded.replacing("%", with: "%25"), Stage.userToken), (" \(Stage.userToken)\n", Stage.userToken),
+        (Stage.userToken.replacing("+", with: " "), Stage.userToken), ("", nil), ("null", nil), ("undefined", nil), (" ", nil), ("%zz", nil), ("a\u{0}b", nil),
+        ("é", nil), ("%6Eull", nil),
+    ] as [(String, String?)])
+    func tokensAreReadHoweverTheyAreHandedOver(text: String, token: String?) {
+        #expect(WebAuthToken(text)?.text == token)
+    }
+
+    @Test func tokensStandInTheQueryEncodedOnce() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(noZones) { address, cloud in
+            try await stage.run(address) { try await $0.database(.private).read() }
+            try await stage.run(address, as: .apiToken(Stage.apiToken)) { try await $0.database(.public).read() }
+            #expect(cloud.requests[0].target == "\(Stage.root)zones/list?ckAPIToken=\(Stage.apiToken)&ckWebAuthToken=\(Stage.userTokenEncoded)")
+            #expect(cloud.requests[1].target.hasSuffix("/public/zones/list?ckAPIToken=\(Stage.apiToken)"))
+            #expect(cloud.requests.allSatisfy { $0.headers["x-apple-cloudkit-request-keyid"] == nil && $0.method == "GET" })
+        }
+    }
+
+    /// An error text that repeats the credentials, as a proxy in between could send it.
+    @Test func credentialsAreInNoLogErrorOrDescription() async throws {
+        let stage = Stage()
+        let next = "9__9__rotatedRotated+"
+        try await ScriptedCloud.run({ request, number in
+            let echo = "no \(Stage.apiToken) at \(request.target)"
+            let headers = ["X-Apple-CloudKit-Web-Auth-Token": next, "X-Apple-Request-UUID": "apple-\(number)"]
+            switch number {
+            case 0: return .json(#"{"serverErrorCode":"BAD_REQUEST","reason":"\#(echo), \#(Stage.userToken)","uuid":"error-0"}"#, status: 400, headers)
+            case 1: return .json(#"{"serverErrorCode":"THROTTLED","reason":"\#(echo) \#(next)","retryAfter":100000}"#, status: 429, headers)
+            case 2: return .close
+            default: return .json(#"{"serverErrorCode":"AUTHENTICATION_REQUIRED","reason":"\#(echo)","redirectURL":"https://a.example/?oauth_token=1"}"#, status: 421)
+            }
+        }) { address, _ in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(1000) }) { client in
+                var texts: [String] = ["\(client.credentials)", String(reflecting: client.credentials)]
+                dump(client.credentials, to: &texts[0])
+                for _ in 0..<2 {
+                    let failed = try #require(await failure { try await client.database(.private).observing { stage.observe($0) }.read() })
+                    texts += ["\(failed)", String(reflecting: failed)]
+                    dump(failed, to: &texts[0])
+                }
+                #expect(texts.joined().contains("(hidden)"))
+                dump(stage.events, to: &texts[0])
+                for secret in [Stage.apiToken, Stage.userToken, Stage.userTokenEncoded, next, "rotatedRotated"] {
+                    #expect(!texts.joined().contains(secret) && !stage.log.contains(secret))
+                }
+            }
+        }
+        #expect(stage.log.contains("apple-request=apple-0") && stage.log.contains("uuid=error-0") && stage.log.contains("request="))
+        let key = try stage.serverKey()
+        var text = "\(key) \(String(reflecting: key))"
+        dump(key, to: &text)
+        #expect(text.contains("key-1"))
+        let inner = stage.key.rawRepresentation
+        #expect(!text.contains(inner.base64EncodedString()) && !text.contains(stage.key.pemRepresentation.split(separator: "\n")[1]))
+    }
+
+    // MARK: Rotation
+
+    @Test func eachTokenIsHandedOverBeforeTheNextRequest() async throws {
+        let stage = Stage()
+        let keptBefore = KeptBefore()
+        try await ScriptedCloud.run({ _, number in
+            keptBefore.note(stage.keptTokens)
+            let name = number % 2 == 0 ? "X-Apple-CloudKit-Web-Auth-Token" : "x-apple-cloudkit-session"
+            return .json(#"{"zones":[]}"#, [name: "t+\(number)"])
+        }) { address, cloud in
+            try await stage.run(address) { client in
+                for _ in 0..<4 { try await client.database(.private).read() }
+            }
+            #expect(cloud.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "t%2B0", "t%2B1", "t%2B2"])
+        }
+        #expect(stage.keptTokens == ["t+0", "t+1", "t+2", "t+3"])
+        #expect(keptBefore.all == [[], ["t+0"], ["t+0", "t+1"], ["t+0", "t+1", "t+2"]])
+    }
+
+    @Test func whatIsNoTokenReplacesNone() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run({ _, number in
+            let headers = [["X-Apple-CloudKit-Web-Auth-Token": "null"], ["X-Apple-CloudKit-Session": ""], ["X-Apple-CloudKit-Web-Auth-Token": Stage.userToken]]
+            return .json(#"{"zones":[]}"#, headers[min(number, 2)])
+        }) { address, cloud in
+            try await stage.run(address) { client in
+                for _ in 0..<4 { try await client.database(.private).read() }
+            }
+            #expect(cloud.requests.allSatisfy { $0.parameter("ckWebAuthToken") == Stage.userTokenEncoded })
+        }
+        #expect(stage.keptTokens.isEmpty)
+    }
+
+    /// A server that takes each token once, as Apple's reference has it.
+    @Test func requestsTakeTurnsOnceAReplacedTokenIsRefused() async throws {
+        let stage = Stage()
+        let office = OneTimeTokens(first: Stage.userTokenEncoded)
+        try await ScriptedCloud.run({ request, _ in office.answer(request.parameter("ckWebAuthToken") ?? "") }) { address, cloud in
+            let credential = try stage.credential()
+            try await stage.run(address, as: .webAuth(apiToken: Stage.apiToken, user: credential)) { client in
+                try await client.database(.private).read()
+                #expect(!credential.takesTurns)
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<30 { group.addTask { try await client.database(.private).save() } }
+                    try await group.waitForAll()
+                }
+                #expect(credential.takesTurns)
+            }
+            // Each save was carried out exactly once, although some were refused before.
+            #expect(office.good == 31 && cloud.requests.count > 31)
+        }
+        #expect(stage.keptTokens.count == 31 && stage.keptTokens.last == "token31")
+    }
+
+    @Test func aSessionThatEndedAsksForASignIn() async throws {
+        let stage = Stage()
+        let answers: [ScriptedCloud.Reply] = [
+            .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"https://idmsa.apple.com/a?oauth_token=1""#),
+            .error("AUTHENTICATION_REQUIRED", status: 401), .error("AUTHENTICATION_FAILED", status: 401),
+        ]
+        try await ScriptedCloud.run({ _, number in answers[number] }) { address, cloud in
+            try await stage.run(address) { client in
+                let first = await failure { try await client.database(.private).save() }
+                #expect(first?.signInURL == "https://idmsa.apple.com/a?oauth_token=1" && first?.serverError?.code == .authenticationRequired)
+                let second = await failure { try await client.database(.private).read() }
+                #expect(second?.signInURL == nil && second?.description.contains("has to sign in") == true)
+                let third = await failure { try await client.database(.private).read() }
+                #expect(third?.serverError?.code == .authenticationFailed && third?.description.contains("has to sign in") == false)
+            }
+            #expect(cloud.requests.count == 3, "a sign-in is the user's to make")
+        }
+        #expect(stage.time.pauses.isEmpty)
+    }
+}

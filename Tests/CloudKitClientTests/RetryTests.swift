@@ -1,0 +1,273 @@
+import JSON
+import Records
+import Testing
+
+@testable import CloudKitClient
+
+/// Which requests are sent again, when, and what the caller learns.
+@Suite struct RetryTests {
+    // MARK: Pauses
+
+    @Test(arguments: [
+        (nil, 1000, 0.0, [0.25, 0.5, 1, 2, 4, 8, 15, 15]), (nil, 1000, 0.999_999_9, [0.5, 1, 2, 4, 8, 16, 30, 30]), (30, 1000, 0, [30, 30, 30]),
+        (30, 1000, 0.5, [33.75, 33.75]), (0, 1000, 0, [0.25, 0.5]), (110_207, 1000, 0, [300, 300]), (110_207, 300, 0, []), (30, 30, 0, []),
+        (30, 31, 0, [30]), (30, 31, 0.9, [30]), (nil, 1, 0, []), (nil, 2, 0.5, [0.375, 0.75]),
+    ] as [(Int?, Int, Double, [Double])])
+    func pausesAreStatedOrDouble(stated: Int?, left: Int, chance: Double, pauses: [Double]) {
+        var retries = Retries(longestPause: .seconds(300))
+        for seconds in pauses {
+            let pause = retries.pause(stated: stated.map { .seconds($0) }, left: .seconds(left), chance: chance)
+            let length = pause.map { Double($0.length.nanoseconds) / 1e9 } ?? -1
+            #expect(abs(length - seconds) < 0.001, "\(length)")
+            #expect(pause?.isCapped == (stated == 110_207))
+        }
+        if pauses.isEmpty { #expect(retries.pause(stated: stated.map { .seconds($0) }, left: .seconds(left), chance: chance) == nil) }
+    }
+
+    // MARK: Throttling
+
+    private static let temporary: [(String, ScriptedCloud.Reply, Duration)] = [
+        ("THROTTLED", .error("THROTTLED", status: 429, #","retryAfter":7"#), .seconds(7)),
+        ("ZONE_BUSY", .error("ZONE_BUSY", status: 503, #","retryAfter":"3""#), .seconds(3)),
+        ("TRY_AGAIN_LATER", .error("TRY_AGAIN_LATER", status: 503), .milliseconds(250)),
+        ("header", .error("THROTTLED", status: 503, #","retryAfter":110207"#, ["Retry-After": "30"]), .seconds(30)),
+        ("no JSON", .raw("<html>", status: 503), .milliseconds(250)), ("no JSON 429", .raw("", status: 429, ["Retry-After": "2"]), .seconds(2)),
+    ]
+
+    @Test(arguments: temporary.indices)
+    func readsAndSavesThatWereNotDoneAreRepeated(index: Int) async throws {
+        let (name, reply, wait) = Self.temporary[index]
+        for saves in [false, true] {
+            let stage = Stage()
+            try await ScriptedCloud.run(reply, saves ? savedAnswer : noZones) { address, cloud in
+                try await stage.run(address) { client in
+                    let database = client.database(.private).observing { stage.observe($0) }
+                    if saves { try await database.save() } else { try await database.read() }
+                }
+                #expect(cloud.requests.count == 2 && stage.time.pauses == [wait], "\(name)")
+                #expect(Set(cloud.requests.map(\.body)).count == 1)
+            }
+            let ids = stage.events.map { event in
+                switch event {
+                case .sending(let attempt, _), .answered(let attempt, _, _, _, _), .waiting(let attempt, _, _): attempt.requestID
+                }
+            }
+            #expect(ids.count == 5 && Set(ids).count == 1, "all attempts have one id")
+            #expect(stage.log.contains(ids[0]))
+        }
+    }
+
+    @Test func theDeadlineIsTheCallers() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(.error("THROTTLED", status: 429, #","retryAfter":30"#)) { address, cloud in
+            try await stage.run(address) { client in
+                let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(95)).save() }
+                #expect(stage.time.pauses == [.seconds(30), .seconds(30), .seconds(30)])
+                #expect(failed?.attempts == 4 && cloud.requests.count == 4)
+                guard case .throttled(let error)? = failed?.kind else { return unexpected(failed as Any) }
+                #expect(error.retryAfter == .seconds(30) && error.code == .throttled)
+                let late = await failure { try await client.database(.private).until(stage.time.start).read() }
+                #expect(late?.kind == .unreachable("the deadline had passed") && cloud.requests.count == 4)
+            }
+        }
+    }
+
+    @Test func aPauseOfDaysIsCappedAndSaid() async throws {
+        let stage = Stage()
+        let days = ScriptedCloud.Reply.json(
+            #"{"uuid":"wsThrottles_1","serverErrorCode":"THROTTLED","error_code":"THROTTLED","reason":"Database throttled, retry later","retryAfter":110207}"#, status: 503)
+        try await ScriptedCloud.run(days, noZones, days) { address, cloud in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(400) }) { client in
+                try await client.database(.private).observing { stage.observe($0) }.read()
+                #expect(stage.time.pauses == [.seconds(300)])
+                let said = stage.events.compactMap { event -> RequestEvent.Pause? in if case .waiting(_, let pause, _) = event { pause } else { nil } }
+                #expect(said == [.init(length: .seconds(300), stated: .seconds(110_207), isCapped: true)])
+                #expect(stage.log.contains("warning: Trying again in 5 minutes, sooner than CloudKit asks") && stage.log.contains("asks to wait 30 hours"))
+                // No time for it: the caller learns how long CloudKit asked for.
+                let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(400)).read() }
+                #expect(failed?.serverError?.retryAfter == .seconds(110_207) && failed?.description.contains("asks to wait 30 hours") == true)
+                #expect(cloud.requests.count == 3 && stage.time.pauses.count == 1)
+            }
+        }
+    }
+
+    @Test(arguments: [400, 403, 404, 409, 413, 500])
+    func whatIsRefusedForGoodIsNotRepeated(status: Int) async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(.error("INTERNAL_ERROR", status: status, "", ["X-Apple-Request-UUID": "apple-1"])) { address, cloud in
+            try await stage.run(address) { client in
+                let failed = await failure { try await client.database(.private).read() }
+                #expect(failed?.serverError?.uuid == "u-1" && failed?.appleRequestUUID == "apple-1" && failed?.requestID != nil)
+                #expect(failed?.kind == .refused(ServerError(codeName: "INTERNAL_ERROR", reason: "Because of INTERNAL_ERROR", uuid: "u-1")))
+            }
+            #expect(cloud.requests.count == 1)
+        }
+    }
+
+    // MARK: Items
+
+    private static func items(_ codes: String?...) -> ScriptedCloud.Reply {
+        let items = codes.map { code in
+            #"{"recordName":"r""# + (code.map { #","serverErrorCode":"\#($0)","reason":"x","retryAfter":4"# } ?? #","recordType":"T""#) + "}"
+        }
+        return .json(#"{"records":[\#(items.joined(separator: ","))]}"#)
+    }
+
+    @Test func aRequestOfWhichNothingWasDoneIsRepeated() async throws {
+        let stage = Stage()
+        let operations = [RecordOperation(.create, recordName: "a", recordType: "T"), RecordOperation(.create, recordName: "b", recordType: "T")]
+        try await ScriptedCloud.run(Self.items("ZONE_BUSY", "ATOMIC_ERROR"), Self.items("THROTTLED", "ZONE_BUSY"), Self.items(nil, nil)) { address, cloud in
+            try await stage.run(address) { client in
+                let results = try await client.database(.private).modify(operations, atomic: true)
+                #expect(results.allSatisfy { (try? $0.get()) != nil } && cloud.requests.count == 3)
+                #expect(stage.time.pauses == [.seconds(4), .seconds(4)])
+            }
+        }
+        // Something of these requests was done, or will never be.
+        for codes in [(nil, "ZONE_BUSY"), ("CONFLICT", "ZONE_BUSY"), ("ATOMIC_ERROR", "ATOMIC_ERROR")] as [(String?, String?)] {
+            try await ScriptedCloud.run(Self.items(codes.0, codes.1)) { address, cloud in
+                try await stage.run(address) { client in
+                    let results = try await client.database(.private).modify(operations, atomic: false)
+                    #expect(cloud.requests.count == 1 && results.count == 2)
+                    #expect(throws: ServerError(codeName: codes.1 ?? "", reason: "x", retryAfter: .seconds(4), recordName: "r")) { try results[1].get() }
+                }
+            }
+        }
+    }
+
+    @Test func itemsThatStayBusyAreTheAnswer() async throws {
+        let stage = Stage()
+        let busy = ScriptedCloud.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"ZONE_BUSY","reason":"x","retryAfter":50}]}"#)
+        try await ScriptedCloud.run(busy) { address, cloud in
+            try await stage.run(address) { client in
+                let pages = try await client.database(.private).zoneChanges([ZonePull(ZoneID(zoneName: "Z"))])
+                guard case .failure(let error) = pages[0] else { return unexpected("a page") }
+                #expect(error.code == .zoneBusy && cloud.requests.count == 3)
+            }
+        }
+    }
+
+    // MARK: Connections
+
+    @Test func whatWasNeverSentIsSentAgain() async throws {
+        let stage = Stage()
+        var address = ""
+        try await ScriptedCloud.run(noZones) { closed, _ in address = closed }
+        try await stage.run(address, as: nil, { $0.patience = .seconds(3) }) { client in
+            for saves in [false, true] {
+                let failed = await failure { if saves { try await client.database(.private).save() } else { try await client.database(.private).read() } }
+                #expect(failed?.kind == .unreachable("the connection was refused") && (failed?.attempts ?? 0) > 2)
+            }
+        }
+    }
+
+    /// The positions at which connections break: every byte of the head and of the body.
+    private static let positions = Array(0..<savedAnswer.bytes.count)
+
+    @Test func aReadSurvivesAConnectionThatBreaksAnywhere() async throws {
+        let stage = Stage()
+        let reply = ScriptedCloud.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"atomic":true}]}"#)
+        try await ScriptedCloud.run({ _, number in number % 2 == 0 ? reply.cut(after: number / 2) : reply }) { address, cloud in
+            try await stage.run(address) { client in
+                for position in 0..<reply.bytes.count {
+                    let zones = try await client.database(.private).until(stage.time.pacing.now() + .seconds(60)).zones()
+                    #expect(zones.map(\.zoneID.zoneName) == ["Z"] && cloud.requests.count == position * 2 + 2, "at byte \(position)")
+                }
+            }
+        }
+    }
+
+    @Test func aSaveIsNeverSentTwiceSilently() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run({ _, number in savedAnswer.cut(after: Self.positions[number]) }) { address, cloud in
+            try await stage.run(address) { client in
+                for position in Self.positions {
+                    let failed = await failure { try await client.database(.private).save() }
+                    guard case .answerLost? = failed?.kind else { return unexpected("at byte \(position): \(String(describing: failed))") }
+                    #expect(failed?.attempts == 1 && cloud.requests.count == position + 1)
+                }
+            }
+        }
+        #expect(stage.time.pauses.isEmpty)
+    }
+
+    @Test func aHarmlessSaveIsRepeatedWhereTheCallerAsks() async throws {
+        let stage = Stage()
+        for kind in RecordOperation.Kind.allCases {
+            let isHarmless = [.forceUpdate, .forceReplace, .forceDelete].contains(kind)
+            for lostAnswer in [DatabaseClient.LostAnswer.report, .repeatIfHarmless] {
+                try await ScriptedCloud.run(.close, savedAnswer) { address, cloud in
+                    try await stage.run(address) { client in
+                        if isHarmless, lostAnswer == .repeatIfHarmless {
+                            try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer)
+                            #expect(cloud.requests.count == 2 && stage.log.contains("Trying again"))
+                        } else {
+                            let failed = await failure { try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer) }
+                            guard case .answerLost? = failed?.kind else { return unexpected("\(kind): \(String(describing: failed))") }
+                            #expect(cloud.requests.count == 1)
+                        }
+                    }
+                }
+            }
+        }
+        // A name that CloudKit chooses would make a second record.
+        try await ScriptedCloud.run(.close) { address, cloud in
+            try await stage.run(address) { client in
+                let failed = await failure {
+                    _ = try await client.database(.private).modify([RecordOperation(.forceUpdate, recordType: "T")], atomic: false, ifAnswerIsLost: .repeatIfHarmless)
+                }
+                #expect(failed != nil && cloud.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func aGatewaysErrorIsALostAnswer() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(.raw("<html>", status: 504), noZones, .raw("", status: 502)) { address, cloud in
+            try await stage.run(address) { client in
+                try await client.database(.private).read()
+                #expect(cloud.requests.count == 2)
+                let failed = await failure { try await client.database(.private).save() }
+                #expect(failed?.kind == .answerLost("status 502 without CloudKit's JSON") && cloud.requests.count == 3)
+            }
+        }
+    }
+
+    // MARK: Cancelling
+
+    @Test func aCancelledSaveMayHaveBeenMade() async throws {
+        let stage = Stage()
+        let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
+        // An answer that never ends.
+        try await ScriptedCloud.run({ _, _ in
+            arrived.yield()
+            var reply = savedAnswer
+            reply.bytes.removeLast()
+            return reply
+        }) { address, _ in
+            try await stage.run(address) { client in
+                var arrivals = arrivals.makeAsyncIterator()
+                let saving = Task { await failure { try await client.database(.private).save() } }
+                _ = await arrivals.next()
+                saving.cancel()
+                #expect(await saving.value?.kind == .answerLost("the task was cancelled"))
+                let reading = Task { try await client.database(.private).read() }
+                _ = await arrivals.next()
+                reading.cancel()
+                await #expect(throws: CancellationError.self) { try await reading.value }
+            }
+        }
+    }
+
+    @Test func aClosedClientSaysSo() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(noZones) { address, cloud in
+            try await stage.run(address) { client in
+                await client.close()
+                let failed = await failure { try await client.database(.private).save() }
+                #expect(failed?.kind == .closed && cloud.requests.isEmpty)
+                await client.close()
+            }
+        }
+    }
+}

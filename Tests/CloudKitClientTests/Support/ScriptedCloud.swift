@@ -1,0 +1,137 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A fake CloudKit on a loopback port: records every request, and answers each as a script says.
+final class ScriptedCloud: Sendable {
+    struct Request: Sendable {
+        var method: String
+        /// Path and query as they were sent.
+        var target: String
+        /// Names in lower case.
+        var headers: [String: String]
+        var body: String
+        /// The connection, counted from 1.
+        var connection: Int
+
+        var path: String { String(target.prefix { $0 != "?" }) }
+
+        /// A parameter of the query, as it was sent.
+        func parameter(_ name: String) -> String? {
+            let query = target.drop { $0 != "?" }.dropFirst()
+            return query.split(separator: "&").first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
+        }
+    }
+
+    /// The bytes of an answer, and the end of the connection.
+    struct Reply: Sendable {
+        var bytes: [UInt8]
+        var closes = false
+
+        static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
+            raw(text, status: status, headers.merging(["Content-Type": "application/json; charset=UTF-8"]) { given, _ in given })
+        }
+
+        static func raw(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
+            let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
+            return Reply(bytes: Array("HTTP/1.1 \(status) Status\r\nContent-Length: \(text.utf8.count)\r\n\(lines)\r\n\(text)".utf8))
+        }
+
+        static func error(_ code: String, status: Int, _ more: String = "", _ headers: [String: String] = [:]) -> Reply {
+            json(#"{"uuid":"u-1","serverErrorCode":"\#(code)","reason":"Because of \#(code)"\#(more)}"#, status: status, headers)
+        }
+
+        /// Ends the connection without a byte.
+        static let close = Reply(bytes: [], closes: true)
+
+        /// Only the first bytes, and then the end of the connection.
+        func cut(after count: Int) -> Reply { Reply(bytes: Array(bytes.prefix(count)), closes: true) }
+    }
+
+    typealias Script = @Sendable (_ request: Request, _ number: Int) -> Reply
+
+    private let script: Script
+    private let seen = Mutex<[Request]>([])
+    private let open = Mutex(0)
+
+    private init(_ script: @escaping Script) {
+        self.script = script
+    }
+
+    var requests: [Request] { seen.withLock { $0 } }
+
+    /// - Parameter script: makes the answer to a request, which is counted from 0.
+    static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedCloud) async throws -> Void) async throws {
+        let cloud = ScriptedCloud(script)
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                let number = cloud.open.withLock { open in
+                    open += 1
+                    return open
+                }
+                return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(cloud, number)) }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        do {
+            try await body("http://127.0.0.1:\(channel.localAddress?.port ?? 0)", cloud)
+        } catch {
+            try? await channel.close()
+            throw error
+        }
+        try await channel.close()
+    }
+
+    /// Answers in turn; the last one is repeated.
+    static func run(_ replies: Reply..., body: (_ address: String, ScriptedCloud) async throws -> Void) async throws {
+        try await run({ _, number in replies[min(number, replies.count - 1)] }, body)
+    }
+
+    private func reply(to request: Request) -> Reply {
+        let number = seen.withLock { seen in
+            seen.append(request)
+            return seen.count - 1
+        }
+        return script(request, number)
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let cloud: ScriptedCloud
+        private let number: Int
+        private var received: [UInt8] = []
+
+        init(_ cloud: ScriptedCloud, _ number: Int) {
+            self.cloud = cloud
+            self.number = number
+        }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            received += Array(unwrapInboundIn(data).readableBytesView)
+            while let request = takeRequest() {
+                let reply = cloud.reply(to: request)
+                let channel = context.channel
+                let written = channel.writeAndFlush(ByteBuffer(bytes: reply.bytes))
+                if reply.closes { written.whenComplete { _ in channel.close(promise: nil) } }
+            }
+        }
+
+        /// The next request, once all of it is there.
+        private func takeRequest() -> Request? {
+            guard let end = received.firstRange(of: Array("\r\n\r\n".utf8)) else { return nil }
+            var lines = String(decoding: received[..<end.lowerBound], as: UTF8.self).components(separatedBy: "\r\n")
+            let first = lines.removeFirst().split(separator: " ").map(String.init)
+            let headers = lines.reduce(into: [String: String]()) { headers, line in
+                let parts = line.split(separator: ":", maxSplits: 1)
+                headers[parts[0].lowercased()] = parts[1].trimmingCharacters(in: .whitespaces)
+            }
+            let length = headers["content-length"].flatMap { Int($0) } ?? 0
+            guard received.count >= end.upperBound + length else { return nil }
+            let body = String(decoding: received[end.upperBound..<end.upperBound + length], as: UTF8.self)
+            received.removeFirst(end.upperBound + length)
+            return Request(method: first[0], target: first[1], headers: headers, body: body, connection: number)
+        }
+    }
+}
