@@ -38,7 +38,7 @@ struct LiveContainer: Sendable {
         let rehearsals = Rehearsals()
         let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         let router = Routes()
-        router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: certificate != nil)
+        router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: certificate != nil, protocolOnly: true)
         WebServices(engine: engine, accounts: accounts, assets: assets, rehearsals: rehearsals, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: router)
         try await LoopbackServer.run(router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
