@@ -1,6 +1,4 @@
 internal import AsyncHTTPClient
-internal import Foundation
-internal import JSON
 public import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
@@ -31,7 +29,7 @@ public struct AssetStream: AsyncSequence, Sendable {
     /// A response, and the bytes of it that the reader has already.
     fileprivate struct Source: Sendable {
         var body: HTTPClientResponse.Body?
-        var skipping: Int64
+        var skipping: Int64 = 0
         /// Identifies the file's content, if the server does.
         var tag: String?
     }
@@ -39,8 +37,8 @@ public struct AssetStream: AsyncSequence, Sendable {
     /// Sends the first request.
     init(_ attempts: FileAttempts, from offset: Int64, size: Int64, _ progress: @escaping @Sendable (TransferProgress) -> Void) async throws {
         var attempts = attempts
-        guard (0...size).contains(offset) else { throw attempts.failure(.invalidRequest("There is no byte \(offset) in a file of \(size)")) }
-        opened = Opened(try await attempts.open(at: offset, size: size, tag: nil))
+        guard offset >= 0, offset <= size else { throw attempts.failure(.invalidRequest("There is no byte \(offset) in a file of \(size)")) }
+        opened = Opened(offset == size ? Source() : try await attempts.open(at: offset, tag: nil))
         self.attempts = attempts
         self.offset = offset
         self.size = size
@@ -72,18 +70,24 @@ public struct AssetStream: AsyncSequence, Sendable {
 
         /// - Throws: ``CloudKitFailure``; `CancellationError`. The bytes before it are good: a new stream may begin after them.
         public mutating func next() async throws -> ByteBuffer? {
-            while position < size {
-                if body == nil { take(try await attempts.open(at: position, size: size, tag: tag)) }
+            while true {
+                if position < size { try attempts.checkDeadline() }
+                if body == nil {
+                    guard position < size else { return nil }
+                    take(try await attempts.open(at: position, tag: tag))
+                }
                 do {
-                    guard var part = try await body?.next() else { throw Transport.Trouble.lost("the file ended at byte \(position) of \(size)") }
+                    guard var part = try await body?.next() else {
+                        body = nil
+                        guard position < size else { return nil }
+                        throw Transport.Trouble.lost("the file ended at byte \(position) of \(size)")
+                    }
                     let skipped = Swift.min(skipping, Int64(part.readableBytes))
                     part.moveReaderIndex(forwardBy: Int(skipped))
                     skipping -= skipped
                     if part.readableBytes == 0 { continue }
-                    guard position + Int64(part.readableBytes) <= size else {
-                        throw attempts.failure(.unexpectedAnswer(status: 200, "the file has more than its \(size) bytes"))
-                    }
                     position += Int64(part.readableBytes)
+                    guard position <= size else { throw attempts.failure(.unexpectedAnswer(status: 200, "the file has more than its \(size) bytes")) }
                     attempts.succeeded()
                     progress(TransferProgress(bytes: position, size: size))
                     return part
@@ -91,10 +95,11 @@ public struct AssetStream: AsyncSequence, Sendable {
                     throw failure
                 } catch {
                     body = nil
+                    // All of it is there, even if the connection broke at the end.
+                    if position == size { return nil }
                     try await attempts.failed(attempts.transport.trouble(error))
                 }
             }
-            return nil
         }
     }
 
@@ -110,11 +115,10 @@ public struct AssetStream: AsyncSequence, Sendable {
 
 extension FileAttempts {
     /// Requests the file from a position on, until a response begins.
-    fileprivate mutating func open(at position: Int64, size: Int64, tag: String?) async throws -> AssetStream.Source {
-        if position == size { return AssetStream.Source(body: nil, skipping: 0, tag: tag) }
+    /// - Parameter tag: identifies the content of the part that is there already.
+    fileprivate mutating func open(at position: Int64, tag: String?) async throws -> AssetStream.Source {
         while true {
-            try Task.checkCancellation()
-            var request = next(.GET)
+            var request = try next(.GET)
             // With compression, the position would count compressed bytes.
             request.headers.add(name: "Accept-Encoding", value: "identity")
             if position > 0 {
@@ -129,22 +133,21 @@ extension FileAttempts {
                 try await failed(trouble)
                 continue
             }
-            let status = Int(response.status.code)
-            switch status {
-            case 200: break
-            case 206 where response.headers.first(name: "Content-Range")?.hasPrefix("bytes \(position)-") == true: break
-            case 206: throw failure(.unexpectedAnswer(status: status, "it is not the part that was asked for"))
-            default:
-                guard case .success(let reply) = await transport.smallReply(of: response) else {
-                    try await refused(status, response.headers, nil)
-                    continue
-                }
-                try await refused(status, response.headers, try? JSONReader.value(of: reply.body))
+            let begun = Transport.Reply(status: Int(response.status.code), headers: response.headers)
+            guard begun.status == 200 || begun.status == 206 else {
+                // An answer that breaks off says no more than its status.
+                try await refused((try? await transport.reply(of: response).get()) ?? begun)
                 continue
             }
-            answered(status, bytes: 0, response.headers)
-            let newTag = response.headers.first(name: "ETag")
-            return AssetStream.Source(body: response.body, skipping: status == 200 ? position : 0, tag: newTag ?? tag)
+            answered(begun)
+            if begun.status == 206, begun.headers.first(name: "Content-Range")?.hasPrefix("bytes \(position)-") != true {
+                throw failure(.unexpectedAnswer(status: 206, "it is not the part that was asked for"))
+            }
+            let newTag = begun.headers.first(name: "ETag")
+            if position > 0, let tag, let newTag, tag != newTag {
+                throw failure(.unexpectedAnswer(status: begun.status, "the file is another one than before the connection broke"))
+            }
+            return AssetStream.Source(body: response.body, skipping: begun.status == 200 ? position : 0, tag: newTag ?? tag)
         }
     }
 }

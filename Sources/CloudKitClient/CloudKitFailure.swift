@@ -1,5 +1,3 @@
-internal import JSON
-
 /// The reason why a request got no answer that can be used. Failures of single items are in the answers instead.
 public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public enum Kind: Sendable, Hashable {
@@ -42,20 +40,26 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var appleRequestUUID: String?
     /// A likely cause that the answer itself does not tell.
     public var advice: String?
+    /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all mistakes.
+    public var signed: SigningText?
     /// The items of the request that failed, if it was sent in parts. Those before have answers, those after were not sent.
     public var part: Range<Int>?
-    /// Outcomes of the operations before ``part``.
+    /// Outcomes of the operations of `records/modify` before ``part``.
     public var answered: [Result<ModifiedRecord, ServerError>] = []
 
-    init(
-        _ kind: Kind, action: String, requestID: String? = nil, attempts: Int = 0, appleRequestUUID: String? = nil, advice: String? = nil
-    ) {
+    /// A failure before the request was made.
+    init(_ kind: Kind, action: String) {
         self.kind = kind
         self.action = action
-        self.requestID = requestID
-        self.attempts = attempts
+        attempts = 0
+    }
+
+    init(_ kind: Kind, _ attempt: RequestEvent.Attempt, appleRequestUUID: String? = nil) {
+        self.kind = kind
+        self.action = attempt.action
+        self.requestID = attempt.requestID
+        self.attempts = attempt.number
         self.appleRequestUUID = appleRequestUUID
-        self.advice = advice
     }
 
     /// CloudKit's own error, if it stated one.
@@ -77,6 +81,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
             text += "; this is about the items \(part.lowerBound) to \(part.upperBound - 1), those before were answered, those after not sent"
         }
         if let advice { text += ". \(advice)" }
+        if let signed { text += ". Signed: \(signed)" }
         var ids = requestID.map { ["request \($0)"] } ?? []
         if attempts > 1 { ids.append("\(attempts) attempts") }
         if let appleRequestUUID { ids.append("Apple's id \(appleRequestUUID)") }
@@ -86,7 +91,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension CloudKitFailure.Kind {
-    fileprivate var words: String {
+    var words: String {
         switch self {
         case .refused(let error): "\(error)"
         case .throttled(let error): "\(error)" + (error.retryAfter.map { "; CloudKit asks to wait \($0.inWords)" } ?? "")

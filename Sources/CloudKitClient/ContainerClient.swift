@@ -11,6 +11,8 @@ public final class ContainerClient: Sendable {
     public let credentials: ContainerCredentials
     let exchanger: Exchanger
 
+    static let userAgent = "CloudKitClient (Swift)"
+
     /// - Parameters:
     ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
     ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a longer pause than is made.
@@ -31,13 +33,8 @@ public final class ContainerClient: Sendable {
         self.container = container
         self.environment = environment
         self.credentials = credentials
-        do {
-            let transport = try Transport(configuration)
-            exchanger = Exchanger(transport: transport, credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
-        } catch {
-            let reason = if case Transport.Trouble.invalid(let reason) = error { reason } else { "\(error)" }
-            throw CloudKitFailure(.invalidRequest(reason), action: "connect")
-        }
+        exchanger = Exchanger(
+            transport: try Transport(configuration), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
     }
 
     /// Ends the connections. Requests under way fail.
@@ -54,18 +51,8 @@ public final class ContainerClient: Sendable {
     /// - Parameter body: the request's object.
     /// - Throws: ``CloudKitFailure``; `CancellationError`.
     public func callDevice(_ action: String, body: JSONObject) async throws -> JSONObject {
-        let call = try ServiceCall(action, under: "/device/1/\(container)/\(environment.rawValue)/", .saves) { (writer) throws(CloudKitFailure) in
-            writer.members(of: body)
-        }
+        let json = JSONWriter.bytes(of: .object(body))
+        let call = ServiceCall(action, under: "/device/1/\(container)/\(environment.rawValue)/", .saves, body: json)
         return try await exchanger.perform(call, CallOptions()).object
-    }
-}
-
-extension JSONWriter {
-    mutating func members(of object: JSONObject) {
-        for member in object {
-            name(member.name)
-            value(member.value)
-        }
     }
 }

@@ -1,5 +1,4 @@
 internal import AsyncHTTPClient
-internal import Foundation
 public import JSON
 public import NIOCore
 internal import NIOHTTP1
@@ -75,34 +74,29 @@ extension DatabaseClient {
         _ file: @Sendable () async throws -> File
     ) async throws -> Asset where File.Element == ByteBuffer {
         var attempts = try FileAttempts("asset upload", of: slot.url, named: "", container.exchanger, options)
+        let transport = container.exchanger.transport
         while true {
             let counted = CountedFile(file: try await file(), size: size, progress: progress)
-            var request = attempts.next(.POST)
+            var request = try attempts.next(.POST)
             request.headers.add(name: "Content-Type", value: "application/octet-stream")
             request.body = .stream(counted, length: .known(size))
-            let response = await container.exchanger.transport.file(request, within: attempts.timeLeft)
+            let begun = await transport.file(request, within: attempts.timeLeft)
             if let error = counted.error { throw error }
             let reply: Transport.Reply
-            switch response {
-            case .failure(let trouble):
-                try await attempts.failed(trouble)
-                continue
-            case .success(let response):
-                switch await container.exchanger.transport.smallReply(of: response) {
-                case .failure(let trouble):
-                    try await attempts.failed(trouble)
-                    continue
-                case .success(let whole): reply = whole
-                }
-            }
-            let json = try? JSONReader.value(of: reply.body)
-            guard reply.status == 200 else {
-                try await attempts.refused(reply.status, reply.headers, json)
+            do {
+                reply = try await transport.reply(of: begun.get()).get()
+            } catch {
+                try await attempts.failed(error)
                 continue
             }
-            attempts.answered(200, bytes: reply.body.count, reply.headers)
-            guard case .object(let object)? = json, let file = object.object("singleFile"), let asset = Asset(uploaded: file) else {
-                throw attempts.failure(.unexpectedAnswer(status: 200, "expected an object 'singleFile' with 'fileChecksum' and 'size'"))
+            guard (200..<300).contains(reply.status) else {
+                try await attempts.refused(reply)
+                continue
+            }
+            attempts.answered(reply)
+            guard let asset = reply.object?.object("singleFile").flatMap(Asset.init(uploaded:)) else {
+                throw attempts.failure(
+                    .unexpectedAnswer(status: reply.status, "expected an object 'singleFile' with 'fileChecksum' and 'size'"))
             }
             return asset
         }

@@ -110,7 +110,7 @@ extension DatabaseClient {
             }
             if operation.provenance != nil { throw invalid("CloudKit itself sets who saved a record, and when") }
         }
-        return try await inParts(operations) { part in
+        return try await inParts(operations, keeping: \.answered) { part in
             let isHarmless = lostAnswer == .repeatIfHarmless && part.allSatisfy(\.hasSameEffectTwice)
             let effect: ServiceCall.Effect = isHarmless ? .savesRepeatably : .saves
             let call = try ServiceCall(action, under: root, effect, items: "records") { (writer) throws(CloudKitFailure) in

@@ -47,20 +47,14 @@ public struct DatabaseClient: Sendable {
     public func call(
         _ action: String, body: JSONObject?, saves: Bool, parameters: [(name: String, value: String)] = []
     ) async throws -> JSONObject {
-        guard let body else { return try await send(ServiceCall(action, under: root, saves ? .saves : .reads, parameters: parameters)) }
-        return try await send(
-            ServiceCall(action, under: root, saves ? .saves : .reads, parameters: parameters) { (writer) throws(CloudKitFailure) in
-                writer.members(of: body)
-            })
+        let json = body.map { JSONWriter.bytes(of: .object($0)) }
+        let call = ServiceCall(action, under: root, saves ? .saves : .reads, parameters: parameters, body: json)
+        return try await container.exchanger.perform(call, options).object
     }
 
     // MARK: For the families of services
 
     var root: String { "/database/1/\(container.container)/\(container.environment.rawValue)/\(scope.rawValue)/" }
-
-    private func send(_ call: ServiceCall) async throws -> JSONObject {
-        try await container.exchanger.perform(call, options).object
-    }
 
     /// Sends a request and decodes its answer.
     func send<Answer>(_ call: ServiceCall, _ decode: (JSONObject) throws -> Answer) async throws -> Answer {
@@ -74,10 +68,12 @@ public struct DatabaseClient: Sendable {
     }
 
     /// Sends the items of a request in parts of ``itemLimit``, one after the other.
+    /// - Parameter outcomes: the place of a failure for the outcomes of saves, which must not be lost with the parts after them.
     /// - Returns: the answers of all items, in their order.
     /// - Throws: ``CloudKitFailure`` with the part that failed, if there are several.
     func inParts<Item, Answer>(
-        _ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Result<Answer, ServerError>]
+        _ items: [Item], keeping outcomes: WritableKeyPath<CloudKitFailure, [Result<Answer, ServerError>]>? = nil,
+        _ send: (ArraySlice<Item>) async throws -> [Result<Answer, ServerError>]
     ) async throws -> [Result<Answer, ServerError>] {
         var answers: [Result<Answer, ServerError>] = []
         answers.reserveCapacity(items.count)
@@ -85,24 +81,19 @@ public struct DatabaseClient: Sendable {
             let part = start..<min(start + Self.itemLimit, items.count)
             do {
                 answers += try await send(items[part])
-            } catch var failure as CloudKitFailure {
-                if items.count > Self.itemLimit { failure.say(part, after: answers) }
-                throw failure
-            } catch let error as CancellationError {
-                // The outcomes of saves are not lost with the task.
-                guard start > 0, answers is [Result<ModifiedRecord, ServerError>] else { throw error }
-                var failure = CloudKitFailure(.cancelled, action: "records/modify")
-                failure.say(part, after: answers)
+            } catch {
+                guard items.count > Self.itemLimit else { throw error }
+                var failure: CloudKitFailure
+                switch error {
+                case let known as CloudKitFailure: failure = known
+                case is CancellationError where start > 0 && outcomes != nil: failure = CloudKitFailure(.cancelled, action: "records/modify")
+                default: throw error
+                }
+                failure.part = part
+                if let outcomes { failure[keyPath: outcomes] = answers }
                 throw failure
             }
         }
         return answers
-    }
-}
-
-extension CloudKitFailure {
-    fileprivate mutating func say<Answer>(_ part: Range<Int>, after answers: [Result<Answer, ServerError>]) {
-        self.part = part
-        answered = answers as? [Result<ModifiedRecord, ServerError>] ?? []
     }
 }

@@ -1,5 +1,7 @@
 public import JSON
+internal import NIOHTTP1
 public import Records
+internal import Text
 
 /// An error that CloudKit states, for a whole request or for one item of an answer.
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -51,6 +53,25 @@ extension ServerError {
             codeName: codeName, reason: object.string("reason") ?? codeName, retryAfter: object["retryAfter"].flatMap(Duration.init(stated:)),
             uuid: object.string("uuid"), redirectURL: object.string("redirectURL") ?? object.string("redirectUrl"),
             recordName: object.string("recordName").map { Name($0) })
+    }
+
+    /// The error of a whole answer, without secrets that the server repeats.
+    init?(_ object: JSONObject, hiding secrets: [Secret]) {
+        self.init(object)
+        codeName = codeName.hiding(secrets)
+        reason = reason.hiding(secrets)
+        uuid = uuid?.hiding(secrets)
+    }
+
+    /// The error if the server has no time now. Where header and body state different times, the header's unit is certain.
+    static func temporary(_ stated: ServerError?, _ reply: Transport.Reply, at now: Timestamp) -> ServerError? {
+        guard stated?.isTemporary == true || reply.status == 503 || reply.status == 429 else { return nil }
+        var error = stated ?? ServerError(codeName: unavailable, reason: "status \(reply.status) without CloudKit's JSON")
+        if let header = reply.headers.first(name: "Retry-After") {
+            let untilDate = HTTPDate.seconds(header).map { Duration.seconds(max($0 - now.milliseconds / 1000, 0)) }
+            error.retryAfter = Duration(stated: .string(header)) ?? untilDate ?? error.retryAfter
+        }
+        return error
     }
 }
 

@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    @Test func anErrorCountsWhateverTheStatus() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run(.error("BAD_REQUEST", status: 200), .error("BAD_REQUEST", status: 200), .raw("<html>", status: 421)) { address, cloud in
+            try await stage.run(address) { client in
+                let refused = CloudKitFailure.Kind.refused(ServerError(codeName: "BAD_REQUEST", reason: "Because of BAD_REQUEST", uuid: "u-1"))
+                #expect(await failure { try await client.database(.private).read() }?.kind == refused)
+                #expect(await failure { try await client.database(.private).save() }?.kind == refused)
+                let needsUser = await failure { try await client.database(.private).read() }
+                guard case .signInRequired? = needsUser?.kind else { return unexpected(needsUser as Any) }
+                #expect(needsUser?.signInURL == nil && cloud.requests.count == 3)
+            }
+        }
+    }
+
     @Test func answersHaveASizeLimit() async throws {
         let stage = Stage()
         let text = #"{"zones":[],"more":"\#(String(repeating: "x", count: 5000))"}"#

@@ -127,24 +127,62 @@ import Testing
         }
     }
 
-    @Test func aDownloadGoesOnWhereItBroke() async throws {
+    /// Connections break before the head, within it, after it, in the file, and before its last byte.
+    private static let breaks: [@Sendable (ScriptedCloud.Reply) -> Int] = [
+        { _ in 0 }, { $0.headCount - 1 }, { $0.headCount }, { $0.headCount + 1 }, { ($0.headCount + $0.bytes.count) / 2 }, { $0.bytes.count - 1 },
+    ]
+
+    @Test(arguments: breaks.indices)
+    func aDownloadGoesOnWhereItBroke(index: Int) async throws {
         let stage = Stage()
         let told = Mutex<[Int64]>([])
         try await ScriptedCloud.run({ request, number in
             let reply = Self.serve(request)
-            return number < 4 ? reply.cut(after: 600) : reply
+            return number < 3 ? reply.cut(after: Self.breaks[index](reply)) : reply
         }) { address, cloud in
             try await stage.run(address) { client in
                 let text = try await Self.download(client, Self.asset(at: address + "/f")) { progress in told.withLock { $0.append(progress.bytes) } }
                 #expect(text == Self.text)
             }
-            #expect(cloud.requests.count == 5 && cloud.requests[0].headers["range"] == nil)
-            let starts = cloud.requests.dropFirst().compactMap { $0.headers["range"]?.dropFirst("bytes=".count).dropLast() }.compactMap { Int($0) }
-            #expect(starts == starts.sorted() && (starts.last ?? 0) > 0)
+            #expect(cloud.requests.count == 4 && cloud.requests[0].headers["range"] == nil)
+            let starts = cloud.requests.map { request in request.headers["range"].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0 }
+            #expect(starts == starts.sorted())
             #expect(cloud.requests.allSatisfy { $0.headers["if-range"] == ($0.headers["range"] == nil ? nil : "\"t\"") })
         }
         let bytes = told.withLock { $0 }
         #expect(bytes.last == 3000 && bytes == bytes.sorted())
+    }
+
+    @Test func anotherFileIsNoRestOfThisOne() async throws {
+        let stage = Stage()
+        let answers: [@Sendable (ScriptedCloud.Request) -> ScriptedCloud.Reply] = [{ Self.serve($0, tag: "\"u\"") }, { _ in .raw(Self.text, ["ETag": "\"u\""]) }]
+        for answer in answers {
+            try await ScriptedCloud.run({ request, number in
+                let first = Self.serve(request)
+                return number == 0 ? first.cut(after: first.headCount) : answer(request)
+            }) { address, cloud in
+                try await stage.run(address) { client in
+                    let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f"), from: 5) }
+                    guard case .unexpectedAnswer(_, let reason)? = failed?.kind else { return unexpected(failed as Any) }
+                    #expect(reason.contains("another one") && cloud.requests.count == 2)
+                }
+            }
+        }
+    }
+
+    @Test func aDownloadEndsAtItsDeadline() async throws {
+        let stage = Stage()
+        try await ScriptedCloud.run({ request, _ in Self.serve(request) }) { address, cloud in
+            try await stage.run(address) { client in
+                let database = client.database(.private).until(stage.time.start + .seconds(50)).observing { event in
+                    if case .answered = event { stage.time.advance(by: .seconds(100)) }
+                }
+                for _ in 0..<2 {
+                    let failed = await failure { for try await _ in try await database.download(Self.asset(at: address + "/f")) {} }
+                    #expect(failed?.kind == .connectionLost("the deadline had passed") && cloud.requests.count == 1)
+                }
+            }
+        }
     }
 
     @Test func aServerWithoutPartsIsReadFromTheStart() async throws {
@@ -213,6 +251,11 @@ import Testing
         try await stage.run("https://127.0.0.1:1") { client in
             let failed = await failure { _ = try await Self.download(client, Self.asset(at: "http://127.0.0.1:1/f")) }
             guard case .invalidRequest? = failed?.kind else { return unexpected(failed as Any) }
+            for (size, offset) in [(-1, 0), (3000, 3001), (3000, -1)] as [(Int64, Int64)] {
+                let asset = Self.asset(at: "https://127.0.0.1:1/f", size: size)
+                let beyond = await failure { _ = try await client.database(.private).download(asset, from: offset) }
+                guard case .invalidRequest? = beyond?.kind else { return unexpected(beyond as Any) }
+            }
             let none = await failure { _ = try await client.database(.private).download(ReceivedAsset(asset: Asset(fileChecksum: "c", size: 1), downloadURL: nil)) }
             guard case .invalidRequest? = none?.kind else { return unexpected(none as Any) }
         }

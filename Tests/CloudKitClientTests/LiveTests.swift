@@ -285,7 +285,7 @@ import Testing
                 #expect(failed?.attempts == 1)
             }
         }
-        #expect(throws: Transport.Trouble.self) {
+        #expect(throws: CloudKitFailure.self) {
             var configuration = ClientConfiguration(address: "https://127.0.0.1:1")
             configuration.trustedCertificates = Array("no certificate".utf8)
             _ = try Transport(configuration)

@@ -157,10 +157,11 @@ import Testing
         }
         #expect(request == Sent("POST", "private/subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"s"}]}"#))
         let stage = Stage()
-        try await ScriptedCloud.run(.json(#"{"apnsToken":"t"}"#)) { address, cloud in
+        try await ScriptedCloud.run(.json(#"{"apnsToken":"t"}"#), .raw("")) { address, cloud in
             try await stage.run(address) { client in
                 let answer = try await client.callDevice("tokens/create", body: object(["apnsEnvironment": "development"]))
                 #expect(answer["apnsToken"] == "t")
+                #expect(try await client.callDevice("tokens/register", body: object(["apnsToken": "t"])).isEmpty)
             }
             #expect(cloud.requests[0].path == "/device/1/\(Stage.container)/development/tokens/create")
         }

@@ -28,7 +28,7 @@ import Testing
     ])
     func theSignedTextIsDateHashOfTheBodyAndTarget(body: String, target: String, text: String) throws {
         let key = try ServerToServerKey(keyID: "k", pem: Self.sec1)
-        let signing = try key.signature(target: target, body: Array(body.utf8), at: Date(timeIntervalSince1970: 1_795_388_401))
+        let signing = try key.sign(target: target, body: Array(body.utf8), at: Timestamp(milliseconds: 1_795_388_401_999))
         #expect(signing.text.description == text)
         #expect(signing.headers.map(\.name) == [
             "X-Apple-CloudKit-Request-KeyID", "X-Apple-CloudKit-Request-ISO8601Date", "X-Apple-CloudKit-Request-SignatureV1",
@@ -36,25 +36,11 @@ import Testing
         #expect(signing.headers[0].value == "k" && signing.headers[1].value == "2026-11-22T23:00:01Z")
     }
 
-    @Test func opensslVerifiesASignature() throws {
-        let folder = try TemporaryFolder()
-        let key = P256.Signing.PrivateKey()
-        let signing = try ServerToServerKey(keyID: "k", pem: key.pemRepresentation).signature(target: "/a/b?c=d", body: Array("{}".utf8), at: Date())
-        let files = try [
-            folder.write(key.publicKey.pemRepresentation, to: "public.pem"), folder.write(signing.text.description, to: "text"), folder.url.appending(path: "signature"),
-        ].map { $0.path(percentEncoded: false) }
-        try #require(Data(base64Encoded: signing.signature)).write(to: URL(fileURLWithPath: files[2]))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["openssl", "dgst", "-sha256", "-verify", files[0], "-signature", files[2], files[1]]
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
-    }
-
-    @Test func whatArrivesIsWhatWasSigned() async throws {
+    /// Signatures as they arrive, over the bytes that arrive.
+    @Test func opensslVerifiesWhatArrives() async throws {
         let stage = Stage()
+        let folder = try TemporaryFolder()
+        let publicKey = try folder.write(stage.key.publicKey.pemRepresentation, to: "public.pem").path(percentEncoded: false)
         try await ScriptedCloud.run(noZones) { address, cloud in
             try await stage.run(address, as: try stage.serverKey()) { client in
                 let database = client.database(.public).observing { stage.observe($0) }
@@ -63,19 +49,35 @@ import Testing
             }
             try #require(cloud.requests.count == 2)
             #expect(cloud.requests[1].target.hasSuffix("/public/records/any%20thing?getCurrentSyncToken=a%20b%2Bc"))
-            var texts = stage.events.compactMap { event -> SigningText? in if case .sending(_, let text) = event { text } else { nil } }
-            #expect(texts.count == 2)
-            for request in cloud.requests {
-                let hash = Data(SHA256.hash(data: Data(request.body.utf8))).base64EncodedString()
-                let date = try #require(request.headers["x-apple-cloudkit-request-iso8601date"])
-                let text = "\(date):\(hash):\(request.target)"
-                #expect(texts.removeFirst().description == text)
+            let shown = stage.events.compactMap { event in if case .sending(_, let text?) = event { "\(text)" } else { nil } }
+            for (index, request) in cloud.requests.enumerated() {
+                let hash = try openssl("dgst", "-sha256", "-binary", folder.write(request.body, to: "body").path(percentEncoded: false)).base64EncodedString()
+                let text = "\(try #require(request.headers["x-apple-cloudkit-request-iso8601date"])):\(hash):\(request.target)"
+                #expect(shown.count == 2 && shown[index] == text)
                 let signature = try #require(request.headers["x-apple-cloudkit-request-signaturev1"].flatMap { Data(base64Encoded: $0) })
-                #expect(stage.key.publicKey.isValidSignature(try .init(derRepresentation: signature), for: Data(text.utf8)))
-                #expect(request.headers["x-apple-cloudkit-request-keyid"] == "key-1")
-                #expect(request.parameter("ckAPIToken") == nil)
+                let file = folder.url.appending(path: "signature")
+                try signature.write(to: file)
+                let answer = try openssl(
+                    "dgst", "-sha256", "-verify", publicKey, "-signature", file.path(percentEncoded: false),
+                    folder.write(text, to: "text").path(percentEncoded: false))
+                #expect(String(decoding: answer, as: UTF8.self).contains("Verified OK"))
+                #expect(request.headers["x-apple-cloudkit-request-keyid"] == "key-1" && request.parameter("ckAPIToken") == nil)
             }
         }
+    }
+
+    /// The standard output of openssl.
+    private func openssl(_ arguments: String...) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["openssl"] + arguments
+        let output = Pipe()
+        process.standardOutput = output
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        let data = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return data
     }
 
     @Test func keysAreReadInEveryForm() throws {
@@ -94,17 +96,25 @@ import Testing
         #expect { try ServerToServerKey(keyID: keyID, pem: pem) } throws: { error in "\(error)".contains(words) && !"\(error)".contains("MIG") }
     }
 
-    @Test func aRefusedSignatureComesWithTheClocks() async throws {
-        let stage = Stage()
+    @Test func aRefusedSignatureComesWithItsTextAndTheClocks() async throws {
+        // A minute before the server's date, which is a year ago, or none.
+        let stage = Stage(day: Timestamp(milliseconds: 784_111_717_000))
         let refused = { (date: String) in ScriptedCloud.Reply.error("AUTHENTICATION_FAILED", status: 401, "", ["Date": date]) }
-        try await ScriptedCloud.run(refused("Sun, 06 Nov 1994 08:49:37 GMT"), .error("AUTHENTICATION_FAILED", status: 401)) { address, cloud in
+        let replies = [
+            refused("Sun, 06 Nov 1994 08:49:37 GMT"), refused("Sun, 06 Nov 1994 10:49:37 GMT"), refused("Sat, 06 Nov 1993 08:49:37 GMT"),
+            .error("AUTHENTICATION_FAILED", status: 401), .error("ACCESS_DENIED", status: 403),
+        ]
+        try await ScriptedCloud.run({ _, number in replies[number] }) { address, cloud in
             try await stage.run(address, as: try stage.serverKey()) { client in
-                let first = await failure { try await client.database(.public).read() }
-                #expect(first?.advice?.contains("days ahead of the server's") == true)
-                let second = await failure { try await client.database(.public).read() }
-                #expect(second?.advice?.contains("signed text") == true && second?.serverError?.code == .authenticationFailed)
+                for words in ["signed text", "2 hours behind the server's", "364 days ahead of the server's", "signed text", nil] {
+                    let failed = await failure { try await client.database(.public).read() }
+                    let request = try #require(cloud.requests.last)
+                    let text = "1994-11-06T08:48:37Z:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:\(request.target)"
+                    #expect(failed?.signed?.description == (words == nil ? nil : text) && failed?.description.contains(text) == (words != nil))
+                    #expect(words.map { failed?.advice?.contains($0) == true } ?? (failed?.advice == nil), "\(failed?.advice ?? "no advice")")
+                }
             }
-            #expect(cloud.requests.count == 2)
+            #expect(cloud.requests.count == replies.count)
         }
     }
 }

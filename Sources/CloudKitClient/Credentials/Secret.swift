@@ -8,21 +8,18 @@ struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringCon
         self.text = text
     }
 
-    /// The text as a value in a query: every byte that could have a meaning there is encoded, once.
-    var percentEncoded: String { PercentEncoding.encoded(text) }
-
     var description: String { "(hidden)" }
     var debugDescription: String { description }
     var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Collection<Secret> {
+extension String {
     /// A text of the server without these secrets, should it repeat them.
-    func scrubbed(from text: String) -> String {
+    func hiding(_ secrets: [Secret]) -> String {
         // A short one is no real credential, and its letters occur in any text.
-        reduce(text) { text, secret in
+        secrets.reduce(self) { text, secret in
             guard secret.text.utf8.count >= 8 else { return text }
-            return text.replacing(secret.text, with: secret.description).replacing(secret.percentEncoded, with: secret.description)
+            return text.replacing(secret.text, with: secret.description).replacing(PercentEncoding.encoded(secret.text), with: secret.description)
         }
     }
 }

@@ -1,5 +1,6 @@
 internal import Crypto
-public import Foundation
+public import Records
+internal import Text
 
 /// A server-to-server key: a private ECDSA key on the curve P-256, and the id that CloudKit gave its public half.
 ///
@@ -16,14 +17,14 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
     ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks before and after it are skipped.
     /// - Throws: ``UnusableKey``, which does not contain the text.
     public init(keyID: String, pem: String) throws(UnusableKey) {
-        let keyID = keyID.trimmingCharacters(in: .whitespacesAndNewlines)
+        let keyID = keyID.trimmingWhiteSpace
         guard !keyID.isEmpty, keyID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw UnusableKey("The key id is empty, or is none") }
         self.keyID = keyID
-        let pem = pem.replacingOccurrences(of: "\r\n", with: "\n")
+        let pem = pem.replacing("\r\n", with: "\n")
         if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY") || pem.contains("Proc-Type: 4,ENCRYPTED") {
             throw UnusableKey("The key is locked with a password; write it without one: openssl ec -in locked.pem -out key.pem")
         }
-        guard let block = ["EC PRIVATE KEY", "PRIVATE KEY"].lazy.compactMap({ Self.block($0, in: pem) }).first else {
+        guard let block = Self.block("EC PRIVATE KEY", in: pem) ?? Self.block("PRIVATE KEY", in: pem) else {
             let isPublic = pem.contains("-----BEGIN PUBLIC KEY")
             throw UnusableKey(isPublic ? "This is the public half; the private key signs" : "There is no private key in PEM")
         }
@@ -35,22 +36,22 @@ public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflec
     }
 
     private static func block(_ label: String, in pem: String) -> String? {
-        guard let start = pem.range(of: "-----BEGIN \(label)-----"),
-            let end = pem.range(of: "-----END \(label)-----", range: start.upperBound..<pem.endIndex)
+        guard let start = pem.firstRange(of: "-----BEGIN \(label)-----"),
+            let end = pem[start.upperBound...].firstRange(of: "-----END \(label)-----")
         else { return nil }
-        return String(pem[start.lowerBound..<end.upperBound]) + "\n"
+        return pem[start.lowerBound..<end.upperBound] + "\n"
     }
 
     /// Signs a request.
     /// - Parameters:
     ///   - target: path and query exactly as they are sent.
     ///   - body: empty for a request without a body.
-    ///   - date: the time of the request. CloudKit accepts ten minutes more or less.
+    ///   - time: the time of the request. CloudKit accepts ten minutes more or less.
     /// - Throws: an error of the cryptography library.
-    public func signature(target: String, body: [UInt8], at date: Date) throws -> RequestSigning {
-        let text = SigningText(date: date.formatted(Date.ISO8601FormatStyle()), body: body, target: target)
+    public func sign(target: String, body: [UInt8], at time: Timestamp) throws -> RequestSigning {
+        let text = SigningText(date: UTCTime(milliseconds: time.milliseconds).isoText, body: body, target: target)
         let signature = try key.signature(for: Array(text.description.utf8))
-        return RequestSigning(keyID: keyID, text: text, signature: signature.derRepresentation.base64EncodedString())
+        return RequestSigning(keyID: keyID, text: text, signature: Base64.text(of: signature.derRepresentation))
     }
 }
 
@@ -65,7 +66,8 @@ public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// The text that a signature covers: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`.
 ///
-/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. Show it where signing fails.
+/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)`` shows it for each attempt, and
+/// ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
 public struct SigningText: Sendable, Hashable, CustomStringConvertible {
     /// `yyyy-MM-ddTHH:mm:ssZ`
     public let date: String
@@ -74,7 +76,7 @@ public struct SigningText: Sendable, Hashable, CustomStringConvertible {
 
     init(date: String, body: [UInt8], target: String) {
         self.date = date
-        bodyHash = Data(SHA256.hash(data: body)).base64EncodedString()
+        bodyHash = Base64.text(of: Array(SHA256.hash(data: body)))
         self.target = target
     }
 

@@ -7,15 +7,6 @@ internal import Synchronization
 /// that was good. Apple's reference says that a replaced token ends at once; the live service was seen to take it for a day. Requests therefore
 /// run side by side until a replaced token is refused: that request is repeated with the newest token, and from then on they take turns.
 public final class WebAuthCredential: Sendable, CustomReflectable {
-    /// One request and its answer.
-    struct Exchange<Answer: Sendable>: Sendable {
-        var answer: Answer
-        /// The token that came with the answer.
-        var next: WebAuthToken?
-        /// True if the answer asks for a sign-in.
-        var isRefused: Bool
-    }
-
     private struct State {
         var token: WebAuthToken
         var takesTurns = false
@@ -30,6 +21,7 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
 
     private let keep: @Sendable (WebAuthToken) async -> Void
     private let state: Mutex<State>
+    // Those who wait are the caller's tasks, and end with their deadlines.
     private let turn = AsyncSemaphore(limit: 1, waiting: .max, refusal: RecordError(.tryAgainLater, "Too many requests wait"))
 
     /// - Parameters:
@@ -49,31 +41,35 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
     public var takesTurns: Bool { state.withLock { $0.takesTurns } }
 
     /// Runs one request with the newest token.
+    /// - Parameter send: returns the answer; true if it asks for a sign-in. It calls ``replace(_:with:)`` as soon as a token comes.
     /// - Returns: the answer; true if its token was refused, but was replaced or may have been, so that the request is worth repeating.
-    func exchange<Answer>(_ send: (WebAuthToken) async throws -> Exchange<Answer>) async throws -> (answer: Answer, isOutdated: Bool) {
+    func exchange<Answer: Sendable>(
+        _ send: (WebAuthToken) async throws -> (answer: Answer, isRefused: Bool)
+    ) async throws -> (answer: Answer, isOutdated: Bool) {
         let isTogether = state.withLock { state in
             if !state.takesTurns { state.running += 1 }
             return !state.takesTurns
         }
         if isTogether { return try await exchangeNow(send) }
         return try await turn.run {
-            await othersEnd()
+            try await othersEnd()
             state.withLock { $0.running += 1 }
-            return try await exchangeNow(send)
+            // Nobody else can have replaced the token of a request that is alone: its refusal is final.
+            return (try await exchangeNow(send).answer, false)
         }
     }
 
-    private func exchangeNow<Answer>(_ send: (WebAuthToken) async throws -> Exchange<Answer>) async throws -> (answer: Answer, isOutdated: Bool) {
+    private func exchangeNow<Answer>(
+        _ send: (WebAuthToken) async throws -> (answer: Answer, isRefused: Bool)
+    ) async throws -> (answer: Answer, isOutdated: Bool) {
         let token = await keptToken()
-        let exchange: Exchange<Answer>
         do {
-            exchange = try await send(token)
+            let (answer, isRefused) = try await send(token)
+            return (answer, end(refused: isRefused ? token : nil))
         } catch {
             end()
             throw error
         }
-        if let next = exchange.next { await replace(with: next) }
-        return (exchange.answer, end(refused: exchange.isRefused ? token : nil))
     }
 
     /// - Returns: true if the refused token is not the newest one, or another request is under way that may replace it.
@@ -92,15 +88,28 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
     }
 
     /// Waits for the requests that began before they took turns.
-    private func othersEnd() async {
-        await withCheckedContinuation { continuation in
-            let isAlone = state.withLock { state in
-                if state.running > 0 { state.waiting = continuation }
-                return state.running == 0
+    private func othersEnd() async throws {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let goesOn = state.withLock { state in
+                    // A task that is cancelled after this look is found by the handler.
+                    let goesOn = state.running == 0 || Task.isCancelled
+                    if !goesOn { state.waiting = continuation }
+                    return goesOn
+                }
+                if goesOn { continuation.resume() }
             }
-            if isAlone { continuation.resume() }
+        } onCancel: {
+            let waiting = state.withLock { state in
+                defer { state.waiting = nil }
+                return state.waiting
+            }
+            waiting?.resume()
         }
+        try Task.checkCancellation()
     }
+
+    // MARK: Replacements
 
     /// The newest token, once it was handed over.
     private func keptToken() async -> WebAuthToken {
@@ -111,13 +120,15 @@ public final class WebAuthCredential: Sendable, CustomReflectable {
         }
     }
 
-    /// A task of its own hands the token over, because the caller's may be cancelled.
-    private func replace(with next: WebAuthToken) async {
+    /// Takes over the token that came with the answer to another, and waits until it was handed over.
+    func replace(_ sent: WebAuthToken, with next: WebAuthToken) async {
         let keeping: Task<Void, Never>? = state.withLock { state in
-            guard state.token != next else { return nil }
+            // An answer that repeats the token of its request must not bring that one back after a newer one.
+            guard next != sent, next != state.token else { return nil }
             state.token = next
             state.replacements += 1
             let (number, earlier) = (state.replacements, state.keeping)
+            // A task of its own, because the caller's may be cancelled.
             let keeping = Task {
                 await earlier?.value
                 await keep(next)

@@ -5,6 +5,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Records
+internal import Text
 
 /// The options of a caller for its requests.
 struct CallOptions: Sendable {
@@ -20,8 +21,7 @@ struct Answered: Sendable {
     let appleRequestUUID: String?
 
     func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure {
-        CloudKitFailure(
-            kind, action: attempt.action, requestID: attempt.requestID, attempts: attempt.number, appleRequestUUID: appleRequestUUID)
+        CloudKitFailure(kind, attempt, appleRequestUUID: appleRequestUUID)
     }
 }
 
@@ -40,12 +40,32 @@ struct Exchanger: Sendable {
         case busy(Answered, ServerError)
         /// A web auth token was refused that has been replaced meanwhile, or may have been.
         case outdatedToken
-        case failed(CloudKitFailure, mayRepeat: Bool)
+        case failed(CloudKitFailure, mayRepeat: Bool = false)
+        /// The attempt was under way when it was cancelled.
+        case cancelled
     }
+
+    // MARK: Repetitions
 
     /// Sends a request until it has an answer, or the deadline is too near.
     /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was under way.
     func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
+        var lost: CloudKitFailure?
+        do {
+            return try await perform(call, options, &lost)
+        } catch {
+            guard var lost else { throw error }
+            // An attempt without an answer may have been carried out, whatever later ones were told.
+            if let last = error as? CloudKitFailure, last.attempts > lost.attempts {
+                lost.attempts = last.attempts
+                lost.advice = "The last attempt: \(last.kind.words)"
+            }
+            throw lost
+        }
+    }
+
+    /// - Parameter lost: set to the failure of the first attempt whose answer is missing, if it may have saved something.
+    private func perform(_ call: ServiceCall, _ options: CallOptions, _ lost: inout CloudKitFailure?) async throws -> Answered {
         let requestID = UUID().uuidString
         let deadline = options.deadline ?? pacing.now() + configuration.patience
         var retries = Retries(longestPause: configuration.longestPause)
@@ -55,32 +75,60 @@ struct Exchanger: Sendable {
             number += 1
             let attempt = RequestEvent.Attempt(requestID: requestID, action: call.action, number: number)
             let left = deadline - pacing.now()
-            guard left > .zero else {
-                throw CloudKitFailure(.unreachable("the deadline had passed"), action: call.action, requestID: requestID, attempts: number - 1)
-            }
-            switch try await outcome(of: call, attempt, within: left, options) {
-            case .answered(let answer): return answer
-            case .outdatedToken: continue
-            case .busy(let answer, let error):
+            guard left > .zero else { throw late(attempt) }
+            let (result, isOutOfTime) = await limiting(left) { try await outcome(of: call, attempt, options) }
+            switch result {
+            case .success(.answered(let answer)): return answer
+            case .success(.outdatedToken): continue
+            case .success(.busy(let answer, let error)):
                 guard let pause = retries.pause(stated: error.retryAfter, left: deadline - pacing.now(), chance: pacing.chance()) else { return answer }
                 try await wait(pause, attempt, because: .throttled(error), options)
-            case .failed(let failure, let mayRepeat):
-                guard mayRepeat,
-                    let pause = retries.pause(stated: failure.serverError?.retryAfter, left: deadline - pacing.now(), chance: pacing.chance())
-                else { throw failure }
+            case .success(.failed(let failure, let mayRepeat)):
+                if case .answerLost = failure.kind, lost == nil { lost = failure }
+                let left = deadline - pacing.now()
+                guard mayRepeat, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
+                    throw failure
+                }
                 try await wait(pause, attempt, because: failure.kind, options)
+            case .success(.cancelled):
+                if isOutOfTime { throw Self.lost("no complete answer came within \(left.inWords)", call, attempt) }
+                // A save that is under way may arrive: that outweighs the custom of throwing a CancellationError.
+                if call.effect == .reads { throw CancellationError() }
+                throw Self.lost("the task was cancelled", call, attempt)
+            case .failure(let error):
+                // It was still waiting for its turn.
+                if isOutOfTime, error is CancellationError { throw late(attempt) }
+                throw error
             }
         }
     }
 
+    private func late(_ attempt: RequestEvent.Attempt) -> CloudKitFailure {
+        var failure = CloudKitFailure(.unreachable("the deadline had passed"), attempt)
+        failure.attempts -= 1
+        return failure
+    }
+
+    /// Runs work, and cancels it when its time is over.
+    private func limiting<Value: Sendable>(
+        _ time: Duration, _ work: @escaping @Sendable () async throws -> Value
+    ) async -> (result: Result<Value, any Error>, isOutOfTime: Bool) {
+        let task = Task { try await work() }
+        let timer = Task {
+            guard (try? await Task.sleep(for: time)) != nil else { return false }
+            task.cancel()
+            return true
+        }
+        let result = await withTaskCancellationHandler { await task.result } onCancel: { task.cancel() }
+        timer.cancel()
+        return (result, await timer.value)
+    }
+
     /// Waits before another attempt, and says so.
     func wait(_ pause: RequestEvent.Pause, _ attempt: RequestEvent.Attempt, because kind: CloudKitFailure.Kind, _ options: CallOptions) async throws {
-        var failure = CloudKitFailure(kind, action: attempt.action)
-        // The line has them already.
-        failure.requestID = nil
         logger.log(
             level: pause.isCapped ? .warning : .notice,
-            "Trying again in \(pause.length.inWords)\(pause.isCapped ? ", sooner than CloudKit asks" : ""): \(failure)",
+            "\(attempt.action): trying again in \(pause.length.inWords)\(pause.isCapped ? ", sooner than CloudKit asks" : ""): \(kind.words)",
             metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
         options.observer?(.waiting(attempt, pause, because: kind))
         try await pacing.pause(pause.length)
@@ -88,31 +136,24 @@ struct Exchanger: Sendable {
 
     // MARK: One attempt
 
-    private func outcome(
-        of call: ServiceCall, _ attempt: RequestEvent.Attempt, within time: Duration, _ options: CallOptions
-    ) async throws -> Outcome {
+    private func outcome(of call: ServiceCall, _ attempt: RequestEvent.Attempt, _ options: CallOptions) async throws -> Outcome {
         switch credentials.kind {
         case .key(let key):
-            let signing: RequestSigning
-            do {
-                signing = try key.signature(target: call.target, body: call.body, at: Date())
-            } catch {
-                throw CloudKitFailure(.invalidRequest("The request can't be signed"), action: call.action, requestID: attempt.requestID)
+            guard let signing = try? key.sign(target: call.target, body: call.body, at: pacing.time()) else {
+                return .failed(CloudKitFailure(.invalidRequest("The request can't be signed"), attempt))
             }
-            options.observer?(.sending(attempt, signed: signing.text))
-            return try await send(call, call.target, signing.headers, attempt, within: time, options, hiding: []).outcome
+            return await send(call, to: call.target, signedBy: signing, attempt, options)
         case .apiToken(let token):
-            let target = call.target(adding: [("ckAPIToken", token)])
-            options.observer?(.sending(attempt, signed: nil))
-            return try await send(call, target, [], attempt, within: time, options, hiding: [token]).outcome
+            return await send(call, to: call.target(adding: [("ckAPIToken", token)]), hiding: [token], attempt, options)
         case .webAuth(let apiToken, let user):
             let (outcome, isOutdated) = try await user.exchange { token in
                 let target = call.target(adding: [("ckAPIToken", apiToken), ("ckWebAuthToken", token.secret)])
-                options.observer?(.sending(attempt, signed: nil))
-                let (outcome, headers) = try await send(call, target, [], attempt, within: time, options, hiding: [apiToken, token.secret])
-                var isRefused = false
-                if case .failed(let failure, _) = outcome, case .signInRequired = failure.kind { isRefused = true }
-                return WebAuthCredential.Exchange(answer: outcome, next: headers.flatMap(Self.nextToken), isRefused: isRefused)
+                let outcome = await send(call, to: target, hiding: [apiToken, token.secret], attempt, options) { headers in
+                    // The rest of the answer may never come, and this token may be the only one that is good.
+                    if let next = Self.nextToken(headers) { await user.replace(token, with: next) }
+                }
+                if case .failed(let failure, _) = outcome, case .signInRequired = failure.kind { return (outcome, true) }
+                return (outcome, false)
             }
             return isOutdated ? .outdatedToken : outcome
         }
@@ -123,82 +164,76 @@ struct Exchanger: Sendable {
         ["X-Apple-CloudKit-Web-Auth-Token", "X-Apple-CloudKit-Session"].lazy.compactMap { headers.first(name: $0) }.compactMap(WebAuthToken.init).first
     }
 
-    /// - Returns: the headers only if there was an answer.
+    /// - Parameter begun: gets the headers of the answer before its body is read.
     private func send(
-        _ call: ServiceCall, _ target: String, _ headers: [(name: String, value: String)], _ attempt: RequestEvent.Attempt, within time: Duration,
-        _ options: CallOptions, hiding secrets: [Secret]
-    ) async throws -> (outcome: Outcome, HTTPHeaders?) {
+        _ call: ServiceCall, to target: String, signedBy signing: RequestSigning? = nil, hiding secrets: [Secret] = [],
+        _ attempt: RequestEvent.Attempt, _ options: CallOptions, begun: (HTTPHeaders) async -> Void = { _ in }
+    ) async -> Outcome {
         var request = HTTPClientRequest(url: transport.address + target)
         request.method = call.method
-        request.headers = HTTPHeaders(headers.map { ($0.name, $0.value) })
-        request.headers.add(name: "User-Agent", value: "CloudKitClient (Swift)")
+        request.headers = HTTPHeaders(signing?.headers.map { ($0.name, $0.value) } ?? [])
+        request.headers.add(name: "User-Agent", value: ContainerClient.userAgent)
         if call.method == .POST {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: call.body))
         }
+        options.observer?(.sending(attempt, signed: signing?.text))
         let start = pacing.now()
-        switch await transport.reply(to: request, limit: configuration.answerLimit, within: time) {
+        switch await transport.reply(to: request, begun: begun) {
         case .success(let reply):
-            let duration = pacing.now() - start
-            let uuid = reply.headers.first(name: "X-Apple-Request-UUID")
-            options.observer?(.answered(attempt, status: reply.status, bytes: reply.body.count, duration: duration, appleRequestUUID: uuid))
-            let outcome = judge(reply, of: call, attempt, hiding: secrets)
-            var metadata: Logger.Metadata = [
-                "request": "\(attempt.requestID)", "attempt": "\(attempt.number)", "status": "\(reply.status)", "bytes": "\(reply.body.count)",
-                "duration": "\(duration)",
-            ]
-            if let uuid { metadata["apple-request"] = "\(uuid)" }
-            if case .failed(let failure, _) = outcome, let uuid = failure.serverError?.uuid { metadata["uuid"] = "\(uuid)" }
-            logger.debug("\(call.action) answered", metadata: metadata)
-            return (outcome, reply.headers)
+            answered(attempt, reply, since: start, options)
+            return outcome(of: reply, to: call, attempt, signed: signing?.text, hiding: secrets)
         case .failure(let trouble):
             logger.debug("\(call.action) got no answer", metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
-            return (try Self.outcome(of: trouble, call, attempt), nil)
+            return Self.outcome(of: trouble, call, attempt)
         }
     }
 
-    // MARK: Judging answers
+    /// Tells of an answer that is there, whatever it says.
+    func answered(_ attempt: RequestEvent.Attempt, _ reply: Transport.Reply, since start: ContinuousClock.Instant, _ options: CallOptions) {
+        let (bytes, duration) = (reply.body.readableBytes, pacing.now() - start)
+        options.observer?(.answered(attempt, status: reply.status, bytes: bytes, duration: duration, appleRequestUUID: reply.appleRequestUUID))
+        var metadata: Logger.Metadata = [
+            "request": "\(attempt.requestID)", "attempt": "\(attempt.number)", "status": "\(reply.status)", "bytes": "\(bytes)", "duration": "\(duration)",
+        ]
+        if let uuid = reply.appleRequestUUID { metadata["apple-request"] = "\(uuid)" }
+        logger.debug("\(attempt.action) answered", metadata: metadata)
+    }
 
-    private func judge(_ reply: Transport.Reply, of call: ServiceCall, _ attempt: RequestEvent.Attempt, hiding secrets: [Secret]) -> Outcome {
-        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false, advice: String? = nil) -> Outcome {
-            .failed(
-                CloudKitFailure(
-                    kind, action: call.action, requestID: attempt.requestID, attempts: attempt.number,
-                    appleRequestUUID: reply.headers.first(name: "X-Apple-Request-UUID"), advice: advice),
-                mayRepeat: mayRepeat)
-        }
-        let json = try? JSONReader.value(of: reply.body)
-        guard (200..<300).contains(reply.status) else {
-            var stated: ServerError?
-            if case .object(let object)? = json { stated = ServerError(object) }
-            if let reason = stated?.reason { stated?.reason = secrets.scrubbed(from: reason) }
-            if let error = Self.temporary(stated, reply) { return failed(.throttled(error), mayRepeat: true) }
-            if let error = stated {
-                let needsUser = error.code == .authenticationRequired || reply.status == 421
-                return failed(needsUser ? .signInRequired(error) : .refused(error), advice: advice(on: error, reply))
+    // MARK: Answers
+
+    private func outcome(
+        of reply: Transport.Reply, to call: ServiceCall, _ attempt: RequestEvent.Attempt, signed: SigningText?, hiding secrets: [Secret]
+    ) -> Outcome {
+        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
+            var failure = CloudKitFailure(kind, attempt, appleRequestUUID: reply.appleRequestUUID)
+            if let signed, failure.serverError?.code == .authenticationFailed {
+                failure.signed = signed
+                failure.advice = advice(on: reply)
             }
-            // A gateway gave up waiting for CloudKit, which may have done the work.
-            if reply.status >= 500 { return Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt) }
-            return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON"))
+            return .failed(failure, mayRepeat: mayRepeat)
         }
-        guard case .object(let object)? = json else {
-            let reason = json == nil ? "what came is no JSON" : "the JSON is no object"
+        let isSuccess = (200..<300).contains(reply.status)
+        // Services that answer nothing have no object.
+        let object = isSuccess && reply.body.readableBytes == 0 ? JSONObject() : reply.object
+        let signIn = reply.status == 421 ? ServerError(codeName: "AUTHENTICATION_REQUIRED", reason: "status 421 without CloudKit's JSON") : nil
+        let stated = object.flatMap { ServerError($0, hiding: secrets) } ?? signIn
+        if let error = ServerError.temporary(stated, reply, at: pacing.time()) { return failed(.throttled(error), mayRepeat: true) }
+        if let error = stated {
+            return failed(error.code == .authenticationRequired || reply.status == 421 ? .signInRequired(error) : .refused(error))
+        }
+        guard isSuccess else {
+            // A gateway gave up waiting for CloudKit, which may have done the work.
+            guard reply.status >= 500 else { return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON")) }
+            return .failed(Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt), mayRepeat: call.effect != .saves)
+        }
+        guard let object else {
+            let reason = "expected a JSON object"
             return failed(call.effect == .reads ? .unexpectedAnswer(status: reply.status, reason) : .answerLost(reason))
         }
-        let answered = Answered(object: object, attempt: attempt, appleRequestUUID: reply.headers.first(name: "X-Apple-Request-UUID"))
+        let answered = Answered(object: object, attempt: attempt, appleRequestUUID: reply.appleRequestUUID)
         if let items = call.items, let error = Self.temporary(object, items) { return .busy(answered, error) }
         return .answered(answered)
-    }
-
-    /// The error if CloudKit has no time now. Where header and body state different times, the header's unit is certain.
-    private static func temporary(_ stated: ServerError?, _ reply: Transport.Reply) -> ServerError? {
-        guard stated?.isTemporary == true || reply.status == 503 || reply.status == 429 else { return nil }
-        var error = stated ?? ServerError(codeName: ServerError.unavailable, reason: "status \(reply.status) without CloudKit's JSON")
-        if let header = reply.headers.first(name: "Retry-After") {
-            let untilDate = date(header).map { Duration.seconds(min(max($0.timeIntervalSinceNow, 0), 315_360_000)) }
-            error.retryAfter = Duration(stated: .string(header)) ?? untilDate ?? error.retryAfter
-        }
-        return error
     }
 
     /// The error if nothing of the request was done and all of it may be later: every item failed for the moment, or with one that did.
@@ -214,11 +249,10 @@ struct Exchanger: Sendable {
         return found
     }
 
-    /// CloudKit has one answer for all mistakes in a signature. The clock is the one that its answer shows.
-    private func advice(on error: ServerError, _ reply: Transport.Reply) -> String? {
-        guard case .key = credentials.kind, error.code == .authenticationFailed else { return nil }
-        if let date = reply.headers.first(name: "Date").flatMap(Self.date) {
-            let skew = date.timeIntervalSinceNow
+    /// CloudKit has one answer for all mistakes in a signature. Its clock is the one that the answer shows.
+    private func advice(on reply: Transport.Reply) -> String {
+        if let seconds = reply.headers.first(name: "Date").flatMap(HTTPDate.seconds) {
+            let skew = seconds - pacing.time().milliseconds / 1000
             if abs(skew) > 300 {
                 return "This machine's clock is \(Duration.seconds(abs(skew)).inWords) \(skew > 0 ? "behind" : "ahead of") the server's"
             }
@@ -226,39 +260,23 @@ struct Exchanger: Sendable {
         return "Compare the signed text with the request, and see that the key is of this container and environment"
     }
 
-    /// The date of a response: `Sun, 06 Nov 1994 08:49:37 GMT`.
-    private static func date(_ header: String) -> Date? {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(secondsFromGMT: 0)
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: header)
-    }
-
     // MARK: Missing answers
 
-    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) throws -> Outcome {
-        let kind: CloudKitFailure.Kind
+    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> Outcome {
+        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome { .failed(CloudKitFailure(kind, attempt), mayRepeat: mayRepeat) }
         switch trouble {
-        case .neverSent(let reason): kind = .unreachable(reason)
-        case .untrusted(let reason): kind = .untrusted(reason)
-        case .lost(let reason): return lost(reason, call, attempt)
-        case .tooLarge(let limit): kind = call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes")
-        case .invalid(let reason): kind = .invalidRequest(reason)
-        case .closed: kind = .closed
-        case .cancelled:
-            // A save that is under way may arrive: that outweighs the custom of throwing a CancellationError.
-            guard call.effect != .reads else { throw CancellationError() }
-            kind = .answerLost("the task was cancelled")
+        case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
+        case .untrusted(let reason): return failed(.untrusted(reason))
+        case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)
+        case .tooLarge(let limit):
+            return failed(call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
+        case .invalid(let reason): return failed(.invalidRequest(reason))
+        case .closed: return failed(.closed)
+        case .cancelled: return .cancelled
         }
-        var mayRepeat = false
-        if case .neverSent = trouble { mayRepeat = true }
-        return .failed(CloudKitFailure(kind, action: call.action, requestID: attempt.requestID, attempts: attempt.number), mayRepeat: mayRepeat)
     }
 
-    private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> Outcome {
-        let kind: CloudKitFailure.Kind = call.effect == .reads ? .connectionLost(reason) : .answerLost(reason)
-        let failure = CloudKitFailure(kind, action: call.action, requestID: attempt.requestID, attempts: attempt.number)
-        return .failed(failure, mayRepeat: call.effect != .saves)
+    private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> CloudKitFailure {
+        CloudKitFailure(call.effect == .reads ? .connectionLost(reason) : .answerLost(reason), attempt)
     }
 }

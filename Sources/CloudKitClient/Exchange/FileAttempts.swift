@@ -1,7 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
 internal import JSON
-internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Text
@@ -40,24 +39,30 @@ struct FileAttempts: Sendable {
     }
 
     /// The request of the next attempt.
-    mutating func next(_ method: HTTPMethod) -> HTTPClientRequest {
+    /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed; `CancellationError`.
+    mutating func next(_ method: HTTPMethod) throws -> HTTPClientRequest {
+        try Task.checkCancellation()
+        try checkDeadline()
         number += 1
         sent = exchanger.pacing.now()
         options.observer?(.sending(attempt, signed: nil))
         var request = HTTPClientRequest(url: url)
         request.method = method
-        request.headers.add(name: "User-Agent", value: "CloudKitClient (Swift)")
+        request.headers.add(name: "User-Agent", value: ContainerClient.userAgent)
         return request
     }
 
     /// The time left until the caller's deadline; `nil` without one.
     var timeLeft: Duration? { options.deadline.map { $0 - exchanger.pacing.now() } }
 
+    /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed.
+    func checkDeadline() throws {
+        if let timeLeft, timeLeft <= .zero { throw failure(.connectionLost("the deadline had passed")) }
+    }
+
     private var attempt: RequestEvent.Attempt { RequestEvent.Attempt(requestID: requestID, action: action, number: number) }
 
-    func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure {
-        CloudKitFailure(kind, action: action, requestID: requestID, attempts: number)
-    }
+    func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure { CloudKitFailure(kind, attempt) }
 
     var transport: Transport { exchanger.transport }
     var patience: Duration { exchanger.configuration.patience }
@@ -69,13 +74,8 @@ struct FileAttempts: Sendable {
         retries = Retries(longestPause: exchanger.configuration.longestPause)
     }
 
-    func answered(_ status: Int, bytes: Int, _ headers: HTTPHeaders) {
-        let uuid = headers.first(name: "X-Apple-Request-UUID")
-        let duration = exchanger.pacing.now() - sent
-        options.observer?(.answered(attempt, status: status, bytes: bytes, duration: duration, appleRequestUUID: uuid))
-        var metadata: Logger.Metadata = ["request": "\(requestID)", "attempt": "\(number)", "status": "\(status)"]
-        if let uuid { metadata["apple-request"] = "\(uuid)" }
-        exchanger.logger.debug("\(action) answered", metadata: metadata)
+    func answered(_ reply: Transport.Reply) {
+        exchanger.answered(attempt, reply, since: sent, options)
     }
 
     /// Waits after a broken connection.
@@ -87,8 +87,8 @@ struct FileAttempts: Sendable {
         case .invalid(let reason): throw failure(.invalidRequest(reason))
         case .closed: throw failure(.closed)
         case .tooLarge(let limit): throw failure(.answerTooLarge(limit: limit))
-        case .neverSent(let reason): try await wait(.unreachable(reason), stated: nil)
-        case .lost(let reason): try await wait(.connectionLost(reason), stated: nil)
+        case .neverSent(let reason): try await wait(.unreachable(reason))
+        case .lost(let reason): try await wait(.connectionLost(reason))
         }
     }
 
@@ -96,21 +96,19 @@ struct FileAttempts: Sendable {
     ///
     /// A 421 of this server is Misdirected Request, a matter of connections. It has nothing to do with signing in.
     /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
-    mutating func refused(_ status: Int, _ headers: HTTPHeaders, _ json: JSONValue?) async throws {
-        answered(status, bytes: 0, headers)
-        var stated: ServerError?
-        if case .object(let object)? = json { stated = ServerError(object) }
-        if status == 503 || status == 429 || stated?.isTemporary == true {
-            var error = stated ?? ServerError(codeName: ServerError.unavailable, reason: "status \(status) of the server of asset files")
-            if let header = headers.first(name: "Retry-After"), let wait = Duration(stated: .string(header)) { error.retryAfter = wait }
+    mutating func refused(_ reply: Transport.Reply) async throws {
+        answered(reply)
+        // Whoever has the address may have the file, so it is a secret too.
+        let stated = reply.object.flatMap { ServerError($0, hiding: [Secret(url)]) }
+        if let error = ServerError.temporary(stated, reply, at: exchanger.pacing.time()) {
             return try await wait(.throttled(error), stated: error.retryAfter)
         }
         if let stated { throw failure(.refused(stated)) }
-        if status == 421 || status >= 500 { return try await wait(.assetRefused(status: status), stated: nil) }
-        throw failure(.assetRefused(status: status))
+        guard reply.status == 421 || reply.status >= 500 else { throw failure(.assetRefused(status: reply.status)) }
+        try await wait(.assetRefused(status: reply.status))
     }
 
-    private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration?) async throws {
+    private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration? = nil) async throws {
         let now = exchanger.pacing.now()
         let ends = patienceEnds ?? now + exchanger.configuration.patience
         patienceEnds = ends

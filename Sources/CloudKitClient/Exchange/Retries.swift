@@ -1,6 +1,10 @@
+internal import Records
+
 /// The clocks and the chance that a client goes by. Tests have their own.
 struct Pacing: Sendable {
     var now: @Sendable () -> ContinuousClock.Instant = { .now }
+    /// The time of day, for signatures and dates of answers.
+    var time: @Sendable () -> Timestamp = Timestamp.now
     var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     /// From 0 to below 1.
     var chance: @Sendable () -> Double = { .random(in: 0..<1) }
@@ -17,10 +21,11 @@ struct Retries {
     private static let attempt: Duration = .seconds(1)
 
     private let longestPause: Duration
-    private var backoff = shortest
+    private var backoff: Duration
 
     init(longestPause: Duration) {
         self.longestPause = longestPause
+        backoff = min(Self.shortest, longestPause)
     }
 
     /// - Parameters:
@@ -28,11 +33,11 @@ struct Retries {
     ///   - left: the time until the deadline.
     /// - Returns: `nil` if another attempt does not fit before the deadline.
     mutating func pause(stated: Duration?, left: Duration, chance: Double) -> RequestEvent.Pause? {
-        let asked = stated.map { min($0, longestPause) }
-        let least = max(asked ?? .zero, min(backoff, longestPause) / 2)
+        let asked = stated.map { min($0, longestPause) } ?? .zero
+        let least = max(asked, backoff / 2)
         guard least + Self.attempt <= left else { return nil }
-        let length = least + max((asked ?? .zero) / 4, backoff / 2) * chance
-        backoff = min(backoff * 2, Self.longest)
+        let length = least + max(asked / 4, backoff / 2) * chance
+        backoff = min(backoff * 2, Self.longest, longestPause)
         return RequestEvent.Pause(length: min(length, left - Self.attempt), stated: stated, isCapped: stated.map { $0 > longestPause } ?? false)
     }
 }

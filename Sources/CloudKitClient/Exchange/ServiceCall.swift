@@ -28,27 +28,41 @@ struct ServiceCall: Sendable {
 
     /// - Parameters:
     ///   - root: a path that ends with a slash.
-    ///   - body: writes the members of the request's object; `nil` for GET.
+    ///   - parameters: of the query, not encoded.
+    ///   - body: the JSON of the request's object; `nil` for GET.
     init(
         _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil, parameters: [(name: String, value: String)] = [],
-        _ members: ((inout JSONWriter) throws(CloudKitFailure) -> Void)? = nil
-    ) throws(CloudKitFailure) {
+        body: [UInt8]? = nil
+    ) {
         self.action = action
         self.effect = effect
         self.items = items
+        self.body = body ?? []
+        method = body == nil ? .GET : .POST
         let path = root + action.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encoded(String($0)) }.joined(separator: "/")
-        let query = parameters.map { "\(PercentEncoding.encoded($0.name))=\(PercentEncoding.encoded($0.value))" }.joined(separator: "&")
-        target = query.isEmpty ? path : "\(path)?\(query)"
-        method = members == nil ? .GET : .POST
+        target = Self.adding(parameters, to: path)
+    }
+
+    /// - Parameter members: writes the members of the request's object.
+    init(
+        _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
+        _ members: (inout JSONWriter) throws(CloudKitFailure) -> Void
+    ) throws(CloudKitFailure) {
         var writer = JSONWriter(capacity: 1024)
-        if let members { try writer.object(members) }
-        body = writer.bytes
+        try writer.object(members)
+        self.init(action, under: root, effect, items: items, body: writer.bytes)
     }
 
     /// The target with more parameters.
-    func target(adding parameters: [(name: String, value: Secret)]) -> String {
-        guard !parameters.isEmpty else { return target }
-        let query = parameters.map { "\($0.name)=\($0.value.percentEncoded)" }.joined(separator: "&")
-        return target + (target.contains("?") ? "&" : "?") + query
+    func target(adding secrets: [(name: String, value: Secret)]) -> String {
+        Self.adding(secrets.map { ($0.name, $0.value.text) }, to: target)
+    }
+
+    /// Encodes names and values once, however they look.
+    private static func adding(_ parameters: [(name: String, value: String)], to target: String) -> String {
+        parameters.reduce(target) { target, parameter in
+            let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+            return "\(target)\(separator)\(PercentEncoding.encoded(parameter.name))=\(PercentEncoding.encoded(parameter.value))"
+        }
     }
 }

@@ -1,5 +1,6 @@
 internal import AsyncHTTPClient
 internal import Foundation
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -12,9 +13,18 @@ internal import Synchronization
 /// all of them speak HTTP/1.1.
 final class Transport: Sendable {
     struct Reply: Sendable {
-        var status: Int
-        var headers: HTTPHeaders
-        var body: [UInt8]
+        let status: Int
+        let headers: HTTPHeaders
+        /// Empty for a file, whose body is read later.
+        var body = ByteBuffer()
+
+        /// The id by which Apple finds the request.
+        var appleRequestUUID: String? { headers.first(name: "X-Apple-Request-UUID") }
+
+        /// The object in the body; `nil` if it is another value, or no JSON.
+        var object: JSONObject? {
+            if case .object(let object)? = try? JSONReader.value(of: body.readableBytesView) { object } else { nil }
+        }
     }
 
     /// A reason why there is no complete reply.
@@ -28,32 +38,30 @@ final class Transport: Sendable {
         case closed
     }
 
+    /// The size limit of an answer of the server of asset files, in bytes.
+    private static let fileAnswerLimit = 1 << 20
+
     /// Scheme, host and port, without a slash.
     let address: String
     let isSecure: Bool
     private let services: HTTPClient
     private let files: HTTPClient
+    private let answerLimit: Int
     private let isClosed = Mutex(false)
 
-    /// - Throws: ``Trouble`` for an address that is none, or certificates that are not PEM.
-    init(_ configuration: ClientConfiguration) throws {
+    /// - Throws: ``CloudKitFailure`` for an address that is none, or certificates that are not PEM.
+    init(_ configuration: ClientConfiguration) throws(CloudKitFailure) {
         guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
-        else {
-            throw Trouble.invalid("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)")
-        }
-        var address = configuration.address
-        while address.hasSuffix("/") { address.removeLast() }
-        self.address = address
+        else { throw .unusable("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)") }
+        address = configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
         isSecure = scheme == "https"
+        answerLimit = configuration.answerLimit
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
         if let pem = configuration.trustedCertificates {
-            do {
-                tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMBytes(pem))]
-            } catch {
-                throw Trouble.invalid("The trusted certificates are not in PEM format")
-            }
+            guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else { throw .unusable("The trusted certificates are not in PEM format") }
+            tls.additionalTrustRoots = [.certificates(certificates)]
         }
         client.tlsConfiguration = tls
         client.httpVersion = .http1Only
@@ -93,67 +101,50 @@ final class Transport: Sendable {
     // MARK: Exchanges
 
     /// Sends a request to CloudKit, and reads the whole answer.
-    func reply(to request: HTTPClientRequest, limit: Int, within time: Duration) async -> Result<Reply, Trouble> {
-        await limiting(time) { [services] in
+    /// - Parameter begun: gets the headers before the rest of the answer is read.
+    func reply(to request: HTTPClientRequest, begun: (HTTPHeaders) async -> Void) async -> Result<Reply, Trouble> {
+        do {
             let response = try await services.execute(request, deadline: .distantFuture)
-            return try await Self.reply(of: response, limit: limit)
+            await begun(response.headers)
+            return .success(try await Self.reply(of: response, limit: answerLimit))
+        } catch {
+            return .failure(trouble(error))
         }
     }
 
     /// Sends a request to the server of asset files.
     /// - Parameter time: limits the time until the answer begins; `nil` leaves it to the idle timeout.
     func file(_ request: HTTPClientRequest, within time: Duration?) async -> Result<HTTPClientResponse, Trouble> {
-        let deadline = time.map { NIODeadline.now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture
         do {
-            return .success(try await files.execute(request, deadline: deadline))
+            return .success(try await files.execute(request, deadline: time.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture))
         } catch {
             return .failure(trouble(error))
         }
     }
 
     /// The whole of a small answer of that server.
-    func smallReply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
+    func reply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
         do {
-            return .success(try await Self.reply(of: response, limit: 1 << 20))
-        } catch {
-            return .failure(trouble(error, limit: 1 << 20))
-        }
-    }
-
-    private static func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
-        let body = try await response.body.collect(upTo: limit)
-        return Reply(status: Int(response.status.code), headers: response.headers, body: Array(body.readableBytesView))
-    }
-
-    private struct OutOfTime: Error {
-        let limit: Duration
-    }
-
-    private func limiting(_ time: Duration, _ body: @escaping @Sendable () async throws -> Reply) async -> Result<Reply, Trouble> {
-        do {
-            return .success(
-                try await withThrowingTaskGroup(of: Reply.self) { group in
-                    group.addTask { try await body() }
-                    group.addTask {
-                        try await Task.sleep(for: time)
-                        throw OutOfTime(limit: time)
-                    }
-                    defer { group.cancelAll() }
-                    guard let reply = try await group.next() else { throw CancellationError() }
-                    return reply
-                })
+            return .success(try await Self.reply(of: response, limit: Self.fileAnswerLimit))
         } catch {
             return .failure(trouble(error))
         }
     }
 
+    private static func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
+        do {
+            return Reply(status: Int(response.status.code), headers: response.headers, body: try await response.body.collect(upTo: limit))
+        } catch is NIOTooManyBytesError {
+            throw Trouble.tooLarge(limit: limit)
+        }
+    }
+
     // MARK: Trouble
 
-    func trouble(_ error: any Error, limit: Int = 0) -> Trouble {
-        if let trouble = error as? Trouble { return trouble }
+    func trouble(_ error: any Error) -> Trouble {
         if Task.isCancelled || error is CancellationError { return .cancelled }
         switch error {
-        case let error as OutOfTime: return .lost("no complete answer came within \(error.limit.inWords)")
+        case let trouble as Trouble: return trouble
         case let error as HTTPClientError: return Self.trouble(error)
         case let error as NIOConnectionError:
             return .neverSent(error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found")
@@ -163,7 +154,6 @@ final class Transport: Sendable {
             let reason = "\(cause)"
             return reason.contains("CERTIFICATE") ? .untrusted(reason) : .neverSent("the TLS handshake failed: \(reason)")
         case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .untrusted("it is of another host")
-        case let error as NIOTooManyBytesError: return .tooLarge(limit: error.maxBytes ?? limit)
         default: return .lost("\(error)")
         }
     }
@@ -188,6 +178,10 @@ final class Transport: Sendable {
         guard let error = error as? IOError else { return "\(error)" }
         return error.errnoCode == ECONNREFUSED ? "the connection was refused" : "\(error)"
     }
+}
+
+extension CloudKitFailure {
+    fileprivate static func unusable(_ reason: String) -> CloudKitFailure { CloudKitFailure(.invalidRequest(reason), action: "connect") }
 }
 
 extension Duration {

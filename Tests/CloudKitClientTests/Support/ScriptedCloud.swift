@@ -28,6 +28,8 @@ final class ScriptedCloud: Sendable {
     struct Reply: Sendable {
         var bytes: [UInt8]
         var closes = false
+        /// The number of requests that must have come before this is sent.
+        var requests = 0
 
         static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
             raw(text, status: status, headers.merging(["Content-Type": "application/json; charset=UTF-8"]) { given, _ in given })
@@ -47,28 +49,39 @@ final class ScriptedCloud: Sendable {
 
         /// Only the first bytes, and then the end of the connection.
         func cut(after count: Int) -> Reply { Reply(bytes: Array(bytes.prefix(count)), closes: true) }
+
+        /// The same once so many requests have come, so that they are under way together.
+        func after(requests: Int) -> Reply { Reply(bytes: bytes, closes: closes, requests: requests) }
+
+        /// The number of bytes of the head.
+        var headCount: Int { bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.count }
     }
 
     typealias Script = @Sendable (_ request: Request, _ number: Int) -> Reply
 
+    private struct State {
+        var connections = 0
+        var requests: [Request] = []
+        var held: [(reply: Reply, send: @Sendable (Reply) -> Void)] = []
+    }
+
     private let script: Script
-    private let seen = Mutex<[Request]>([])
-    private let open = Mutex(0)
+    private let state = Mutex(State())
 
     private init(_ script: @escaping Script) {
         self.script = script
     }
 
-    var requests: [Request] { seen.withLock { $0 } }
+    var requests: [Request] { state.withLock { $0.requests } }
 
     /// - Parameter script: makes the answer to a request, which is counted from 0.
     static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedCloud) async throws -> Void) async throws {
         let cloud = ScriptedCloud(script)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                let number = cloud.open.withLock { open in
-                    open += 1
-                    return open
+                let number = cloud.state.withLock { state in
+                    state.connections += 1
+                    return state.connections
                 }
                 return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(cloud, number)) }
             }
@@ -87,12 +100,19 @@ final class ScriptedCloud: Sendable {
         try await run({ _, number in replies[min(number, replies.count - 1)] }, body)
     }
 
-    private func reply(to request: Request) -> Reply {
-        let number = seen.withLock { seen in
-            seen.append(request)
-            return seen.count - 1
+    private func answer(_ request: Request, _ send: @escaping @Sendable (Reply) -> Void) {
+        let number = state.withLock { state in
+            state.requests.append(request)
+            return state.requests.count - 1
         }
-        return script(request, number)
+        let reply = script(request, number)
+        let ready = state.withLock { state in
+            state.held.append((reply, send))
+            let count = state.requests.count
+            defer { state.held.removeAll { $0.reply.requests <= count } }
+            return state.held.filter { $0.reply.requests <= count }
+        }
+        for (reply, send) in ready { send(reply) }
     }
 
     private final class Handler: ChannelInboundHandler {
@@ -111,10 +131,11 @@ final class ScriptedCloud: Sendable {
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             received += Array(unwrapInboundIn(data).readableBytesView)
             while let request = takeRequest() {
-                let reply = cloud.reply(to: request)
                 let channel = context.channel
-                let written = channel.writeAndFlush(ByteBuffer(bytes: reply.bytes))
-                if reply.closes { written.whenComplete { _ in channel.close(promise: nil) } }
+                cloud.answer(request) { reply in
+                    let written = channel.writeAndFlush(ByteBuffer(bytes: reply.bytes))
+                    if reply.closes { written.whenComplete { _ in channel.close(promise: nil) } }
+                }
             }
         }
 

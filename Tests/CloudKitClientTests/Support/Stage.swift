@@ -22,8 +22,8 @@ final class Stage: Sendable {
     private let kept = Mutex<[String]>([])
     private let seen = Mutex<[RequestEvent]>([])
 
-    init(chance: Double = 0) {
-        time = TestTime(chance: chance)
+    init(chance: Double = 0, day: Timestamp? = nil) {
+        time = TestTime(chance: chance, day: day)
     }
 
     /// All lines of the log, with their metadata.
