@@ -42,7 +42,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var advice: String?
     /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all mistakes.
     public var signed: SigningText?
-    /// The items of the request that failed, if it was sent in parts. Those before have answers, those after were not sent.
+    /// The items of the part that failed, if the request was sent in parts. Items before it have answers, items after it were not sent.
     public var part: Range<Int>?
     /// Outcomes of the operations of `records/modify` before ``part``.
     public var answered: [Result<ModifiedRecord, ServerError>] = []

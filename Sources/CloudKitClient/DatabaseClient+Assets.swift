@@ -3,6 +3,7 @@ public import JSON
 public import NIOCore
 internal import NIOHTTP1
 public import Records
+internal import Synchronization
 
 /// The field of a record for which a file is uploaded.
 public struct UploadRequest: Sendable, Hashable {
@@ -102,7 +103,7 @@ extension DatabaseClient {
         }
     }
 
-    /// Downloads the file of an asset, streamed with backpressure.
+    /// Downloads the file of an asset, streamed with backpressure. The request is sent when the stream is read.
     ///
     /// A broken connection is followed by a request for the rest. If the server does not give parts, the file is fetched anew and its beginning
     /// skipped. Without a deadline the file may take any time; repetitions without a byte in between may take the patience of the configuration.
@@ -110,15 +111,17 @@ extension DatabaseClient {
     ///   - fileName: replaces the placeholder in the address. Any name will do.
     ///   - offset: the bytes that the caller has already.
     ///   - progress: is told all bytes so far, with those that were there already. It must be quick.
-    /// - Throws: ``CloudKitFailure``; `CancellationError`. Reading the stream throws the same.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` if the asset has no address that can be used, or has no such offset. Reading the
+    ///   stream throws ``CloudKitFailure`` and `CancellationError`.
     public func download(
         _ asset: ReceivedAsset, fileName: String = "file", from offset: Int64 = 0, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
-    ) async throws -> AssetStream {
+    ) throws(CloudKitFailure) -> AssetStream {
+        let action = "asset download"
         guard let url = asset.downloadURL else {
-            throw CloudKitFailure(.invalidRequest("The record does not tell where the file is; fetch it with this field"), action: AssetStream.action)
+            throw CloudKitFailure(.invalidRequest("The record does not tell where the file is; fetch it with this field"), action: action)
         }
-        let attempts = try FileAttempts(AssetStream.action, of: url, named: fileName, container.exchanger, options)
-        return try await AssetStream(attempts, from: offset, size: asset.asset.size, progress)
+        let attempts = try FileAttempts(action, of: url, named: fileName, container.exchanger, options)
+        return try AssetStream(attempts, from: offset, size: asset.asset.size, progress)
     }
 }
 
@@ -130,4 +133,48 @@ extension Asset {
             fileChecksum: fileChecksum, size: size, referenceChecksum: object.string("referenceChecksum"), wrappingKey: object.string("wrappingKey"),
             receipt: object.string("receipt"))
     }
+}
+
+/// A file on its way up: tells the progress, and keeps the error of the file, which the connection would report as its own.
+private struct CountedFile<File: AsyncSequence & Sendable>: AsyncSequence, Sendable where File.Element == ByteBuffer {
+    typealias Element = ByteBuffer
+
+    private final class Failed: Sendable {
+        let error = Mutex<(any Error)?>(nil)
+    }
+
+    private let file: File
+    private let size: Int64
+    private let progress: @Sendable (TransferProgress) -> Void
+    private let failed = Failed()
+
+    init(file: File, size: Int64, progress: @escaping @Sendable (TransferProgress) -> Void) {
+        self.file = file
+        self.size = size
+        self.progress = progress
+    }
+
+    /// The error that reading the file threw.
+    var error: (any Error)? { failed.error.withLock { $0 } }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var file: File.AsyncIterator
+        fileprivate let counted: CountedFile
+        fileprivate var bytes: Int64 = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            do {
+                guard let part = try await file.next() else { return nil }
+                bytes += Int64(part.readableBytes)
+                counted.progress(TransferProgress(bytes: bytes, size: counted.size))
+                return part
+            } catch {
+                // A connection that ends while the file is read cancels the reading: this is no error of the file.
+                if !(error is CancellationError) { counted.failed.error.withLock { $0 = error } }
+                throw error
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file.makeAsyncIterator(), counted: self) }
 }

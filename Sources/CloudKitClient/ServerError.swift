@@ -63,7 +63,7 @@ extension ServerError {
         uuid = uuid?.hiding(secrets)
     }
 
-    /// The error if the server has no time now. Where header and body state different times, the header's unit is certain.
+    /// The error if the server has no time now. The unit of the header is certain, so it comes before the body.
     static func temporary(_ stated: ServerError?, _ reply: Transport.Reply, at now: Timestamp) -> ServerError? {
         guard stated?.isTemporary == true || reply.status == 503 || reply.status == 429 else { return nil }
         var error = stated ?? ServerError(codeName: unavailable, reason: "status \(reply.status) without CloudKit's JSON")

@@ -24,7 +24,7 @@ import Testing
 
     private static func download(_ client: ContainerClient, _ asset: ReceivedAsset, from offset: Int64 = 0, _ progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }) async throws -> String {
         var bytes: [UInt8] = []
-        for try await part in try await client.database(.private).download(asset, fileName: "a b/c.txt", from: offset, progress: progress) { bytes += Array(part.readableBytesView) }
+        for try await part in try client.database(.private).download(asset, fileName: "a b/c.txt", from: offset, progress: progress) { bytes += Array(part.readableBytesView) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
@@ -122,7 +122,7 @@ import Testing
                 }
             }
             #expect(Set(cloud.requests.map(\.target)) == ["/B/AQ_-/a%20b%2Fc.txt?o=a%2Bb&v=1"])
-            // Whoever has the address may have the file: credentials have no business there.
+            // The address is enough: credentials have no business there.
             #expect(cloud.requests.allSatisfy { !$0.target.contains("ckAPIToken") && $0.headers["authorization"] == nil && $0.headers["accept-encoding"] == "identity" })
         }
     }
@@ -178,7 +178,7 @@ import Testing
                     if case .answered = event { stage.time.advance(by: .seconds(100)) }
                 }
                 for _ in 0..<2 {
-                    let failed = await failure { for try await _ in try await database.download(Self.asset(at: address + "/f")) {} }
+                    let failed = await failure { for try await _ in try database.download(Self.asset(at: address + "/f")) {} }
                     #expect(failed?.kind == .connectionLost("the deadline had passed") && cloud.requests.count == 1)
                 }
             }
@@ -253,10 +253,10 @@ import Testing
             guard case .invalidRequest? = failed?.kind else { return unexpected(failed as Any) }
             for (size, offset) in [(-1, 0), (3000, 3001), (3000, -1)] as [(Int64, Int64)] {
                 let asset = Self.asset(at: "https://127.0.0.1:1/f", size: size)
-                let beyond = await failure { _ = try await client.database(.private).download(asset, from: offset) }
+                let beyond = await failure { _ = try client.database(.private).download(asset, from: offset) }
                 guard case .invalidRequest? = beyond?.kind else { return unexpected(beyond as Any) }
             }
-            let none = await failure { _ = try await client.database(.private).download(ReceivedAsset(asset: Asset(fileChecksum: "c", size: 1), downloadURL: nil)) }
+            let none = await failure { _ = try client.database(.private).download(ReceivedAsset(asset: Asset(fileChecksum: "c", size: 1), downloadURL: nil)) }
             guard case .invalidRequest? = none?.kind else { return unexpected(none as Any) }
         }
     }

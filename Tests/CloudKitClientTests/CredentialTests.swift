@@ -66,6 +66,12 @@ import Testing
         #expect(!text.contains(inner.base64EncodedString()) && !text.contains(stage.key.pemRepresentation.split(separator: "\n")[1]))
     }
 
+    @Test func secretsAreHiddenByTheirBytes() {
+        let secrets = [Secret("abc+defgh"), Secret("short")]
+        #expect("abc+defgh\u{301} abc%2Bdefgh! short abc+defg".hiding(secrets).utf8.elementsEqual("(hidden)\u{301} (hidden)! short abc+defg".utf8))
+        #expect("".hiding(secrets) == "" && "é".hiding([]) == "é")
+    }
+
     // MARK: Rotation
 
     @Test func eachTokenIsHandedOverBeforeTheNextRequest() async throws {

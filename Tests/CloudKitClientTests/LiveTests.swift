@@ -196,7 +196,7 @@ import Testing
                 let last = Mutex<TransferProgress?>(nil)
                 for offset in [0, 2_999_990] as [Int64] {
                     var found: [UInt8] = []
-                    for try await part in try await database.download(received, from: offset, progress: { progress in last.withLock { $0 = progress } }) {
+                    for try await part in try database.download(received, from: offset, progress: { progress in last.withLock { $0 = progress } }) {
                         found += Array(part.readableBytesView)
                     }
                     #expect(found.elementsEqual(bytes[Int(offset)...]) && last.withLock { $0 } == TransferProgress(bytes: 3_000_000, size: 3_000_000))

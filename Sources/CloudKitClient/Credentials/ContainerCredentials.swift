@@ -1,3 +1,5 @@
+internal import Text
+
 /// The credentials of a client. Their descriptions contain no secret.
 ///
 /// A server-to-server key reaches the public database, an API token alone what anyone may read there. An API token with a user's web auth token
@@ -33,5 +35,29 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
         case .apiToken: "an API token"
         case .webAuth: "an API token and a user's web auth token"
         }
+    }
+}
+
+/// A text that nobody may see by accident. Neither its description nor its reflection contains it.
+struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String { "(hidden)" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension String {
+    /// A text of the server without these secrets, should it repeat them.
+    func hiding(_ secrets: [Secret]) -> String {
+        // Bytes, because a character may go on after a secret. A short secret is no real credential, and its letters occur in any text.
+        let shown = secrets.filter { $0.text.utf8.count >= 8 }.reduce(Array(utf8)) { bytes, secret in
+            [secret.text, PercentEncoding.encoded(secret.text)].reduce(bytes) { $0.replacing(Array($1.utf8), with: secret.description.utf8) }
+        }
+        return String(decoding: shown, as: UTF8.self)
     }
 }

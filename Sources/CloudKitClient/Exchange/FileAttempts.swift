@@ -98,7 +98,7 @@ struct FileAttempts: Sendable {
     /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
     mutating func refused(_ reply: Transport.Reply) async throws {
         answered(reply)
-        // Whoever has the address may have the file, so it is a secret too.
+        // The address gives the file to everybody, so it is a secret too.
         let stated = reply.object.flatMap { ServerError($0, hiding: [Secret(url)]) }
         if let error = ServerError.temporary(stated, reply, at: exchanger.pacing.time()) {
             return try await wait(.throttled(error), stated: error.retryAfter)

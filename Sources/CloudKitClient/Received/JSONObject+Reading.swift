@@ -6,7 +6,7 @@ struct UnexpectedShape: Error {
     let expected: String
 }
 
-// Members of another type than expected count as missing, because Apple's answers are only partly documented. What a client can't do without throws.
+// Members of another type than expected count as missing, because Apple's answers are only partly documented. Necessary members throw.
 
 extension JSONObject {
     func string(_ name: Name) -> String? {
