@@ -70,9 +70,11 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The page on which the user signs in; `nil` if none is needed, or CloudKit does not tell its address.
+    /// The page on which the user signs in; `nil` if none is needed, or the answer does not have an address of the web.
     public var signInURL: String? {
-        if case .signInRequired(let error) = kind { error.redirectURL } else { nil }
+        guard case .signInRequired(let error) = kind, let url = error.redirectURL else { return nil }
+        // Programs open it in a browser, which must not start something else.
+        return url.hasPrefix("https://") || url.hasPrefix("http://") ? url : nil
     }
 
     public var description: String {

@@ -207,6 +207,7 @@ import Testing
         let answers: [ScriptedCloud.Reply] = [
             .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"https://idmsa.apple.com/a?oauth_token=1""#),
             .error("AUTHENTICATION_REQUIRED", status: 401), .error("AUTHENTICATION_FAILED", status: 401),
+            .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"file:///bin/sh""#),
         ]
         try await ScriptedCloud.run({ _, number in answers[number] }) { address, cloud in
             try await stage.run(address) { client in
@@ -216,8 +217,10 @@ import Testing
                 #expect(second?.signInURL == nil && second?.description.contains("has to sign in") == true)
                 let third = await failure { try await client.database(.private).read() }
                 #expect(third?.serverError?.code == .authenticationFailed && third?.description.contains("has to sign in") == false)
+                let fourth = await failure { try await client.database(.private).read() }
+                #expect(fourth?.serverError?.redirectURL != nil && fourth?.signInURL == nil, "a browser opens it")
             }
-            #expect(cloud.requests.count == 3, "a sign-in is the user's to make")
+            #expect(cloud.requests.count == 4, "a sign-in is the user's to make")
         }
         #expect(stage.time.pauses.isEmpty)
     }

@@ -43,6 +43,13 @@ struct Exchanger: Sendable {
         case failed(CloudKitFailure, mayRepeat: Bool = false)
         /// The attempt was under way when it was cancelled.
         case cancelled
+
+        /// True if the web auth token may be the reason. Nobody has written down which error a replaced one gets.
+        var isRefusal: Bool {
+            guard case .failed(let failure, _) = self else { return false }
+            if case .signInRequired = failure.kind { return true }
+            return failure.serverError?.code == .authenticationFailed
+        }
     }
 
     // MARK: Repetitions
@@ -152,8 +159,7 @@ struct Exchanger: Sendable {
                     // The rest of the answer may never come, and this token may be the only one that is good.
                     if let next = Self.nextToken(headers) { await user.replace(token, with: next) }
                 }
-                if case .failed(let failure, _) = outcome, case .signInRequired = failure.kind { return (outcome, true) }
-                return (outcome, false)
+                return (outcome, outcome.isRefusal)
             }
             return isOutdated ? .outdatedToken : outcome
         }
