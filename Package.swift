@@ -214,7 +214,6 @@ let package = Package(
             of: [
                 "InMemoryRecordStore", "TestSupport", "LoopbackServing", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

@@ -2,7 +2,6 @@ import AssetStore
 import Crypto
 import Foundation
 import HTTPServing
-import Hummingbird
 import InMemoryRecordStore
 import JSON
 import Logging
