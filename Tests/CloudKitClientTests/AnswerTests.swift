@@ -1,5 +1,6 @@
 import JSON
 import Logging
+import LoopbackServing
 import Records
 import Testing
 
@@ -69,33 +70,33 @@ import Testing
     ])
     func whatIsNoAnswerIsToldApart(text: String) async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.raw(text)) { address, cloud in
+        try await ScriptedServer.run(.raw(text)) { address, server in
             try await stage.run(address) { client in
                 let read = await failure { try await client.database(.private).read() }
                 guard case .unexpectedAnswer(200, _)? = read?.kind else { return unexpected(read as Any) }
                 let save = await failure { try await client.database(.private).save() }
                 guard case .answerLost? = save?.kind else { return unexpected(save as Any) }
             }
-            #expect(cloud.requests.count == 2)
+            #expect(server.requests.count == 2)
         }
-        try await ScriptedCloud.run(.raw("moved", status: 302, ["Location": "https://a.example/"])) { address, cloud in
+        try await ScriptedServer.run(.raw("moved", status: 302, ["Location": "https://a.example/"])) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { try await client.database(.private).read() }
-                #expect(failed?.kind == .unexpectedAnswer(status: 302, "without CloudKit's JSON") && cloud.requests.count == 1)
+                #expect(failed?.kind == .unexpectedAnswer(status: 302, "without CloudKit's JSON") && server.requests.count == 1)
             }
         }
     }
 
     @Test func anErrorCountsWhateverTheStatus() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.error("BAD_REQUEST", status: 200), .error("BAD_REQUEST", status: 200), .raw("<html>", status: 421)) { address, cloud in
+        try await ScriptedServer.run(.error("BAD_REQUEST", status: 200), .error("BAD_REQUEST", status: 200), .raw("<html>", status: 421)) { address, server in
             try await stage.run(address) { client in
                 let refused = CloudKitFailure.Kind.refused(ServerError(codeName: "BAD_REQUEST", reason: "Because of BAD_REQUEST", uuid: "u-1"))
                 #expect(await failure { try await client.database(.private).read() }?.kind == refused)
                 #expect(await failure { try await client.database(.private).save() }?.kind == refused)
                 let needsUser = await failure { try await client.database(.private).read() }
                 guard case .signInRequired? = needsUser?.kind else { return unexpected(needsUser as Any) }
-                #expect(needsUser?.signInURL == nil && cloud.requests.count == 3)
+                #expect(needsUser?.signInURL == nil && server.requests.count == 3)
             }
         }
     }
@@ -104,12 +105,12 @@ import Testing
         let stage = Stage()
         let text = #"{"zones":[],"more":"\#(String(repeating: "x", count: 5000))"}"#
         // The length is stated beforehand, or only the end of the connection shows it.
-        let unstated = ScriptedCloud.Reply(bytes: Array("HTTP/1.1 200 OK\r\n\r\n\(text)".utf8), closes: true)
-        for reply in [ScriptedCloud.Reply.json(text), unstated] {
-            try await ScriptedCloud.run(reply) { address, cloud in
+        let unstated = ScriptedServer.Reply(bytes: Array("HTTP/1.1 200 OK\r\n\r\n\(text)".utf8), closes: true)
+        for reply in [ScriptedServer.Reply.json(text), unstated] {
+            try await ScriptedServer.run(reply) { address, server in
                 try await stage.run(address, as: nil, { $0.answerLimit = 5000 }) { client in
                     let read = await failure { try await client.database(.private).read() }
-                    #expect(read?.kind == .answerTooLarge(limit: 5000) && cloud.requests.count == 1)
+                    #expect(read?.kind == .answerTooLarge(limit: 5000) && server.requests.count == 1)
                     let save = await failure { try await client.database(.private).save() }
                     #expect(save?.kind == .answerLost("it has more than 5000 bytes"))
                 }
@@ -120,7 +121,7 @@ import Testing
 
     @Test func unknownCodesKeepTheirNames() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.error("UNIQUE_FIELD_ERROR", status: 409)) { address, _ in
+        try await ScriptedServer.run(.error("UNIQUE_FIELD_ERROR", status: 409)) { address, _ in
             try await stage.run(address) { client in
                 let failed = await failure { try await client.database(.private).save() }
                 #expect(failed?.serverError?.codeName == "UNIQUE_FIELD_ERROR" && failed?.serverError?.code == nil)
@@ -137,7 +138,7 @@ import Testing
             #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"r","deleted":true,"recordType":null},{"recordName":"s","serverErrorCode":"INTERNAL_ERROR"}],"syncToken":"b","moreComing":true}]}"#,
             #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"t","recordType":"T"}],"syncToken":"c","moreComing":false}]}"#,
         ]
-        try await ScriptedCloud.run({ _, number in .json(pages[number]) }) { address, cloud in
+        try await ScriptedServer.run({ _, number in .json(pages[number]) }) { address, server in
             try await stage.run(address) { client in
                 var changes: [ZoneFeedPage.Change] = []
                 var tokens: [String] = []
@@ -152,7 +153,7 @@ import Testing
                 #expect(deletion.recordID == RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Z")) && deletion.recordType == nil)
                 #expect(error.recordName == "s" && error.reason == "INTERNAL_ERROR" && saved.recordType == "T")
             }
-            #expect(cloud.requests.map(\.body) == [
+            #expect(server.requests.map(\.body) == [
                 #"{"zones":[{"zoneID":{"zoneName":"Z"},"resultsLimit":2}]}"#, #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"a+/=","resultsLimit":2}]}"#,
                 #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"b","resultsLimit":2}]}"#,
             ])
@@ -167,10 +168,10 @@ import Testing
             (#"{"zones":[],"syncToken":"m","moreComing":true}"#, { for try await _ in $0.databaseChangesPages() {} }),
         ]
         for (reply, read) in circles {
-            try await ScriptedCloud.run(.json(reply)) { address, cloud in
+            try await ScriptedServer.run(.json(reply)) { address, server in
                 try await stage.run(address) { client in
                     let failed = await failure { try await read(client.database(.private)) }
-                    #expect(failed?.description.contains("leads back to the same page") == true && cloud.requests.count == 2)
+                    #expect(failed?.description.contains("leads back to the same page") == true && server.requests.count == 2)
                 }
             }
         }
@@ -179,7 +180,7 @@ import Testing
     @Test func anErrorOfAZoneEndsItsPages() async throws {
         let stage = Stage()
         let expired = #"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#
-        try await ScriptedCloud.run(.json(expired)) { address, _ in
+        try await ScriptedServer.run(.json(expired)) { address, _ in
             try await stage.run(address) { client in
                 let failed = await failure { for try await _ in client.database(.private).zoneChangesPages(ZonePull(ZoneID(zoneName: "Z"), since: SyncToken("old"))) {} }
                 #expect(failed?.kind == .refused(ServerError(codeName: "BAD_REQUEST", reason: "client knowledge differs from server knowledge")))

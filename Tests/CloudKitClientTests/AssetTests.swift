@@ -1,4 +1,5 @@
 import JSON
+import LoopbackServing
 import NIOCore
 import Records
 import Synchronization
@@ -33,7 +34,7 @@ import Testing
         return try await client.database(.private).upload(to: slot, size: size, progress: progress) { Self.parts(of: Self.text) }
     }
 
-    private static let uploaded = ScriptedCloud.Reply.json(
+    private static let uploaded = ScriptedServer.Reply.json(
         #"{"singleFile":{"wrappingKey":"w","fileChecksum":"c","receipt":"r","referenceChecksum":"x","size":3000}}"#)
 
     // MARK: Uploads
@@ -41,41 +42,41 @@ import Testing
     @Test func anUploadIsStreamedAndAnsweredWithAReceipt() async throws {
         let stage = Stage()
         let told = Mutex<[TransferProgress]>([])
-        try await ScriptedCloud.run(Self.uploaded) { address, cloud in
+        try await ScriptedServer.run(Self.uploaded) { address, server in
             try await stage.run(address) { client in
                 let asset = try await upload(client, to: address) { progress in told.withLock { $0.append(progress) } }
                 #expect(asset == Asset(fileChecksum: "c", size: 3000, referenceChecksum: "x", wrappingKey: "w", receipt: "r"))
             }
-            #expect(cloud.requests.map(\.body) == [Self.text] && cloud.requests[0].method == "POST" && cloud.requests[0].target == "/upload")
-            #expect(cloud.requests[0].headers["content-length"] == "3000")
+            #expect(server.requests.map(\.body) == [Self.text] && server.requests[0].method == "POST" && server.requests[0].target == "/upload")
+            #expect(server.requests[0].headers["content-length"] == "3000")
         }
         #expect(told.withLock { $0.map(\.bytes) } == stride(from: 100, through: 3000, by: 100).map { Int64($0) })
     }
 
     @Test func aBrokenUploadBeginsAnew() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.close, .raw("", status: 503, ["Retry-After": "9"]), .raw("", status: 421), Self.uploaded.cut(after: 80), Self.uploaded) { address, cloud in
+        try await ScriptedServer.run(.close, .raw("", status: 503, ["Retry-After": "9"]), .raw("", status: 421), Self.uploaded.cut(after: 80), Self.uploaded) { address, server in
             try await stage.run(address) { client in
                 let asset = try await upload(client, to: address)
                 #expect(asset.receipt == "r")
             }
-            #expect(cloud.requests.map(\.body) == Array(repeating: Self.text, count: 5))
+            #expect(server.requests.map(\.body) == Array(repeating: Self.text, count: 5))
         }
         #expect(stage.time.pauses.count == 4 && stage.time.pauses[1] == .seconds(9))
     }
 
     @Test func anUploadThatIsRefusedSaysWhy() async throws {
         let stage = Stage()
-        let answers: [(ScriptedCloud.Reply, CloudKitFailure.Kind)] = [
+        let answers: [(ScriptedServer.Reply, CloudKitFailure.Kind)] = [
             (.raw("", status: 413), .assetRefused(status: 413)), (.raw("gone", status: 410), .assetRefused(status: 410)),
             (.error("QUOTA_EXCEEDED", status: 413), .refused(ServerError(codeName: "QUOTA_EXCEEDED", reason: "Because of QUOTA_EXCEEDED", uuid: "u-1"))),
             (.json("{}"), .unexpectedAnswer(status: 200, "expected an object 'singleFile' with 'fileChecksum' and 'size'")),
         ]
         for (reply, kind) in answers {
-            try await ScriptedCloud.run(reply) { address, cloud in
+            try await ScriptedServer.run(reply) { address, server in
                 try await stage.run(address) { client in
                     let failed = await failure { _ = try await upload(client, to: address) }
-                    #expect(failed?.kind == kind && cloud.requests.count == 1)
+                    #expect(failed?.kind == kind && server.requests.count == 1)
                 }
             }
         }
@@ -84,7 +85,7 @@ import Testing
     @Test func aFileThatFailsOrIsOfAnotherSizeIsTheCallers() async throws {
         struct Unreadable: Error {}
         let stage = Stage()
-        try await ScriptedCloud.run(Self.uploaded) { address, _ in
+        try await ScriptedServer.run(Self.uploaded) { address, _ in
             try await stage.run(address) { client in
                 let slot = UploadSlot(recordName: "r", fieldName: "f", url: "\(address)/upload")
                 await #expect(throws: Unreadable.self) {
@@ -105,7 +106,7 @@ import Testing
     // MARK: Downloads
 
     /// Serves the text, or the part of it that is asked for.
-    private static func serve(_ request: ScriptedCloud.Request, tag: String = "\"t\"") -> ScriptedCloud.Reply {
+    private static func serve(_ request: ScriptedServer.Request, tag: String = "\"t\"") -> ScriptedServer.Reply {
         guard let range = request.headers["range"], let start = range.split(separator: "=").last.flatMap({ Int($0.dropLast()) }) else {
             return .raw(text, ["ETag": tag])
         }
@@ -114,21 +115,21 @@ import Testing
 
     @Test func thePlaceholderIsReplacedAndNothingElseOfTheAddress() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ request, _ in Self.serve(request) }) { address, cloud in
+        try await ScriptedServer.run({ request, _ in Self.serve(request) }) { address, server in
             try await stage.run(address) { client in
                 for path in ["/B/AQ_-/${f}?o=a%2Bb&v=1", "/B/AQ_-/%24%7Bf%7D?o=a%2Bb&v=1", "/B/AQ_-/%24%7bF%7d?o=a%2Bb&v=1"] {
                     let text = try await Self.download(client, Self.asset(at: address + path))
                     #expect(text == Self.text)
                 }
             }
-            #expect(Set(cloud.requests.map(\.target)) == ["/B/AQ_-/a%20b%2Fc.txt?o=a%2Bb&v=1"])
+            #expect(Set(server.requests.map(\.target)) == ["/B/AQ_-/a%20b%2Fc.txt?o=a%2Bb&v=1"])
             // The address is enough: credentials have no business there.
-            #expect(cloud.requests.allSatisfy { !$0.target.contains("ckAPIToken") && $0.headers["authorization"] == nil && $0.headers["accept-encoding"] == "identity" })
+            #expect(server.requests.allSatisfy { !$0.target.contains("ckAPIToken") && $0.headers["authorization"] == nil && $0.headers["accept-encoding"] == "identity" })
         }
     }
 
     /// Connections break before the head, within it, after it, in the file, and before its last byte.
-    private static let breaks: [@Sendable (ScriptedCloud.Reply) -> Int] = [
+    private static let breaks: [@Sendable (ScriptedServer.Reply) -> Int] = [
         { _ in 0 }, { $0.headCount - 1 }, { $0.headCount }, { $0.headCount + 1 }, { ($0.headCount + $0.bytes.count) / 2 }, { $0.bytes.count - 1 },
     ]
 
@@ -136,18 +137,18 @@ import Testing
     func aDownloadGoesOnWhereItBroke(index: Int) async throws {
         let stage = Stage()
         let told = Mutex<[Int64]>([])
-        try await ScriptedCloud.run({ request, number in
+        try await ScriptedServer.run({ request, number in
             let reply = Self.serve(request)
             return number < 3 ? reply.cut(after: Self.breaks[index](reply)) : reply
-        }) { address, cloud in
+        }) { address, server in
             try await stage.run(address) { client in
                 let text = try await Self.download(client, Self.asset(at: address + "/f")) { progress in told.withLock { $0.append(progress.bytes) } }
                 #expect(text == Self.text)
             }
-            #expect(cloud.requests.count == 4 && cloud.requests[0].headers["range"] == nil)
-            let starts = cloud.requests.map { request in request.headers["range"].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0 }
+            #expect(server.requests.count == 4 && server.requests[0].headers["range"] == nil)
+            let starts = server.requests.map { request in request.headers["range"].flatMap { Int($0.dropFirst("bytes=".count).dropLast()) } ?? 0 }
             #expect(starts == starts.sorted())
-            #expect(cloud.requests.allSatisfy { $0.headers["if-range"] == ($0.headers["range"] == nil ? nil : "\"t\"") })
+            #expect(server.requests.allSatisfy { $0.headers["if-range"] == ($0.headers["range"] == nil ? nil : "\"t\"") })
         }
         let bytes = told.withLock { $0 }
         #expect(bytes.last == 3000 && bytes == bytes.sorted())
@@ -155,16 +156,16 @@ import Testing
 
     @Test func anotherFileIsNoRestOfThisOne() async throws {
         let stage = Stage()
-        let answers: [@Sendable (ScriptedCloud.Request) -> ScriptedCloud.Reply] = [{ Self.serve($0, tag: "\"u\"") }, { _ in .raw(Self.text, ["ETag": "\"u\""]) }]
+        let answers: [@Sendable (ScriptedServer.Request) -> ScriptedServer.Reply] = [{ Self.serve($0, tag: "\"u\"") }, { _ in .raw(Self.text, ["ETag": "\"u\""]) }]
         for answer in answers {
-            try await ScriptedCloud.run({ request, number in
+            try await ScriptedServer.run({ request, number in
                 let first = Self.serve(request)
                 return number == 0 ? first.cut(after: first.headCount) : answer(request)
-            }) { address, cloud in
+            }) { address, server in
                 try await stage.run(address) { client in
                     let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f"), from: 5) }
                     guard case .unexpectedAnswer(_, let reason)? = failed?.kind else { return unexpected(failed as Any) }
-                    #expect(reason.contains("another one") && cloud.requests.count == 2)
+                    #expect(reason.contains("another one") && server.requests.count == 2)
                 }
             }
         }
@@ -172,14 +173,14 @@ import Testing
 
     @Test func aDownloadEndsAtItsDeadline() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ request, _ in Self.serve(request) }) { address, cloud in
+        try await ScriptedServer.run({ request, _ in Self.serve(request) }) { address, server in
             try await stage.run(address) { client in
                 let database = client.database(.private).until(stage.time.start + .seconds(50)).observing { event in
                     if case .answered = event { stage.time.advance(by: .seconds(100)) }
                 }
                 for _ in 0..<2 {
                     let failed = await failure { for try await _ in try database.download(Self.asset(at: address + "/f")) {} }
-                    #expect(failed?.kind == .connectionLost("the deadline had passed") && cloud.requests.count == 1)
+                    #expect(failed?.kind == .connectionLost("the deadline had passed") && server.requests.count == 1)
                 }
             }
         }
@@ -187,28 +188,28 @@ import Testing
 
     @Test func aServerWithoutPartsIsReadFromTheStart() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ _, number in number == 0 ? ScriptedCloud.Reply.raw(Self.text, ["ETag": "W/\"t\""]).cut(after: 900) : .raw(Self.text) }) { address, cloud in
+        try await ScriptedServer.run({ _, number in number == 0 ? ScriptedServer.Reply.raw(Self.text, ["ETag": "W/\"t\""]).cut(after: 900) : .raw(Self.text) }) { address, server in
             try await stage.run(address) { client in
                 let text = try await Self.download(client, Self.asset(at: address + "/f"))
                 #expect(text == Self.text)
-                #expect(cloud.requests.count == 2 && cloud.requests[1].headers["range"] != nil && cloud.requests[1].headers["if-range"] == nil)
+                #expect(server.requests.count == 2 && server.requests[1].headers["range"] != nil && server.requests[1].headers["if-range"] == nil)
                 let end = try await Self.download(client, Self.asset(at: address + "/f"), from: 2990)
                 #expect(end == String(Self.text.suffix(10)))
                 let nothing = try await Self.download(client, Self.asset(at: address + "/f"), from: 3000)
-                #expect(nothing.isEmpty && cloud.requests.count == 3)
+                #expect(nothing.isEmpty && server.requests.count == 3)
             }
         }
     }
 
     @Test func aMisdirectedRequestIsNoSignIn() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ request, number in number == 0 ? .raw("", status: 421) : Self.serve(request) }) { address, cloud in
+        try await ScriptedServer.run({ request, number in number == 0 ? .raw("", status: 421) : Self.serve(request) }) { address, server in
             try await stage.run(address) { client in
                 let text = try await Self.download(client, Self.asset(at: address + "/f"))
-                #expect(text == Self.text && cloud.requests.count == 2)
+                #expect(text == Self.text && server.requests.count == 2)
             }
         }
-        try await ScriptedCloud.run(.raw("", status: 421)) { address, _ in
+        try await ScriptedServer.run(.raw("", status: 421)) { address, _ in
             try await stage.run(address) { client in
                 let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
                 #expect(failed?.kind == .assetRefused(status: 421) && failed?.signInURL == nil)
@@ -219,17 +220,17 @@ import Testing
     @Test(arguments: [403, 404, 410])
     func anExpiredAddressIsNotAskedAgain(status: Int) async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.raw("x", status: status)) { address, cloud in
+        try await ScriptedServer.run(.raw("x", status: status)) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
-                #expect(failed?.kind == .assetRefused(status: status) && cloud.requests.count == 1)
+                #expect(failed?.kind == .assetRefused(status: status) && server.requests.count == 1)
             }
         }
     }
 
     @Test func aFileOfAnotherSizeIsNoDownload() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.raw(Self.text)) { address, _ in
+        try await ScriptedServer.run(.raw(Self.text)) { address, _ in
             try await stage.run(address) { client in
                 let long = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f", size: 2999)) }
                 guard case .unexpectedAnswer? = long?.kind else { return unexpected(long as Any) }
@@ -263,16 +264,16 @@ import Testing
 
     @Test func filesHaveConnectionsOfTheirOwn() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ request, _ in request.target.hasPrefix("/f") ? Self.serve(request) : noZones }) { address, cloud in
+        try await ScriptedServer.run({ request, _ in request.target.hasPrefix("/f") ? Self.serve(request) : noZones }) { address, server in
             try await stage.run(address) { client in
                 for _ in 0..<3 {
                     try await client.database(.private).read()
                     _ = try await Self.download(client, Self.asset(at: address + "/f"))
                 }
             }
-            let files = Set(cloud.requests.filter { $0.target.hasPrefix("/f") }.map(\.connection))
-            let services = Set(cloud.requests.filter { !$0.target.hasPrefix("/f") }.map(\.connection))
-            #expect(cloud.requests.count == 6 && files.isDisjoint(with: services))
+            let files = Set(server.requests.filter { $0.target.hasPrefix("/f") }.map(\.connection))
+            let services = Set(server.requests.filter { !$0.target.hasPrefix("/f") }.map(\.connection))
+            #expect(server.requests.count == 6 && files.isDisjoint(with: services))
         }
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import LoopbackServing
 import Records
 import Testing
 
@@ -19,12 +20,12 @@ import Testing
 
     @Test func tokensStandInTheQueryEncodedOnce() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(noZones) { address, cloud in
+        try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { try await $0.database(.private).read() }
             try await stage.run(address, as: .apiToken(Stage.apiToken)) { try await $0.database(.public).read() }
-            #expect(cloud.requests[0].target == "\(Stage.root)zones/list?ckAPIToken=\(Stage.apiToken)&ckWebAuthToken=\(Stage.userTokenEncoded)")
-            #expect(cloud.requests[1].target.hasSuffix("/public/zones/list?ckAPIToken=\(Stage.apiToken)"))
-            #expect(cloud.requests.allSatisfy { $0.headers["x-apple-cloudkit-request-keyid"] == nil && $0.method == "GET" })
+            #expect(server.requests[0].target == "\(Stage.root)zones/list?ckAPIToken=\(Stage.apiToken)&ckWebAuthToken=\(Stage.userTokenEncoded)")
+            #expect(server.requests[1].target.hasSuffix("/public/zones/list?ckAPIToken=\(Stage.apiToken)"))
+            #expect(server.requests.allSatisfy { $0.headers["x-apple-cloudkit-request-keyid"] == nil && $0.method == "GET" })
         }
     }
 
@@ -32,7 +33,7 @@ import Testing
     @Test func credentialsAreInNoLogErrorOrDescription() async throws {
         let stage = Stage()
         let next = "9__9__rotatedRotated+"
-        try await ScriptedCloud.run({ request, number in
+        try await ScriptedServer.run({ request, number in
             let echo = "no \(Stage.apiToken) at \(request.target)"
             let headers = ["X-Apple-CloudKit-Web-Auth-Token": next, "X-Apple-Request-UUID": "apple-\(number)"]
             switch number {
@@ -77,15 +78,15 @@ import Testing
     @Test func eachTokenIsHandedOverBeforeTheNextRequest() async throws {
         let stage = Stage()
         let keptBefore = KeptBefore()
-        try await ScriptedCloud.run({ _, number in
+        try await ScriptedServer.run({ _, number in
             keptBefore.note(stage.keptTokens)
             let name = number % 2 == 0 ? "X-Apple-CloudKit-Web-Auth-Token" : "x-apple-cloudkit-session"
             return .json(#"{"zones":[]}"#, [name: "t+\(number)"])
-        }) { address, cloud in
+        }) { address, server in
             try await stage.run(address) { client in
                 for _ in 0..<4 { try await client.database(.private).read() }
             }
-            #expect(cloud.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "t%2B0", "t%2B1", "t%2B2"])
+            #expect(server.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "t%2B0", "t%2B1", "t%2B2"])
         }
         #expect(stage.keptTokens == ["t+0", "t+1", "t+2", "t+3"])
         #expect(keptBefore.all == [[], ["t+0"], ["t+0", "t+1"], ["t+0", "t+1", "t+2"]])
@@ -93,14 +94,14 @@ import Testing
 
     @Test func whatIsNoTokenReplacesNone() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ _, number in
+        try await ScriptedServer.run({ _, number in
             let headers = [["X-Apple-CloudKit-Web-Auth-Token": "null"], ["X-Apple-CloudKit-Session": ""], ["X-Apple-CloudKit-Web-Auth-Token": Stage.userToken]]
             return .json(#"{"zones":[]}"#, headers[min(number, 2)])
-        }) { address, cloud in
+        }) { address, server in
             try await stage.run(address) { client in
                 for _ in 0..<4 { try await client.database(.private).read() }
             }
-            #expect(cloud.requests.allSatisfy { $0.parameter("ckWebAuthToken") == Stage.userTokenEncoded })
+            #expect(server.requests.allSatisfy { $0.parameter("ckWebAuthToken") == Stage.userTokenEncoded })
         }
         #expect(stage.keptTokens.isEmpty)
     }
@@ -122,12 +123,12 @@ import Testing
 
     /// In the head of the answer, so that the session goes on.
     @Test func aTokenCountsThoughItsAnswerBreaksOff() async throws {
-        let reply = ScriptedCloud.Reply.json(#"{"zones":[]}"#, ["X-Apple-CloudKit-Web-Auth-Token": "next-token"])
+        let reply = ScriptedServer.Reply.json(#"{"zones":[]}"#, ["X-Apple-CloudKit-Web-Auth-Token": "next-token"])
         for count in [reply.headCount, reply.bytes.count - 1] {
             let stage = Stage()
-            try await ScriptedCloud.run({ _, number in number == 0 ? reply.cut(after: count) : noZones }) { address, cloud in
+            try await ScriptedServer.run({ _, number in number == 0 ? reply.cut(after: count) : noZones }) { address, server in
                 try await stage.run(address) { try await $0.database(.private).read() }
-                #expect(cloud.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "next-token"])
+                #expect(server.requests.map { $0.parameter("ckWebAuthToken") } == [Stage.userTokenEncoded, "next-token"])
             }
             #expect(stage.keptTokens == ["next-token"])
         }
@@ -153,7 +154,7 @@ import Testing
     @Test func waitingForATurnEndsAtTheDeadline() async throws {
         let stage = Stage()
         let credential = try stage.credential()
-        try await ScriptedCloud.run(noZones) { address, cloud in
+        try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address, as: .webAuth(apiToken: Stage.apiToken, user: credential)) { client in
                 let database = client.database(.private).until(stage.time.start + .milliseconds(20))
                 _ = try await credential.exchange { _ in
@@ -170,9 +171,9 @@ import Testing
                     await #expect(throws: CancellationError.self, "it was never sent") { try await cancelled.value }
                     return ((), false)
                 }
-                #expect(cloud.requests.isEmpty)
+                #expect(server.requests.isEmpty)
                 try await client.database(.private).read()
-                #expect(cloud.requests.count == 1)
+                #expect(server.requests.count == 1)
             }
         }
     }
@@ -181,11 +182,11 @@ import Testing
     @Test func requestsTakeTurnsOnceAReplacedTokenIsRefused() async throws {
         let stage = Stage()
         let office = OneTimeTokens(first: Stage.userTokenEncoded)
-        try await ScriptedCloud.run({ request, number in
+        try await ScriptedServer.run({ request, number in
             let reply = office.answer(request.parameter("ckWebAuthToken") ?? "")
             // Another request is sent before the first save has its answer.
             return number == 1 ? reply.after(requests: 3) : reply
-        }) { address, cloud in
+        }) { address, server in
             let credential = try stage.credential()
             try await stage.run(address, as: .webAuth(apiToken: Stage.apiToken, user: credential)) { client in
                 try await client.database(.private).read()
@@ -197,19 +198,19 @@ import Testing
                 #expect(credential.takesTurns)
             }
             // Each save was carried out exactly once, although some were refused before.
-            #expect(office.good == 31 && cloud.requests.count > 31)
+            #expect(office.good == 31 && server.requests.count > 31)
         }
         #expect(stage.keptTokens.count == 31 && stage.keptTokens.last == "token31")
     }
 
     @Test func aSessionThatEndedAsksForASignIn() async throws {
         let stage = Stage()
-        let answers: [ScriptedCloud.Reply] = [
+        let answers: [ScriptedServer.Reply] = [
             .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"https://idmsa.apple.com/a?oauth_token=1""#),
             .error("AUTHENTICATION_REQUIRED", status: 401), .error("AUTHENTICATION_FAILED", status: 401),
             .error("AUTHENTICATION_REQUIRED", status: 421, #","redirectURL":"file:///bin/sh""#),
         ]
-        try await ScriptedCloud.run({ _, number in answers[number] }) { address, cloud in
+        try await ScriptedServer.run({ _, number in answers[number] }) { address, server in
             try await stage.run(address) { client in
                 let first = await failure { try await client.database(.private).save() }
                 #expect(first?.signInURL == "https://idmsa.apple.com/a?oauth_token=1" && first?.serverError?.code == .authenticationRequired)
@@ -220,7 +221,7 @@ import Testing
                 let fourth = await failure { try await client.database(.private).read() }
                 #expect(fourth?.serverError?.redirectURL != nil && fourth?.signInURL == nil, "a browser opens it")
             }
-            #expect(cloud.requests.count == 4, "a sign-in is the user's to make")
+            #expect(server.requests.count == 4, "a sign-in is the user's to make")
         }
         #expect(stage.time.pauses.isEmpty)
     }

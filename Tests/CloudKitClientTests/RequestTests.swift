@@ -1,4 +1,5 @@
 import JSON
+import LoopbackServing
 import Records
 import Synchronization
 import Testing
@@ -24,10 +25,10 @@ import Testing
     private func sent(_ reply: String, _ send: (ContainerClient) async throws -> Void) async throws -> Sent {
         let stage = Stage()
         var found = Sent("", "", "")
-        try await ScriptedCloud.run(.json(reply)) { address, cloud in
+        try await ScriptedServer.run(.json(reply)) { address, server in
             try await stage.run(address) { try await send($0) }
-            let request = try #require(cloud.requests.first)
-            #expect(cloud.requests.count == 1)
+            let request = try #require(server.requests.first)
+            #expect(server.requests.count == 1)
             #expect(request.headers["content-type"] == (request.method == "POST" ? "application/json" : nil))
             found = Sent(request.method, String(request.path.dropFirst("/database/1/\(Stage.container)/development/".count)), request.body)
         }
@@ -157,13 +158,13 @@ import Testing
         }
         #expect(request == Sent("POST", "private/subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"s"}]}"#))
         let stage = Stage()
-        try await ScriptedCloud.run(.json(#"{"apnsToken":"t"}"#), .raw("")) { address, cloud in
+        try await ScriptedServer.run(.json(#"{"apnsToken":"t"}"#), .raw("")) { address, server in
             try await stage.run(address) { client in
                 let answer = try await client.callDevice("tokens/create", body: object(["apnsEnvironment": "development"]))
                 #expect(answer["apnsToken"] == "t")
                 #expect(try await client.callDevice("tokens/register", body: object(["apnsToken": "t"])).isEmpty)
             }
-            #expect(cloud.requests[0].path == "/device/1/\(Stage.container)/development/tokens/create")
+            #expect(server.requests[0].path == "/device/1/\(Stage.container)/development/tokens/create")
         }
     }
 
@@ -177,7 +178,7 @@ import Testing
             (RecordOperation(.create, recordType: "T", provenance: Provenance(created: who, modified: who)), "who saved"),
             (RecordOperation(.create, zoneID: Self.zone, recordType: "T"), "zone 'Z'"),
         ]
-        try await ScriptedCloud.run(noZones) { address, cloud in
+        try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { client in
                 for (operation, words) in operations {
                     let failed = await failure { _ = try await client.database(.private).modify([operation], atomic: false) }
@@ -187,14 +188,14 @@ import Testing
                 let filter = Query.Filter("f", .near, FieldInput(.location(Location(latitude: 0, longitude: 0))), distance: .infinity)
                 #expect(await failure { _ = try await client.database(.private).query(Query(recordType: "T", filters: [filter])) } != nil)
             }
-            #expect(cloud.requests.isEmpty)
+            #expect(server.requests.isEmpty)
         }
     }
 
     // MARK: Parts
 
     /// Answers each item of a request with a record of the same name.
-    private static let echo: ScriptedCloud.Script = { request, _ in
+    private static let echo: ScriptedServer.Script = { request, _ in
         let names = request.body.matches(of: /"recordName":"(\w+)"/).map { $0.output.1 }
         return .json(#"{"records":[\#(names.map { #"{"recordName":"\#($0)","recordType":"T"}"# }.joined(separator: ","))]}"#)
     }
@@ -203,14 +204,14 @@ import Testing
     func manyItemsAreSentInParts(count: Int, parts: [Int]) async throws {
         let stage = Stage()
         let names = (0..<count).map { Name("r\($0)") }
-        try await ScriptedCloud.run(Self.echo) { address, cloud in
+        try await ScriptedServer.run(Self.echo) { address, server in
             try await stage.run(address) { client in
                 let found = try await client.database(.private).lookup(names)
                 #expect(try found.map { try $0.get().recordID.recordName } == names)
                 let saved = try await client.database(.private).modify(names.map { RecordOperation(.forceDelete, recordName: $0) }, atomic: false)
                 #expect(saved.count == count)
             }
-            let sizes = cloud.requests.map { $0.body.matches(of: /"recordName":/).count }
+            let sizes = server.requests.map { $0.body.matches(of: /"recordName":/).count }
             #expect(sizes == parts + parts)
         }
     }
@@ -218,22 +219,22 @@ import Testing
     @Test func aFailedPartSaysWhichItIs() async throws {
         let stage = Stage()
         let operations = (0..<431).map { RecordOperation(.forceUpdate, recordName: Name("r\($0)"), recordType: "T") }
-        for reply in [ScriptedCloud.Reply.close, .error("QUOTA_EXCEEDED", status: 413)] {
-            try await ScriptedCloud.run({ request, number in number == 1 ? reply : Self.echo(request, number) }) { address, cloud in
+        for reply in [ScriptedServer.Reply.close, .error("QUOTA_EXCEEDED", status: 413)] {
+            try await ScriptedServer.run({ request, number in number == 1 ? reply : Self.echo(request, number) }) { address, server in
                 try await stage.run(address) { client in
                     let failed = await failure { _ = try await client.database(.private).modify(operations, atomic: false) }
-                    #expect(failed?.part == 200..<400 && failed?.answered.count == 200 && cloud.requests.count == 2)
+                    #expect(failed?.part == 200..<400 && failed?.answered.count == 200 && server.requests.count == 2)
                     #expect(failed?.answered.allSatisfy { (try? $0.get()) != nil } == true)
                     #expect(failed?.description.contains("the items 200 to 399") == true)
                 }
             }
         }
         // Parts of an atomic request could be done without the others.
-        try await ScriptedCloud.run(Self.echo) { address, cloud in
+        try await ScriptedServer.run(Self.echo) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { _ = try await client.database(.private).modify(operations, atomic: true) }
                 guard case .invalidRequest? = failed?.kind else { return unexpected(failed as Any) }
-                #expect(cloud.requests.isEmpty)
+                #expect(server.requests.isEmpty)
             }
         }
     }
@@ -242,7 +243,7 @@ import Testing
         let stage = Stage()
         let operations = (0..<300).map { RecordOperation(.forceUpdate, recordName: Name("r\($0)"), recordType: "T") }
         let saving = Mutex<Task<CloudKitFailure?, Never>?>(nil)
-        try await ScriptedCloud.run(Self.echo) { address, cloud in
+        try await ScriptedServer.run(Self.echo) { address, server in
             try await stage.run(address) { client in
                 let database = client.database(.private).observing { event in
                     if case .answered = event { saving.withLock { $0?.cancel() } }
@@ -253,14 +254,14 @@ import Testing
                     return task
                 }
                 let failed = await task.value
-                #expect(failed?.kind == .cancelled && failed?.part == 200..<300 && failed?.answered.count == 200 && cloud.requests.count == 1)
+                #expect(failed?.kind == .cancelled && failed?.part == 200..<300 && failed?.answered.count == 200 && server.requests.count == 1)
             }
         }
     }
 
     @Test func fewerAnswersThanItemsAreNoAnswer() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.json(#"{"records":[]}"#, ["X-Apple-Request-UUID": "apple-1"])) { address, _ in
+        try await ScriptedServer.run(.json(#"{"records":[]}"#, ["X-Apple-Request-UUID": "apple-1"])) { address, _ in
             try await stage.run(address) { client in
                 let read = await failure { _ = try await client.database(.private).lookup(["a"]) }
                 guard case .unexpectedAnswer? = read?.kind else { return unexpected(read as Any) }

@@ -1,4 +1,5 @@
 import JSON
+import LoopbackServing
 import Records
 import Synchronization
 import Testing
@@ -34,7 +35,7 @@ import Testing
 
     // MARK: Throttling
 
-    private static let temporary: [(String, ScriptedCloud.Reply, Duration)] = [
+    private static let temporary: [(String, ScriptedServer.Reply, Duration)] = [
         ("THROTTLED", .error("THROTTLED", status: 429, #","retryAfter":7"#), .seconds(7)),
         ("ZONE_BUSY", .error("ZONE_BUSY", status: 503, #","retryAfter":"3""#), .seconds(3)),
         ("TRY_AGAIN_LATER", .error("TRY_AGAIN_LATER", status: 503), .milliseconds(250)),
@@ -49,13 +50,13 @@ import Testing
         let (name, reply, wait) = Self.temporary[index]
         for saves in [false, true] {
             let stage = Stage(day: Timestamp(milliseconds: 784_111_777_000))
-            try await ScriptedCloud.run(reply, saves ? savedAnswer : noZones) { address, cloud in
+            try await ScriptedServer.run(reply, saves ? savedAnswer : noZones) { address, server in
                 try await stage.run(address) { client in
                     let database = client.database(.private).observing { stage.observe($0) }
                     if saves { try await database.save() } else { try await database.read() }
                 }
-                #expect(cloud.requests.count == 2 && stage.time.pauses == [wait], "\(name)")
-                #expect(Set(cloud.requests.map(\.body)).count == 1)
+                #expect(server.requests.count == 2 && stage.time.pauses == [wait], "\(name)")
+                #expect(Set(server.requests.map(\.body)).count == 1)
             }
             let ids = stage.events.map { event in
                 switch event {
@@ -69,24 +70,24 @@ import Testing
 
     @Test func theDeadlineIsTheCallers() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.error("THROTTLED", status: 429, #","retryAfter":30"#)) { address, cloud in
+        try await ScriptedServer.run(.error("THROTTLED", status: 429, #","retryAfter":30"#)) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(95)).save() }
                 #expect(stage.time.pauses == [.seconds(30), .seconds(30), .seconds(30)])
-                #expect(failed?.attempts == 4 && cloud.requests.count == 4)
+                #expect(failed?.attempts == 4 && server.requests.count == 4)
                 guard case .throttled(let error)? = failed?.kind else { return unexpected(failed as Any) }
                 #expect(error.retryAfter == .seconds(30) && error.code == .throttled)
                 let late = await failure { try await client.database(.private).until(stage.time.start).read() }
-                #expect(late?.kind == .unreachable("the deadline had passed") && cloud.requests.count == 4)
+                #expect(late?.kind == .unreachable("the deadline had passed") && server.requests.count == 4)
             }
         }
     }
 
     @Test func aPauseOfDaysIsCappedAndSaid() async throws {
         let stage = Stage()
-        let days = ScriptedCloud.Reply.json(
+        let days = ScriptedServer.Reply.json(
             #"{"uuid":"wsThrottles_1","serverErrorCode":"THROTTLED","error_code":"THROTTLED","reason":"Database throttled, retry later","retryAfter":110207}"#, status: 503)
-        try await ScriptedCloud.run(days, noZones, days) { address, cloud in
+        try await ScriptedServer.run(days, noZones, days) { address, server in
             try await stage.run(address, as: nil, { $0.patience = .seconds(400) }) { client in
                 try await client.database(.private).observing { stage.observe($0) }.read()
                 #expect(stage.time.pauses == [.seconds(300)])
@@ -96,7 +97,7 @@ import Testing
                 // No time for it: the caller learns how long CloudKit asked for.
                 let failed = await failure { try await client.database(.private).until(stage.time.start + .seconds(400)).read() }
                 #expect(failed?.serverError?.retryAfter == .seconds(110_207) && failed?.description.contains("asks to wait 30 hours") == true)
-                #expect(cloud.requests.count == 3 && stage.time.pauses.count == 1)
+                #expect(server.requests.count == 3 && stage.time.pauses.count == 1)
             }
         }
     }
@@ -104,19 +105,19 @@ import Testing
     @Test(arguments: [400, 403, 404, 409, 413, 500])
     func whatIsRefusedForGoodIsNotRepeated(status: Int) async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.error("INTERNAL_ERROR", status: status, "", ["X-Apple-Request-UUID": "apple-1"])) { address, cloud in
+        try await ScriptedServer.run(.error("INTERNAL_ERROR", status: status, "", ["X-Apple-Request-UUID": "apple-1"])) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure { try await client.database(.private).read() }
                 #expect(failed?.serverError?.uuid == "u-1" && failed?.appleRequestUUID == "apple-1" && failed?.requestID != nil)
                 #expect(failed?.kind == .refused(ServerError(codeName: "INTERNAL_ERROR", reason: "Because of INTERNAL_ERROR", uuid: "u-1")))
             }
-            #expect(cloud.requests.count == 1)
+            #expect(server.requests.count == 1)
         }
     }
 
     // MARK: Items
 
-    private static func items(_ codes: String?...) -> ScriptedCloud.Reply {
+    private static func items(_ codes: String?...) -> ScriptedServer.Reply {
         let items = codes.map { code in
             #"{"recordName":"r""# + (code.map { #","serverErrorCode":"\#($0)","reason":"x","retryAfter":4"# } ?? #","recordType":"T""#) + "}"
         }
@@ -126,19 +127,19 @@ import Testing
     @Test func aRequestOfWhichNothingWasDoneIsRepeated() async throws {
         let stage = Stage()
         let operations = [RecordOperation(.create, recordName: "a", recordType: "T"), RecordOperation(.create, recordName: "b", recordType: "T")]
-        try await ScriptedCloud.run(Self.items("ZONE_BUSY", "ATOMIC_ERROR"), Self.items("THROTTLED", "ZONE_BUSY"), Self.items(nil, nil)) { address, cloud in
+        try await ScriptedServer.run(Self.items("ZONE_BUSY", "ATOMIC_ERROR"), Self.items("THROTTLED", "ZONE_BUSY"), Self.items(nil, nil)) { address, server in
             try await stage.run(address) { client in
                 let results = try await client.database(.private).modify(operations, atomic: true)
-                #expect(results.allSatisfy { (try? $0.get()) != nil } && cloud.requests.count == 3)
+                #expect(results.allSatisfy { (try? $0.get()) != nil } && server.requests.count == 3)
                 #expect(stage.time.pauses == [.seconds(4), .seconds(4)])
             }
         }
         // Something of these requests was done, or will never be.
         for codes in [(nil, "ZONE_BUSY"), ("CONFLICT", "ZONE_BUSY"), ("ATOMIC_ERROR", "ATOMIC_ERROR")] as [(String?, String?)] {
-            try await ScriptedCloud.run(Self.items(codes.0, codes.1)) { address, cloud in
+            try await ScriptedServer.run(Self.items(codes.0, codes.1)) { address, server in
                 try await stage.run(address) { client in
                     let results = try await client.database(.private).modify(operations, atomic: false)
-                    #expect(cloud.requests.count == 1 && results.count == 2)
+                    #expect(server.requests.count == 1 && results.count == 2)
                     #expect(throws: ServerError(codeName: codes.1 ?? "", reason: "x", retryAfter: .seconds(4), recordName: "r")) { try results[1].get() }
                 }
             }
@@ -147,12 +148,12 @@ import Testing
 
     @Test func itemsThatStayBusyAreTheAnswer() async throws {
         let stage = Stage()
-        let busy = ScriptedCloud.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"ZONE_BUSY","reason":"x","retryAfter":50}]}"#)
-        try await ScriptedCloud.run(busy) { address, cloud in
+        let busy = ScriptedServer.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"ZONE_BUSY","reason":"x","retryAfter":50}]}"#)
+        try await ScriptedServer.run(busy) { address, server in
             try await stage.run(address) { client in
                 let pages = try await client.database(.private).zoneChanges([ZonePull(ZoneID(zoneName: "Z"))])
                 guard case .failure(let error) = pages[0] else { return unexpected("a page") }
-                #expect(error.code == .zoneBusy && cloud.requests.count == 3)
+                #expect(error.code == .zoneBusy && server.requests.count == 3)
             }
         }
     }
@@ -162,7 +163,7 @@ import Testing
     @Test func whatWasNeverSentIsSentAgain() async throws {
         let stage = Stage()
         var address = ""
-        try await ScriptedCloud.run(noZones) { closed, _ in address = closed }
+        try await ScriptedServer.run(noZones) { closed, _ in address = closed }
         try await stage.run(address, as: nil, { $0.patience = .seconds(3) }) { client in
             for saves in [false, true] {
                 let failed = await failure { if saves { try await client.database(.private).save() } else { try await client.database(.private).read() } }
@@ -176,12 +177,12 @@ import Testing
 
     @Test func aReadSurvivesAConnectionThatBreaksAnywhere() async throws {
         let stage = Stage()
-        let reply = ScriptedCloud.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"atomic":true}]}"#)
-        try await ScriptedCloud.run({ _, number in number % 2 == 0 ? reply.cut(after: number / 2) : reply }) { address, cloud in
+        let reply = ScriptedServer.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"atomic":true}]}"#)
+        try await ScriptedServer.run({ _, number in number % 2 == 0 ? reply.cut(after: number / 2) : reply }) { address, server in
             try await stage.run(address) { client in
                 for position in 0..<reply.bytes.count {
                     let zones = try await client.database(.private).until(stage.time.pacing.now() + .seconds(60)).zones()
-                    #expect(zones.map(\.zoneID.zoneName) == ["Z"] && cloud.requests.count == position * 2 + 2, "at byte \(position)")
+                    #expect(zones.map(\.zoneID.zoneName) == ["Z"] && server.requests.count == position * 2 + 2, "at byte \(position)")
                 }
             }
         }
@@ -189,12 +190,12 @@ import Testing
 
     @Test func aSaveIsNeverSentTwiceSilently() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run({ _, number in savedAnswer.cut(after: Self.positions[number]) }) { address, cloud in
+        try await ScriptedServer.run({ _, number in savedAnswer.cut(after: Self.positions[number]) }) { address, server in
             try await stage.run(address) { client in
                 for position in Self.positions {
                     let failed = await failure { try await client.database(.private).save() }
                     guard case .answerLost? = failed?.kind else { return unexpected("at byte \(position): \(String(describing: failed))") }
-                    #expect(failed?.attempts == 1 && cloud.requests.count == position + 1)
+                    #expect(failed?.attempts == 1 && server.requests.count == position + 1)
                 }
             }
         }
@@ -206,46 +207,46 @@ import Testing
         for kind in RecordOperation.Kind.allCases {
             let isHarmless = [.forceUpdate, .forceReplace, .forceDelete].contains(kind)
             for lostAnswer in [DatabaseClient.LostAnswer.report, .repeatIfHarmless] {
-                try await ScriptedCloud.run(.close, savedAnswer) { address, cloud in
+                try await ScriptedServer.run(.close, savedAnswer) { address, server in
                     try await stage.run(address) { client in
                         if isHarmless, lostAnswer == .repeatIfHarmless {
                             try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer)
-                            #expect(cloud.requests.count == 2)
+                            #expect(server.requests.count == 2)
                         } else {
                             let failed = await failure { try await client.database(.private).save(kind, ifAnswerIsLost: lostAnswer) }
                             guard case .answerLost? = failed?.kind else { return unexpected("\(kind): \(String(describing: failed))") }
-                            #expect(cloud.requests.count == 1)
+                            #expect(server.requests.count == 1)
                         }
                     }
                 }
             }
         }
         // A name that CloudKit chooses would make a second record.
-        try await ScriptedCloud.run(.close) { address, cloud in
+        try await ScriptedServer.run(.close) { address, server in
             try await stage.run(address) { client in
                 let failed = await failure {
                     _ = try await client.database(.private).modify([RecordOperation(.forceUpdate, recordType: "T")], atomic: false, ifAnswerIsLost: .repeatIfHarmless)
                 }
-                #expect(failed != nil && cloud.requests.count == 1)
+                #expect(failed != nil && server.requests.count == 1)
             }
         }
     }
 
     @Test func aSaveThatMayHaveBeenMadeStaysLost() async throws {
         // Nothing was done, or nothing was possible: this is said of the second attempt, and not of the first.
-        for reply in [ScriptedCloud.Reply.error("THROTTLED", status: 429, #","retryAfter":1000"#), .error("QUOTA_EXCEEDED", status: 413)] {
+        for reply in [ScriptedServer.Reply.error("THROTTLED", status: 429, #","retryAfter":1000"#), .error("QUOTA_EXCEEDED", status: 413)] {
             let stage = Stage()
-            try await ScriptedCloud.run(.close, reply) { address, cloud in
+            try await ScriptedServer.run(.close, reply) { address, server in
                 try await stage.run(address) { client in
                     let failed = await failure { try await client.database(.private).save(.forceUpdate, ifAnswerIsLost: .repeatIfHarmless) }
                     guard case .answerLost? = failed?.kind else { return unexpected(failed as Any) }
-                    #expect(failed?.attempts == 2 && cloud.requests.count == 2 && failed?.advice?.contains("Because of") == true)
+                    #expect(failed?.attempts == 2 && server.requests.count == 2 && failed?.advice?.contains("Because of") == true)
                 }
             }
         }
         let stage = Stage()
         let saving = Mutex<Task<CloudKitFailure?, Never>?>(nil)
-        try await ScriptedCloud.run(.close) { address, cloud in
+        try await ScriptedServer.run(.close) { address, server in
             try await stage.run(address) { client in
                 let database = client.database(.private).observing { event in
                     if case .waiting = event { saving.withLock { $0?.cancel() } }
@@ -256,19 +257,19 @@ import Testing
                     return task
                 }
                 guard case .answerLost? = await task.value?.kind else { return unexpected("another failure") }
-                #expect(cloud.requests.count == 1)
+                #expect(server.requests.count == 1)
             }
         }
     }
 
     @Test func aGatewaysErrorIsALostAnswer() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(.raw("<html>", status: 504), noZones, .raw("", status: 502)) { address, cloud in
+        try await ScriptedServer.run(.raw("<html>", status: 504), noZones, .raw("", status: 502)) { address, server in
             try await stage.run(address) { client in
                 try await client.database(.private).read()
-                #expect(cloud.requests.count == 2)
+                #expect(server.requests.count == 2)
                 let failed = await failure { try await client.database(.private).save() }
-                #expect(failed?.kind == .answerLost("status 502 without CloudKit's JSON") && cloud.requests.count == 3)
+                #expect(failed?.kind == .answerLost("status 502 without CloudKit's JSON") && server.requests.count == 3)
             }
         }
     }
@@ -279,7 +280,7 @@ import Testing
         let stage = Stage()
         let (arrivals, arrived) = AsyncStream.makeStream(of: Void.self)
         // An answer that never ends.
-        try await ScriptedCloud.run({ _, _ in
+        try await ScriptedServer.run({ _, _ in
             arrived.yield()
             var reply = savedAnswer
             reply.bytes.removeLast()
@@ -301,11 +302,11 @@ import Testing
 
     @Test func aClosedClientSaysSo() async throws {
         let stage = Stage()
-        try await ScriptedCloud.run(noZones) { address, cloud in
+        try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { client in
                 await client.close()
                 let failed = await failure { try await client.database(.private).save() }
-                #expect(failed?.kind == .closed && cloud.requests.isEmpty)
+                #expect(failed?.kind == .closed && server.requests.isEmpty)
                 await client.close()
             }
         }

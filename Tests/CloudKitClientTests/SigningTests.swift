@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import JSON
+import LoopbackServing
 import Records
 import TestSupport
 import Testing
@@ -41,16 +42,16 @@ import Testing
         let stage = Stage()
         let folder = try TemporaryFolder()
         let publicKey = try folder.write(stage.key.publicKey.pemRepresentation, to: "public.pem").path(percentEncoded: false)
-        try await ScriptedCloud.run(noZones) { address, cloud in
+        try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address, as: try stage.serverKey()) { client in
                 let database = client.database(.public).observing { stage.observe($0) }
                 try await database.read()
                 _ = try await database.call("records/any thing", body: object(["a": "é\u{0301}"]), saves: false, parameters: [("getCurrentSyncToken", "a b+c")])
             }
-            try #require(cloud.requests.count == 2)
-            #expect(cloud.requests[1].target.hasSuffix("/public/records/any%20thing?getCurrentSyncToken=a%20b%2Bc"))
+            try #require(server.requests.count == 2)
+            #expect(server.requests[1].target.hasSuffix("/public/records/any%20thing?getCurrentSyncToken=a%20b%2Bc"))
             let shown = stage.events.compactMap { event in if case .sending(_, let text?) = event { "\(text)" } else { nil } }
-            for (index, request) in cloud.requests.enumerated() {
+            for (index, request) in server.requests.enumerated() {
                 let hash = try openssl("dgst", "-sha256", "-binary", folder.write(request.body, to: "body").path(percentEncoded: false)).base64EncodedString()
                 let text = "\(try #require(request.headers["x-apple-cloudkit-request-iso8601date"])):\(hash):\(request.target)"
                 #expect(shown.count == 2 && shown[index] == text)
@@ -99,22 +100,22 @@ import Testing
     @Test func aRefusedSignatureComesWithItsTextAndTheClocks() async throws {
         // A minute before the server's date, which is a year ago, or none.
         let stage = Stage(day: Timestamp(milliseconds: 784_111_717_000))
-        let refused = { (date: String) in ScriptedCloud.Reply.error("AUTHENTICATION_FAILED", status: 401, "", ["Date": date]) }
+        let refused = { (date: String) in ScriptedServer.Reply.error("AUTHENTICATION_FAILED", status: 401, "", ["Date": date]) }
         let replies = [
             refused("Sun, 06 Nov 1994 08:49:37 GMT"), refused("Sun, 06 Nov 1994 10:49:37 GMT"), refused("Sat, 06 Nov 1993 08:49:37 GMT"),
             .error("AUTHENTICATION_FAILED", status: 401), .error("ACCESS_DENIED", status: 403),
         ]
-        try await ScriptedCloud.run({ _, number in replies[number] }) { address, cloud in
+        try await ScriptedServer.run({ _, number in replies[number] }) { address, server in
             try await stage.run(address, as: try stage.serverKey()) { client in
                 for words in ["signed text", "2 hours behind the server's", "364 days ahead of the server's", "signed text", nil] {
                     let failed = await failure { try await client.database(.public).read() }
-                    let request = try #require(cloud.requests.last)
+                    let request = try #require(server.requests.last)
                     let text = "1994-11-06T08:48:37Z:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=:\(request.target)"
                     #expect(failed?.signed?.description == (words == nil ? nil : text) && failed?.description.contains(text) == (words != nil))
                     #expect(words.map { failed?.advice?.contains($0) == true } ?? (failed?.advice == nil), "\(failed?.advice ?? "no advice")")
                 }
             }
-            #expect(cloud.requests.count == replies.count)
+            #expect(server.requests.count == replies.count)
         }
     }
 }

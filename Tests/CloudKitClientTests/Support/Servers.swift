@@ -1,3 +1,4 @@
+import LoopbackServing
 import Synchronization
 
 /// The tokens that were handed over before each request.
@@ -18,7 +19,7 @@ final class OneTimeTokens: Sendable {
     /// The number of requests that were carried out.
     var good: Int { state.withLock { $0.good } }
 
-    func answer(_ token: String) -> ScriptedCloud.Reply {
+    func answer(_ token: String) -> ScriptedServer.Reply {
         state.withLock { state in
             guard token == state.current else { return .error("AUTHENTICATION_REQUIRED", status: 421) }
             state.good += 1

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import JSON
 import Logging
+import LoopbackServing
 import Records
 import Synchronization
 import Testing
@@ -122,5 +123,5 @@ extension DatabaseClient {
 }
 
 /// The answer to a save of one record.
-let savedAnswer = ScriptedCloud.Reply.json(#"{"records":[{"recordName":"r","recordType":"T","recordChangeTag":"1","fields":{}}]}"#)
-let noZones = ScriptedCloud.Reply.json(#"{"zones":[]}"#)
+let savedAnswer = ScriptedServer.Reply.json(#"{"records":[{"recordName":"r","recordType":"T","recordChangeTag":"1","fields":{}}]}"#)
+let noZones = ScriptedServer.Reply.json(#"{"zones":[]}"#)

@@ -3,61 +3,66 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A fake CloudKit on a loopback port: records every request, and answers each as a script says.
-final class ScriptedCloud: Sendable {
-    struct Request: Sendable {
-        var method: String
+/// A fake server on a port of 127.0.0.1: records every request, and answers each as a script says, also with broken answers.
+public final class ScriptedServer: Sendable {
+    public struct Request: Sendable {
+        public var method: String
         /// Path and query as they were sent.
-        var target: String
+        public var target: String
         /// Names in lower case.
-        var headers: [String: String]
-        var body: String
+        public var headers: [String: String]
+        public var body: String
         /// The connection, counted from 1.
-        var connection: Int
+        public var connection: Int
 
-        var path: String { String(target.prefix { $0 != "?" }) }
+        public var path: String { String(target.prefix { $0 != "?" }) }
 
         /// A parameter of the query, as it was sent.
-        func parameter(_ name: String) -> String? {
+        public func parameter(_ name: String) -> String? {
             let query = target.drop { $0 != "?" }.dropFirst()
             return query.split(separator: "&").first { $0.hasPrefix("\(name)=") }.map { String($0.dropFirst(name.count + 1)) }
         }
     }
 
     /// The bytes of an answer, and the end of the connection.
-    struct Reply: Sendable {
-        var bytes: [UInt8]
-        var closes = false
+    public struct Reply: Sendable {
+        public var bytes: [UInt8]
+        public var closes: Bool
         /// The number of requests that must have come before this is sent.
-        var requests = 0
+        public var requests: Int
 
-        static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
+        public init(bytes: [UInt8], closes: Bool = false, requests: Int = 0) {
+            (self.bytes, self.closes, self.requests) = (bytes, closes, requests)
+        }
+
+        public static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
             raw(text, status: status, headers.merging(["Content-Type": "application/json; charset=UTF-8"]) { given, _ in given })
         }
 
-        static func raw(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
+        public static func raw(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
             let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
             return Reply(bytes: Array("HTTP/1.1 \(status) Status\r\nContent-Length: \(text.utf8.count)\r\n\(lines)\r\n\(text)".utf8))
         }
 
-        static func error(_ code: String, status: Int, _ more: String = "", _ headers: [String: String] = [:]) -> Reply {
+        /// The error of a whole request, with more members.
+        public static func error(_ code: String, status: Int, _ more: String = "", _ headers: [String: String] = [:]) -> Reply {
             json(#"{"uuid":"u-1","serverErrorCode":"\#(code)","reason":"Because of \#(code)"\#(more)}"#, status: status, headers)
         }
 
         /// Ends the connection without a byte.
-        static let close = Reply(bytes: [], closes: true)
+        public static let close = Reply(bytes: [], closes: true)
 
         /// Only the first bytes, and then the end of the connection.
-        func cut(after count: Int) -> Reply { Reply(bytes: Array(bytes.prefix(count)), closes: true) }
+        public func cut(after count: Int) -> Reply { Reply(bytes: Array(bytes.prefix(count)), closes: true) }
 
         /// The same once so many requests have come, so that they are under way together.
-        func after(requests: Int) -> Reply { Reply(bytes: bytes, closes: closes, requests: requests) }
+        public func after(requests: Int) -> Reply { Reply(bytes: bytes, closes: closes, requests: requests) }
 
         /// The number of bytes of the head.
-        var headCount: Int { bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.count }
+        public var headCount: Int { bytes.firstRange(of: Array("\r\n\r\n".utf8))?.upperBound ?? bytes.count }
     }
 
-    typealias Script = @Sendable (_ request: Request, _ number: Int) -> Reply
+    public typealias Script = @Sendable (_ request: Request, _ number: Int) -> Reply
 
     private struct State {
         var connections = 0
@@ -72,22 +77,24 @@ final class ScriptedCloud: Sendable {
         self.script = script
     }
 
-    var requests: [Request] { state.withLock { $0.requests } }
+    /// All requests so far.
+    public var requests: [Request] { state.withLock { $0.requests } }
 
+    /// Serves while the body runs.
     /// - Parameter script: makes the answer to a request, which is counted from 0.
-    static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedCloud) async throws -> Void) async throws {
-        let cloud = ScriptedCloud(script)
+    public static func run(_ script: @escaping Script, _ body: (_ address: String, ScriptedServer) async throws -> Void) async throws {
+        let server = ScriptedServer(script)
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                let number = cloud.state.withLock { state in
+                let number = server.state.withLock { state in
                     state.connections += 1
                     return state.connections
                 }
-                return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(cloud, number)) }
+                return channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(server, number)) }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         do {
-            try await body("http://127.0.0.1:\(channel.localAddress?.port ?? 0)", cloud)
+            try await body("http://127.0.0.1:\(channel.localAddress?.port ?? 0)", server)
         } catch {
             try? await channel.close()
             throw error
@@ -96,7 +103,7 @@ final class ScriptedCloud: Sendable {
     }
 
     /// Answers in turn; the last one is repeated.
-    static func run(_ replies: Reply..., body: (_ address: String, ScriptedCloud) async throws -> Void) async throws {
+    public static func run(_ replies: Reply..., body: (_ address: String, ScriptedServer) async throws -> Void) async throws {
         try await run({ _, number in replies[min(number, replies.count - 1)] }, body)
     }
 
@@ -119,12 +126,12 @@ final class ScriptedCloud: Sendable {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
 
-        private let cloud: ScriptedCloud
+        private let server: ScriptedServer
         private let number: Int
         private var received: [UInt8] = []
 
-        init(_ cloud: ScriptedCloud, _ number: Int) {
-            self.cloud = cloud
+        init(_ server: ScriptedServer, _ number: Int) {
+            self.server = server
             self.number = number
         }
 
@@ -132,7 +139,7 @@ final class ScriptedCloud: Sendable {
             received += Array(unwrapInboundIn(data).readableBytesView)
             while let request = takeRequest() {
                 let channel = context.channel
-                cloud.answer(request) { reply in
+                server.answer(request) { reply in
                     let written = channel.writeAndFlush(ByteBuffer(bytes: reply.bytes))
                     if reply.closes { written.whenComplete { _ in channel.close(promise: nil) } }
                 }
