@@ -75,6 +75,7 @@ extension DatabaseClient {
         _ file: @Sendable () async throws -> File
     ) async throws -> Asset where File.Element == ByteBuffer {
         var attempts = try FileAttempts("asset upload", of: slot.url, named: "", container.exchanger, options)
+        guard size >= 0 else { throw attempts.failure(.invalidRequest("No file has \(size) bytes")) }
         let transport = container.exchanger.transport
         while true {
             let counted = CountedFile(file: try await file(), size: size, progress: progress)

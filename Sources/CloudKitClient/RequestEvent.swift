@@ -12,9 +12,9 @@ public enum RequestEvent: Sendable {
 
     /// - Parameter signed: the exact text that the signature covers; `nil` without a server-to-server key.
     case sending(Attempt, signed: SigningText?)
-    /// The whole answer is there.
+    /// The whole answer is there, or the file of an asset begins.
     /// - Parameters:
-    ///   - bytes: size of its body.
+    ///   - bytes: size of its body; 0 for the file of an asset, which is read afterwards.
     ///   - duration: from the sending to the last byte. This is CloudKit's part and the network's.
     case answered(Attempt, status: Int, bytes: Int, duration: Duration, appleRequestUUID: String?)
     /// The request will be sent again after a pause.

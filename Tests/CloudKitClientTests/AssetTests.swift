@@ -96,8 +96,10 @@ import Testing
                         }
                     }
                 }
-                let failed = await failure { _ = try await upload(client, to: address, size: 2999) }
-                guard case .invalidRequest? = failed?.kind else { return unexpected(failed as Any) }
+                for size in [2999, -1] as [Int64] {
+                    let failed = await failure { _ = try await upload(client, to: address, size: size) }
+                    guard case .invalidRequest? = failed?.kind else { return unexpected(failed as Any) }
+                }
             }
         }
         #expect(stage.time.pauses.isEmpty)
