@@ -52,6 +52,9 @@ public final class AssetStores: Sendable {
         self.clock = clock
     }
 
+    /// True if the engine keeps asset files. All stores are refused otherwise.
+    public var canKeep: Bool { engine.can(.keepAssets) }
+
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
@@ -112,6 +115,7 @@ public final class AssetStores: Sendable {
     }
 
     private func sweepAll() async {
+        guard canKeep else { return }
         let containers: [ContainerID]
         do {
             containers = try await engine.containers()
