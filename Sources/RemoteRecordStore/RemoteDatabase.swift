@@ -11,6 +11,13 @@ struct RemoteDatabase: RecordDatabase {
     let caller: Caller
     let line: ServerLine
 
+    /// Capabilities without a service (docs/services.md).
+    private static let unserved: Set<Capability> = [.outlineFeed, .positionRecords, .summarizeZones, .measureStorage]
+    private static let served = Capability.ofDatabases.subtracting(unserved)
+    private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)
+
+    var capabilities: Set<Capability> { address.scope == .public ? Self.servedPublicly : Self.served }
+
     // MARK: Records
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {

@@ -27,9 +27,8 @@ struct Follower: Sendable {
 
     /// - Throws: `CommandFailure` if the server ended; errors of page requests.
     func run(since token: ChangeToken?) async throws {
-        guard let signalling = feed.database as? any CommitSignalling else { throw ChangeFeed.unable("be followed") }
         // Both start before the first page, so that nothing is missed.
-        let commits = signalling.commits()
+        let commits = try feed.database.commits()
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let place = Place()
         place.token.withLock { $0 = token }
@@ -73,8 +72,8 @@ struct Follower: Sendable {
         for await _ in commits {
             try await feed.read(since: place.token.withLock { $0 }) { page in
                 try printer.say(page.changes)
-                place.token.withLock { $0 = page.token }
-                if printer.asJSON, page.changes.count > 0 { try printer.say(page.token) }
+                place.token.withLock { $0 = page.syncToken }
+                if printer.asJSON, page.changes.count > 0 { try printer.say(page.syncToken) }
             }
         }
     }

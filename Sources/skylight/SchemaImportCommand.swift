@@ -60,13 +60,13 @@ struct SchemaImportCommand: AsyncParsableCommand {
 
     private func carryOut(_ file: SchemaFile, in store: any OpenStore) async throws -> Outcome {
         let plan = try await plan(file, in: store)
-        let isThere = try await store.has(.development, of: database.container)
+        let isThere = try await store.engine.has(database.container, .development)
         // A missing environment has nothing to lose, and must not be created by the check.
         let losses = plan.difference.losses.isEmpty || !isThere ? [] : try await losses(of: plan, in: store)
         var outcome = Outcome(plan: plan, losses: losses)
         if dryRun { return outcome }
         if !losses.isEmpty, !yes { throw Self.needsConfirmation(losses) }
-        let editing = try await store.schemaEditing(.development, in: database.schemas)
+        let editing = try await store.schemaDatabase(.development, in: database.schemas)
         if !plan.isEmpty {
             let (edits, waits) = (plan.edits, wait)
             _ = try await store.change(editing, showingProgress: wait) {
@@ -78,13 +78,13 @@ struct SchemaImportCommand: AsyncParsableCommand {
     }
 
     private func plan(_ file: SchemaFile, in store: any OpenStore) async throws -> SchemaImportPlan {
-        let production = try await store.has(.production, of: database.container) ? try await store.schema(of: .production, in: database.schemas) : nil
+        let production = try await store.engine.has(database.container, .production) ? try await store.schema(of: .production, in: database.schemas) : nil
         return try SchemaImportPlan(
             importing: file.schema, into: try await store.schema(of: .development, in: database.schemas), merging: merge, production: production)
     }
 
     private func losses(of plan: SchemaImportPlan, in store: any OpenStore) async throws -> [SchemaLoss] {
-        try await plan.losses(measuredBy: try await store.schemaEditing(.development, in: database.schemas) as? any SchemaMeasuring)
+        try await plan.losses(measuredBy: try await store.schemaDatabase(.development, in: database.schemas))
     }
 
     private static func needsConfirmation(_ losses: [SchemaLoss]) -> CommandFailure {

@@ -21,6 +21,8 @@ struct ServedRoutes {
     var throttle: Throttle?
     var log = RequestLog()
     var instance: String?
+    /// True to serve CloudKit's protocol alone, without the console and Skylight's own services.
+    var protocolOnly = false
     /// The folders of templates and static files, which are read again at every request.
     var templates: String?
     var publicFolder: String?
@@ -28,11 +30,11 @@ struct ServedRoutes {
     /// - Throws: an error of a template, or a file system error.
     func routes() throws -> Routes {
         let routes = Routes()
-        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
-        let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
+        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
+        let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
-                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, rehearsals: rehearsals, log: log,
+                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
@@ -40,7 +42,7 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
+            engine: store.engine, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
             webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes

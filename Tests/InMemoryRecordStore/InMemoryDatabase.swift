@@ -8,6 +8,8 @@ struct InMemoryDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
 
+    var capabilities: Set<Capability> { address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases }
+
     var view: InMemoryView { InMemoryView(address: address, caller: caller) }
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {

@@ -27,10 +27,10 @@ enum LiveServer {
 
     /// Like ``run(_:clock:_:)``, with access to the engine behind the server.
     static func runWithEngine(
-        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any LedgerEngine) async throws -> Void
+        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any RecordEngine) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any LedgerEngine =
+        let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
@@ -41,10 +41,10 @@ enum LiveServer {
         await engine.close()
     }
 
-    /// Runs a server without assets on an engine that the caller closes.
+    /// Runs a server on an engine that the caller closes. It has assets if the engine keeps them.
     static func run(on engine: any RecordEngine, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
         try await run(on: engine, assets, port: port, instance: instance, body)
         await assets.close()
     }

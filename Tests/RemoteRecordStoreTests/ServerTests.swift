@@ -30,6 +30,32 @@ import Testing
         }
     }
 
+    /// Behind the server is a store that tells only what CloudKit's protocol does. Nothing is made up on the way.
+    @Test func whatTheStoreDoesNotTellIsAbsent() async throws {
+        let memory = InMemoryRecordEngine()
+        let inside = try await memory.withZone()
+        for name: Name in ["kept", "gone"] { try await inside.save(name, in: notes) }
+        let token = try await inside.pull(notes).token
+        try await inside.delete("gone", in: notes)
+        let asset = try await memory.upload(1, for: "kept", at: Timestamp.now())
+        try await inside.save("kept", in: notes, ["file": .asset(asset)])
+        try await LiveServer.run(on: ProtocolOnlyEngine(memory)) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.full(.private)
+            let changes = try await database.pull(notes, since: token).changes
+            #expect(changes.map(\.recordID.recordName) == ["gone", "kept"] && changes.map(\.kind) == [.deleted, nil])
+            #expect(changes.allSatisfy { $0.position == nil } && changes.first?.record == nil && changes.last?.record != nil)
+            // The store behind keeps no files, so the asset has no address.
+            let record = try await database.fetch([RecordID(recordName: "kept", zoneID: notes)], desiredKeys: nil)[0].get()
+            for fields in [record.fields, try #require(changes.last?.record).fields] { #expect(try fields.assets().map(\.asset.size) == [10]) }
+            let zones = try await database.databaseChanges(DatabaseChangesRequest()).changes
+            #expect(zones.map(\.zoneID.zoneName) == [notes.zoneName] && zones.map(\.timestamp) == [nil])
+            let refused = await refusal { _ = try await database.counts(in: notes) }
+            #expect(refused == RecordError(.badRequest, "CloudKit can't \(Capability.countRecords.rawValue)"))
+            await engine.close()
+        }
+    }
+
     @Test func accountsAreThoseOfTheServer() async throws {
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
@@ -112,7 +138,7 @@ import Testing
                 #expect(found.sorted() == names, "\(limit)")
             }
             // The server does not check roles for explanations, so the client refuses them.
-            let refused = await refusal { _ = try await (user as? any QueryExplaining)?.explain(QueryRequest(Query(recordType: "Letter"))) }
+            let refused = await refusal { _ = try await user.explain(QueryRequest(Query(recordType: "Letter"))) }
             #expect(refused?.code == .accessDenied)
             await engine.close()
         }
@@ -126,7 +152,7 @@ import Testing
         for stores in [[], [well], [well, sick]] {
             try await LiveServer.run(on: ReportingEngine(stores: stores)) { url in
                 let engine = try RemoteRecordEngine(url: url)
-                #expect(try await engine.checkHealth() == stores)
+                #expect(try await engine.health() == stores)
                 await engine.close()
             }
         }
@@ -212,9 +238,9 @@ import Testing
                 for _ in 0..<3 {
                     group.addTask {
                         var (seen, token) = ([Name](), nil as ChangeToken?)
-                        for await _ in database.commits() {
+                        for await _ in try database.commits() {
                             let (changes, reached) = try await database.pull(notes, since: token, pageSize: 7)
-                            seen += changes.map(\.record.recordID.recordName)
+                            seen += changes.map(\.recordID.recordName)
                             token = reached
                             if seen.count >= 200 { break }
                         }
@@ -228,7 +254,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let played = try await database.pull(notes, pageSize: 30).changes.map(\.record.recordID.recordName)
+            let played = try await database.pull(notes, pageSize: 30).changes.map(\.recordID.recordName)
             #expect(played.count == 200 && Set(played).count == 200)
             await engine.close()
         }
@@ -281,10 +307,10 @@ import Testing
         let following = Task {
             var names: [Name] = []
             let remote = try await engine.full(.private)
-            for await _ in remote.commits() {
+            for await _ in try remote.commits() {
                 // Without a server, a signal arrives but the read fails.
                 guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
-                names = changes.map(\.record.recordID.recordName)
+                names = changes.map(\.recordID.recordName)
                 break
             }
             return names
@@ -300,7 +326,8 @@ import Testing
     }
 }
 
-private struct ReportingEngine: StoreHealthReporting {
+private struct ReportingEngine: RecordEngine {
+    let capabilities: Set<Capability> = [.reportHealth, .listContainers]
     let stores: [StoreHealth]
 
     func health() async -> [StoreHealth] { stores }

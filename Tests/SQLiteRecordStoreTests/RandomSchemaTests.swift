@@ -173,7 +173,7 @@ private struct SchemaHistory {
         let zone = Self.zones.dropFirst().randomElement(using: &random) ?? .default
         try await compare(index, "pull \(zone)") { try await $0.pull(zone, pageSize: 5).changes }
         try await compare(index, "database") {
-            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map { "\($0.zoneID) \($0.kind) \($0.timestamp)" }
+            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map { "\($0.zoneID) \($0.kind) \(String(describing: $0.timestamp))" }
         }
     }
 
@@ -235,7 +235,7 @@ private struct SchemaHistory {
     // MARK: Comparing
 
     private mutating func compare<Value: Equatable>(
-        _ index: Int, _ what: @autoclosure () -> String = "", _ body: (any FullDatabase) async throws -> Value
+        _ index: Int, _ what: @autoclosure () -> String = "", _ body: (any RecordDatabase) async throws -> Value
     ) async throws {
         let expected = await outcome { try await body(model.full(.private)) }
         let found = await outcome { try await body(engine.full(.private)) }

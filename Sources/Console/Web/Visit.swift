@@ -29,7 +29,7 @@ package struct Visit: Sendable {
     }
 
     package var canEditSchema: Bool {
-        place.address.environment == .development && database is any SchemaEditing
+        place.address.environment == .development && database.can(.editSchema)
     }
 
     /// The display name of the zone.
@@ -55,15 +55,15 @@ package struct Visit: Sendable {
         try await stopwatch.measure(body)
     }
 
-    /// The download links for the assets of some records; `nil` if none of them has assets.
+    /// The download links for the assets of some records; `nil` if none of them has assets, or the engine keeps no files.
     package func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
-        guard records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
+        guard assets.canKeep, records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
         return try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") }
     }
 
     /// The record counts by type in a zone; `nil` if the engine does not count.
     package func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
-        guard let counting = database as? any RecordCounting else { return nil }
-        return try await counting.counts(in: zoneID)
+        guard database.can(.countRecords) else { return nil }
+        return try await database.counts(in: zoneID)
     }
 }

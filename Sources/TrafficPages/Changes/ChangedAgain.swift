@@ -57,8 +57,8 @@ struct ChangedAgain: ViewModel {
         sentence =
             "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed has each record once, at its latest change. An earlier change of \(them) "
             + "between the tokens is therefore not listed."
-        guard let journalling = visit.database as? any RecordJournalling else {
-            finding = "This engine keeps no journal, so it can't tell which of them also changed between the tokens."
+        guard visit.database.can(.keepJournal) else {
+            finding = "This store can't \(Capability.keepJournal.rawValue), so it can't tell which of them also changed between the tokens."
             (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
             return
         }
@@ -75,7 +75,7 @@ struct ChangedAgain: ViewModel {
         let request = ZoneChangesRequest(
             zoneID, since: start, limit: PageLimit(records: Self.limit), desiredKeys: [], desiredRecordTypes: form.type.map { [$0] })
         let page = try await visit.measure { try await visit.database.zoneChanges(request) }
-        let lookup = JournalLookup(journalling, after: span.base, through: end.position, isComplete: end.progress == .complete)
+        let lookup = JournalLookup(visit.database, after: span.base, through: end.position, isComplete: end.progress == .complete)
         var (rows, only, lost) = ([Row](), 0, 0)
         for change in page.changes {
             let between: Moment?
@@ -110,14 +110,15 @@ struct ChangedAgain: ViewModel {
 
 extension ChangedAgain.Row {
     fileprivate init(_ change: RecordChange, between: ChangedAgain.Moment?, in zoneID: ZoneID, visit: Visit) {
-        let name = change.record.recordID.recordName
+        let name = change.recordID.recordName
         recordName = name.string
         href = visit.place.link(toRecord: name, in: zoneID)
-        type = change.record.recordType.string
+        type = change.record?.recordType.string ?? RecordChange.untold
         self.between = between
         now = ChangedAgain.Moment(
-            kind: change.kind.rawValue, kindText: change.kind.words, position: Digits.grouped(change.position),
-            when: ValueView(.time(change.record.modified.timestamp)), by: visit.people.name(of: change.record.modified.userRecordName))
+            kind: change.kindName, kindText: change.kindText, position: change.positionText,
+            when: change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
+            by: change.record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold)
         history = visit.place.inZone(zoneID).link("record/history", [("name", name.string)])
     }
 }

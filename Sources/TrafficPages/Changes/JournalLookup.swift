@@ -12,7 +12,7 @@ struct JournalLookup: Sendable {
         case unknown
     }
 
-    private let database: any RecordJournalling
+    private let database: any RecordDatabase
     private let after: Int64
     private let through: Int64
     private let isComplete: Bool
@@ -21,7 +21,7 @@ struct JournalLookup: Sendable {
     ///   - after: searches for changes after this position.
     ///   - through: searches for changes up to this position.
     ///   - isComplete: true if a change of kind `created` proves that the record name was unused before.
-    init(_ database: any RecordJournalling, after: Int64, through: Int64, isComplete: Bool) {
+    init(_ database: any RecordDatabase, after: Int64, through: Int64, isComplete: Bool) {
         self.database = database
         self.after = after
         self.through = through
@@ -31,7 +31,7 @@ struct JournalLookup: Sendable {
     /// - Parameter change: a change after that part.
     func past(of change: RecordChange) async throws -> Past {
         if change.kind == .created, isComplete { return .unchanged }
-        let recordID = change.record.recordID
+        let recordID = change.recordID
         let then = try await database.journal(RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
         if let entry = then.entries.first { return entry.position > after ? .changed(entry) : .unchanged }
         // A record that was created later did not exist then, unless an earlier record of the same name was deleted and forgotten.

@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Synchronization
 internal import Traffic
 
 /// A request for a feed: the database, the zone and the start token.
@@ -42,25 +43,6 @@ struct FeedRequest: Sendable {
         return zoneID
     }
 
-    /// The current token of the zone, or of the database.
-    /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
-    func currentToken() async throws -> ChangeToken {
-        guard let zoneID else {
-            guard let explaining = database as? any TokenExplaining else { throw unable("tell its current token") }
-            return try await explaining.currentToken()
-        }
-        guard case .success(let zone)? = try await database.fetchZones([zoneID]).first else { throw RecordError.zoneNotFound }
-        guard let token = zone.syncToken else { throw ZoneRules.noFeed }
-        return token
-    }
-
-    /// The number of changes in a playback from `since`; `nil` if the engine keeps no counts.
-    func total() async throws -> Int? {
-        let zoneID = try requiredZoneID()
-        if let since { return try await (database as? any TokenExplaining)?.explain(since).changesAfter }
-        return try await (database as? any RecordCounting)?.counts(in: zoneID).total
-    }
-
     /// A page of a zone's changes.
     func page(of zoneID: ZoneID, since token: ChangeToken?, limit: PageLimit) async throws -> ZoneChangesPage {
         try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: limit))
@@ -76,16 +58,23 @@ struct FeedRequest: Sendable {
         }
     }
 
-    /// Reserves the memory that a stream needs at a time: a page with its text, or the texts of two pages.
+    /// Reserves the memory that a stream needs while it reads: the text of a page that is being sent, and the page after it.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds.
     func makeRoom(forPagesOf limit: PageLimit) async throws {
         try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
     }
 
-    /// Releases that memory until the next page is made.
+    /// Releases that memory until the stream reads again.
     func giveBackRoom() { memory?.giveBackAnswer() }
+}
 
-    func unable(_ what: String) -> RecordError {
-        RecordError(.badRequest, "This database can't \(what)")
+/// Holds the first page of a stream until it is sent, so that a stream of hours does not keep it in memory.
+final class FirstPage<Page: FeedPage>: Sendable {
+    private let page: Mutex<Page?>
+
+    init(_ page: Page) {
+        self.page = Mutex(page)
     }
+
+    func take() -> Page? { page.withLock { $0.take() } }
 }
