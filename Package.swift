@@ -48,6 +48,19 @@ let package = Package(
         layer("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
         layer("Traffic", on: ["Records", "JSON", "Text"]),
         layer("Workbench", on: ["Records", "JSON", "Text"]),
+        layer(
+            "CloudKitClient",
+            on: [
+                "Records", "JSON", "Text",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]
+        ),
         // 4
         layer(
             "SQLiteRecordStore",
@@ -196,6 +209,15 @@ let package = Package(
         tests("RecordsTests", of: ["Records", "JSON"]),
         tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "Records", "JSON"]),
+        tests(
+            "CloudKitClientTests",
+            of: [
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",
@@ -213,7 +235,6 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         tests(
@@ -246,6 +267,8 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/LoopbackServing", swiftSettings: swiftSettings),

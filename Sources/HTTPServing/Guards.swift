@@ -10,6 +10,8 @@ struct Guards: Sendable {
     /// True if connections are encrypted.
     let isSecure: Bool
     let budget: MemoryBudget
+    /// True to serve CloudKit's protocol alone.
+    let protocolOnly: Bool
 
     func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
         let request = isSecure ? sent.overTLS : sent
@@ -18,7 +20,10 @@ struct Guards: Sendable {
         do {
             try hosts.check(request)
             try origins.check(request)
-            response = try await RequestMemory.$current.withValue(memory) { try await handler(request, context) }
+            response = try await RequestMemory.$current.withValue(memory) {
+                guard protocolOnly else { return try await handler(request, context) }
+                return try await ProtocolOnly.answer(request, context, handler)
+            }
         } catch {
             // Errors become answers here, so that those get the headers too.
             response = try FailureReport.answer(to: error, of: request, context)
@@ -26,6 +31,10 @@ struct Guards: Sendable {
         response = memory.hold(response, on: context.channel.eventLoop)
         Compression.apply(to: &response, for: request)
         SecurityHeaders.add(to: &response.headers)
+        if protocolOnly {
+            ProtocolOnly.removeOwn(from: &response.headers)
+            return response
+        }
         response.headers.append(HTTPField(name: .serverTiming, value: Self.milliseconds(since: context.started)))
         return response
     }
@@ -54,12 +63,14 @@ extension Routes {
     ///   - accounts: the accounts whose API tokens list accepted origins; `nil` to accept none from tokens.
     ///   - isSecure: true if connections are encrypted.
     ///   - memory: the memory limit of all requests and answers together.
+    ///   - protocolOnly: true to serve CloudKit's protocol alone, as a stand-in for iCloud.
     public func addGuards(
-        trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget()
+        trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget(),
+        protocolOnly: Bool = false
     ) {
         guarded(
             by: Guards(
                 hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: PageOrigins(trusting: trusted, tokensOf: accounts)),
-                isSecure: isSecure, budget: memory))
+                isSecure: isSecure, budget: memory, protocolOnly: protocolOnly))
     }
 }

@@ -1,5 +1,6 @@
 internal import HTTPTypes
 internal import Hummingbird
+internal import Text
 
 /// The conditional headers of a file request (RFC 9110, 13).
 struct Preconditions {

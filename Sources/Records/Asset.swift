@@ -25,3 +25,8 @@ public struct Asset: Sendable, Hashable {
         self.fileName = fileName
     }
 }
+
+extension Asset {
+    /// False while answers may only have members that CloudKit has: they then leave the file name out.
+    @TaskLocal public static var showsFileName = true
+}

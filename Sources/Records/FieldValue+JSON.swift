@@ -84,7 +84,7 @@ extension JSONWriter {
             writer.number(asset.size, asString: numbersAsStrings)
             if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
             if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
-            if let name = asset.fileName { writer.member("fileName", name) }
+            if let name = asset.fileName, Asset.showsFileName { writer.member("fileName", name) }
             if let downloadURL { writer.member("downloadURL", downloadURL) }
         }
     }

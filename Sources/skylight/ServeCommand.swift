@@ -55,6 +55,9 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Keep nothing: the data is in a temporary folder, deleted at the end.")
     var ephemeral = false
 
+    @Flag(help: "Serve CloudKit's protocol alone, as a stand-in for iCloud: no console, and none of Skylight's own services, members and headers.")
+    var protocolOnly = false
+
     @Option(
         help: ArgumentHelp(
             "Purge deletions after this many days; older change tokens expire. (default: never, like CloudKit)", valueName: "days"))
@@ -178,7 +181,7 @@ struct ServeCommand: AsyncParsableCommand {
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
             memory: MemoryBudget(limit: Int(clamping: transferMemory.bytes)), throttle: access.throttle(for: hostname),
-            log: RequestLog(limit: requestLog), instance: instance, templates: templates, publicFolder: publicFolder)
+            log: RequestLog(limit: requestLog), instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(
             responder: try routes.routes().buildResponder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),

@@ -21,6 +21,8 @@ struct ServedRoutes {
     var throttle: Throttle?
     var log = RequestLog()
     var instance: String?
+    /// True to serve CloudKit's protocol alone, without the console and Skylight's own services.
+    var protocolOnly = false
     /// The folders of templates and static files, which are read again at every request.
     var templates: String?
     var publicFolder: String?
@@ -28,7 +30,7 @@ struct ServedRoutes {
     /// - Throws: an error of a template, or a file system error.
     func routes() throws -> Routes {
         let routes = Routes()
-        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
+        routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(

@@ -53,13 +53,13 @@ import Testing
     }
 
     private func withRoutes(
-        _ mode: AccessControl.Mode, hasPassword: Bool = false, _ body: (Walker, [Route], AccessControl) async throws -> Void
+        _ mode: AccessControl.Mode, hasPassword: Bool = false, protocolOnly: Bool = false, _ body: (Walker, [Route], AccessControl) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
         let store = try DataFolder(folder.url.appending(path: "data").path(percentEncoded: false)).open()
         if hasPassword { try await store.accounts.setAdministratorPassword(Self.password) }
         let access = AccessControl(mode, accounts: store.accounts, instanceSecret: "a secret of this run")
-        let served = try ServedRoutes(store: store, access: access).routes()
+        let served = try ServedRoutes(store: store, access: access, protocolOnly: protocolOnly).routes()
         let routes = served.routes.map(Route.init)
         // An empty list of routes would pass every check.
         #expect(routes.count > 200 && routes.contains { $0.pattern == "/c/{container}/{environment}/{database}/record/save" })
@@ -138,6 +138,23 @@ import Testing
             for target in ["/skylight", "/skylight/1/nothing", "/skylight/1/iCloud.com.example.App/development/private/none", "/nowhere"] {
                 #expect(try await walker.answer(.post, target).status == .unauthorized, "\(target)")
             }
+        }
+    }
+
+    @Test func aServerOfTheProtocolAloneHasNothingElse() async throws {
+        let kept = ["/database/", "/device/", "/assets/", "/sign-in", "/static/"]
+        try await withRoutes(.required, protocolOnly: true) { walker, routes, access in
+            let cookie = try await cookie(walker, access)
+            for route in routes {
+                for headers in [[.authorization: "Bearer a secret of this run"], [.cookie: cookie.pair, formHeader: cookie.session.csrf]] as [HTTPFields] {
+                    let answer = try await walker.answer(route, headers)
+                    #expect(kept.contains { route.pattern.hasPrefix($0) } || answer.status == .notFound, "\(route): \(answer.status)")
+                }
+            }
+            #expect(try await walker.answer(.get, "/sign-in").headers[.contentType]?.hasPrefix("text/html") == true)
+            #expect(try await walker.answer(.get, "/static/skylight.css").status == .ok)
+            let asked = try await walker.answer(.post, "/database/1/iCloud.com.example.App/development/private/zones/list", body: "{}")
+            #expect(asked.status.code == 421 || asked.status == .unauthorized)
         }
     }
 

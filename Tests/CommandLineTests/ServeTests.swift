@@ -3,6 +3,10 @@ import JSON
 import TestSupport
 import Testing
 
+#if canImport(FoundationNetworking)
+    import FoundationNetworking
+#endif
+
 @Suite(.serialized) struct ServeTests {
     private let folder: TemporaryFolder
 
@@ -26,6 +30,14 @@ import Testing
         #expect(await server.end(SIGTERM) == 0)
         // The server removes its temporary data.
         #expect(try names(in: folder.url).isEmpty)
+    }
+
+    @Test func standsInForICloud() async throws {
+        let server = try await Server(["--ephemeral", "--protocol-only"])
+        #expect(try await server.post("/database/1/iCloud.com.example.New/development/private/zones/list", [:]).status == 200)
+        let (_, health) = try await URLSession.shared.data(from: try #require(URL(string: server.address + "/skylight/1/health")))
+        #expect((health as? HTTPURLResponse)?.statusCode == 404)
+        #expect(await server.end() == 0)
     }
 
     @Test func endsWithAnInterrupt() async throws {

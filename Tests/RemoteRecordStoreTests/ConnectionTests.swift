@@ -1,6 +1,7 @@
 import Foundation
 import InMemoryRecordStore
 import JSON
+import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
@@ -23,9 +24,9 @@ import Testing
     }
 
     @Test func aServerThatIsNotThereIsNamed() async throws {
-        var address: URL?
-        try await ScriptedServer.run(nil) { url, _ in address = url }
-        let url = try #require(address)
+        var address = ""
+        try await ScriptedServer.run(.close) { free, _ in address = free }
+        let url = try #require(URL(string: address))
         let failures = try await failures(url)
         #expect(failures.read?.code == .tryAgainLater && failures.save?.code == .tryAgainLater)
         #expect(failures.read?.reason.contains("\(url.absoluteString): the connection was refused") == true)
@@ -36,32 +37,30 @@ import Testing
     }
 
     @Test func aReadIsSentAgainWhenTheConnectionBrokeASaveIsNot() async throws {
-        try await ScriptedServer.run(nil, ScriptedServer.json(#"{"zones":[]}"#)) { url, server in
-            let engine = try RemoteRecordEngine(url: url)
+        try await ScriptedServer.run(.close, .json(#"{"zones":[]}"#)) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
             #expect(try await engine.full(.private).zones().isEmpty)
-            #expect(server.requests == 2)
+            #expect(server.requests.count == 2)
             await engine.close()
         }
-        try await ScriptedServer.run(nil) { url, server in
-            let engine = try RemoteRecordEngine(url: url)
+        try await ScriptedServer.run(.close) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
             let read = await refusal { _ = try await engine.full(.private).zones() }
-            #expect(read?.code == .tryAgainLater && server.requests == 2)
+            #expect(read?.code == .tryAgainLater && server.requests.count == 2)
             let save = await refusal { try await engine.full(.private).save("r") }
             #expect(save?.code == .internalError && save?.reason.contains("It is unknown if") == true)
-            #expect(server.requests == 3)
+            #expect(server.requests.count == 3)
             await engine.close()
         }
     }
 
     @Test(arguments: [
-        "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", ScriptedServer.json("{}"), ScriptedServer.json("[]"),
-        ScriptedServer.json(#"{"zones":[{}],"records":[{}]}"#),
-        ScriptedServer.json("", status: "404 Not Found"), ScriptedServer.json(#"{"zones":[1],"records":[1]}"#), ScriptedServer.json(#"{"zones":"#),
-        ScriptedServer.json("moved", status: "302 Found"),
-    ])
-    func whatIsNoSkylightIsToldApart(answer: String) async throws {
-        try await ScriptedServer.run(answer) { url, _ in
-            let failures = try await failures(url)
+        .raw("hello"), .json("{}"), .json("[]"), .json(#"{"zones":[{}],"records":[{}]}"#), .json("", status: 404),
+        .json(#"{"zones":[1],"records":[1]}"#), .json(#"{"zones":"#), .json("moved", status: 302),
+    ] as [ScriptedServer.Reply])
+    func whatIsNoSkylightIsToldApart(answer: ScriptedServer.Reply) async throws {
+        try await ScriptedServer.run(answer) { address, _ in
+            let failures = try await failures(try #require(URL(string: address)))
             #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is not a Skylight") == true)
             #expect(failures.save?.code == .internalError)
         }
@@ -81,8 +80,8 @@ import Testing
 
     @Test func itemsKeepTheTimeToWait() async throws {
         let item = #"{"recordName":"r","reason":"Busy","serverErrorCode":"TRY_AGAIN_LATER","retryAfter":3}"#
-        try await ScriptedServer.run(ScriptedServer.json(#"{"records":[\#(item)]}"#)) { url, _ in
-            let engine = try RemoteRecordEngine(url: url)
+        try await ScriptedServer.run(.json(#"{"records":[\#(item)]}"#)) { address, _ in
+            let engine = try RemoteRecordEngine(at: address)
             let found = try await engine.full(.private).fetch([RecordID(recordName: "r")], desiredKeys: nil)
             #expect(found == [.failure(RecordError(.tryAgainLater, "Busy", retryAfter: 3))])
             await engine.close()
@@ -99,25 +98,25 @@ import Testing
 
     private static let fullStart = "The records before this one fill the answer"
 
-    private static func lookup(_ items: String...) -> String { ScriptedServer.json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
+    private static func lookup(_ items: String...) -> ScriptedServer.Reply { .json(#"{"records":[\#(items.joined(separator: ","))]}"#) }
 
     @Test func whatAnAnswerLeavesOutIsAskedForAgain() async throws {
         let gone = #"{"recordName":"b","serverErrorCode":"NOT_FOUND","reason":"Record not found"}"#
         try await ScriptedServer.run(
             Self.lookup(Self.item("a", hasRoom: true), gone, Self.item("c", hasRoom: false), Self.item("d", hasRoom: false)),
             Self.lookup(Self.item("c", hasRoom: true), Self.item("d", hasRoom: false)), Self.lookup(Self.item("d", hasRoom: true))
-        ) { url, server in
-            let engine = try RemoteRecordEngine(url: url)
+        ) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
             let found = try await engine.full(.private).fetch(["a", "b", "c", "d"].map { RecordID(recordName: $0) }, desiredKeys: nil)
             #expect(found.map { (try? $0.get())?.recordID.recordName } == ["a", nil, "c", "d"])
-            #expect(found[1] == .failure(.recordNotFound) && server.requests == 3)
+            #expect(found[1] == .failure(.recordNotFound) && server.requests.count == 3)
             await engine.close()
         }
         // Asking a server that never has room would loop forever.
-        try await ScriptedServer.run(Self.lookup(Self.item("a", hasRoom: false))) { url, server in
-            let engine = try RemoteRecordEngine(url: url)
+        try await ScriptedServer.run(Self.lookup(Self.item("a", hasRoom: false))) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
             let refused = await refusal { _ = try await engine.full(.private).fetch([RecordID(recordName: "a")], desiredKeys: nil) }
-            #expect(refused?.code == .internalError && server.requests == 1)
+            #expect(refused?.code == .internalError && server.requests.count == 1)
             await engine.close()
         }
     }
@@ -125,12 +124,12 @@ import Testing
     @Test func whatThereIsNoRoomForIsNotAskedForAgain() async throws {
         try await ScriptedServer.run(
             Self.lookup(Self.item("a", hasRoom: true), Self.item("b", hasRoom: true), Self.item("c", hasRoom: false))
-        ) { url, server in
-            let engine = try RemoteRecordEngine(url: url)
+        ) { address, server in
+            let engine = try RemoteRecordEngine(at: address)
             let found = try await engine.full(.private).fetch(
                 ["a", "b", "c"].map { RecordID(recordName: $0) }, desiredKeys: nil, bytesLimit: 60)
             #expect(found.map { (try? $0.get())?.recordID.recordName } == ["a", nil, nil])
-            #expect(found.dropFirst().allSatisfy { $0 == .failure(.tooManyBytes) } && server.requests == 1)
+            #expect(found.dropFirst().allSatisfy { $0 == .failure(.tooManyBytes) } && server.requests.count == 1)
             await engine.close()
         }
         #expect(RecordError.tooManyBytes.reason.hasPrefix(Self.fullStart), "clients go by it")
@@ -143,8 +142,8 @@ import Testing
             #expect(try await engine.instance() == instance)
             await engine.close()
         }
-        try await ScriptedServer.run(nil) { url, _ in
-            let engine = try RemoteRecordEngine(url: url)
+        try await ScriptedServer.run(.close) { address, _ in
+            let engine = try RemoteRecordEngine(at: address)
             let error = await refusal { _ = try await engine.instance() }
             #expect(error?.code == .tryAgainLater)
             await engine.close()
@@ -177,6 +176,10 @@ import Testing
         let url = try #require(URL(string: text))
         #expect(throws: RecordError.self) { try RemoteRecordEngine(url: url) }
     }
+}
+
+extension RemoteRecordEngine {
+    fileprivate convenience init(at address: String) throws { try self.init(url: try #require(URL(string: address))) }
 }
 
 private struct FailingEngine: RecordEngine {

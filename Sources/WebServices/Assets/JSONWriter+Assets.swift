@@ -10,7 +10,7 @@ extension JSONWriter {
         if let checksum = asset.referenceChecksum { member("referenceChecksum", checksum) }
         if let key = asset.wrappingKey { member("wrappingKey", key) }
         if let receipt = asset.receipt { member("receipt", receipt) }
-        if let fileName = asset.fileName { member("fileName", fileName) }
+        if let fileName = asset.fileName, Asset.showsFileName { member("fileName", fileName) }
     }
 
     /// A record field that refers to an asset.

@@ -62,10 +62,13 @@ struct TestServer: Sendable {
     }
 
     /// Runs a server on an engine with an asset ledger that the caller closes.
-    static func run(keeping engine: any RecordEngine, _ body: @Sendable (TestServer) async throws -> Void) async throws {
+    /// - Parameter protocolOnly: true for a server without anything of Skylight's own.
+    static func run(
+        keeping engine: any RecordEngine, protocolOnly: Bool = false, _ body: @Sendable (TestServer) async throws -> Void
+    ) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
-        try await run(on: engine, assets, folder.url, trusting: .loopback, routes: { _ in }, body)
+        try await run(on: engine, assets, folder.url, trusting: .loopback, protocolOnly: protocolOnly, routes: { _ in }, body)
         await assets.close()
     }
 
@@ -81,14 +84,14 @@ struct TestServer: Sendable {
 
     private static func run(
         on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
-        log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
+        log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(), protocolOnly: Bool = false,
         routes: @Sendable (Routes) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Routes()
         // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
-        router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory)
+        router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory, protocolOnly: protocolOnly)
         WebServices(engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle)
             .addRoutes(to: router)
         routes(router)

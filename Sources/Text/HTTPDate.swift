@@ -1,12 +1,10 @@
-internal import Text
-
 /// HTTP dates (RFC 9110, 5.6.7), as whole seconds since 1970.
-enum HTTPDate {
+public enum HTTPDate {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// Formats a date, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-    static func text(_ seconds: Int64) -> String {
+    public static func text(_ seconds: Int64) -> String {
         let time = UTCTime(seconds: seconds)
         // 1 January 1970 was a Thursday.
         let weekday = weekdays[Int((time.date.daysSince1970 + 4).floorDivided(by: 7).remainder)]
@@ -16,7 +14,7 @@ enum HTTPDate {
 
     /// Parses any of the three date formats of HTTP.
     /// - Returns: `nil` if the text is not a date.
-    static func seconds(_ text: String) -> Int64? {
+    public static func seconds(_ text: String) -> Int64? {
         let words = text.split(separator: " ")
         switch words.count {
         case 6 where words[5] == "GMT" && words[0].utf8.count == 4 && words[0].hasSuffix(","):

@@ -1,0 +1,128 @@
+/// The reason why a request got no answer that can be used. Failures of single items are in the answers instead.
+public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
+    public enum Kind: Sendable, Hashable {
+        /// CloudKit refused the request. Repeating it would not help.
+        case refused(ServerError)
+        /// CloudKit still had no time for the request when the deadline was too near to try again. Nothing was done.
+        case throttled(ServerError)
+        /// A user has to sign in, for the first time or again; see ``CloudKitFailure/signInURL``.
+        case signInRequired(ServerError)
+        /// No connection could be made, so that the request was never sent.
+        case unreachable(String)
+        /// The server's certificate is not trusted.
+        case untrusted(String)
+        /// The connection broke before the whole answer of a read was there, or no answer came in time.
+        case connectionLost(String)
+        /// A save was sent, and its answer was lost or cannot be read. It may have been made: look before you make it again.
+        case answerLost(String)
+        /// The answer has more bytes than the client takes. Ask for less, or raise ``ClientConfiguration/answerLimit``.
+        case answerTooLarge(limit: Int)
+        /// The server answered, but not in CloudKit's format.
+        case unexpectedAnswer(status: Int, String)
+        /// The server of asset files answered with this HTTP status. After 403, 404 and 410 the address has expired: fetch the record again.
+        case assetRefused(status: Int)
+        /// The request cannot be sent as it is.
+        case invalidRequest(String)
+        /// The task was cancelled between the parts of a request that saves. The part was not sent.
+        case cancelled
+        /// The client was closed.
+        case closed
+    }
+
+    public var kind: Kind
+    /// Such as `records/modify`.
+    public var action: String
+    /// The client's id of the request, which its log has too. All attempts have the same one; `nil` if the request was never made.
+    public var requestID: String?
+    /// The number of times the request was sent.
+    public var attempts: Int
+    /// The response header `X-Apple-Request-UUID`, by which Apple finds a request.
+    public var appleRequestUUID: String?
+    /// A likely cause that the answer itself does not tell.
+    public var advice: String?
+    /// The text that was signed, if CloudKit refused the signature of a server-to-server key: it has one answer for all mistakes.
+    public var signed: SigningText?
+    /// The items of the part that failed, if the request was sent in parts. Items before it have answers, items after it were not sent.
+    public var part: Range<Int>?
+    /// Outcomes of the operations of `records/modify` before ``part``.
+    public var answered: [Result<ModifiedRecord, ServerError>] = []
+
+    /// A failure before the request was made.
+    init(_ kind: Kind, action: String) {
+        self.kind = kind
+        self.action = action
+        attempts = 0
+    }
+
+    init(_ kind: Kind, _ attempt: RequestEvent.Attempt, appleRequestUUID: String? = nil) {
+        self.kind = kind
+        self.action = attempt.action
+        self.requestID = attempt.requestID
+        self.attempts = attempt.number
+        self.appleRequestUUID = appleRequestUUID
+    }
+
+    /// CloudKit's own error, if it stated one.
+    public var serverError: ServerError? {
+        switch kind {
+        case .refused(let error), .throttled(let error), .signInRequired(let error): error
+        default: nil
+        }
+    }
+
+    /// The page on which the user signs in; `nil` if none is needed, or the answer does not have an address of the web.
+    public var signInURL: String? {
+        guard case .signInRequired(let error) = kind, let url = error.redirectURL else { return nil }
+        // Programs open it in a browser, which must not start something else.
+        return url.hasPrefix("https://") || url.hasPrefix("http://") ? url : nil
+    }
+
+    public var description: String {
+        var text = "\(action): \(kind.words)"
+        if let part {
+            text += "; this is about the items \(part.lowerBound) to \(part.upperBound - 1), those before were answered, those after not sent"
+        }
+        if let advice { text += ". \(advice)" }
+        if let signed { text += ". Signed: \(signed)" }
+        var ids = requestID.map { ["request \($0)"] } ?? []
+        if attempts > 1 { ids.append("\(attempts) attempts") }
+        if let appleRequestUUID { ids.append("Apple's id \(appleRequestUUID)") }
+        if let uuid = serverError?.uuid { ids.append("error \(uuid)") }
+        return ids.isEmpty ? text : "\(text) (\(ids.joined(separator: ", ")))"
+    }
+}
+
+extension CloudKitFailure.Kind {
+    var words: String {
+        switch self {
+        case .refused(let error): "\(error)"
+        case .throttled(let error): "\(error)" + (error.retryAfter.map { "; CloudKit asks to wait \($0.inWords)" } ?? "")
+        case .signInRequired(let error): "a user has to sign in (\(error))"
+        case .unreachable(let reason): "no server could be reached: \(reason)"
+        case .untrusted(let reason): "the server's certificate is not trusted: \(reason)"
+        case .connectionLost(let reason): "the connection was lost before the answer came: \(reason)"
+        case .answerLost(let reason): "the answer was lost, and the change may have been made; look before you make it again: \(reason)"
+        case .answerTooLarge(let limit): "the answer has more than \(limit) bytes; ask for less"
+        case .unexpectedAnswer(let status, let reason): "this is no answer of CloudKit: status \(status), \(reason)"
+        case .assetRefused(let status): "the server of asset files answered with status \(status)"
+        case .invalidRequest(let reason): reason
+        case .cancelled: "the task was cancelled"
+        case .closed: "the client was closed"
+        }
+    }
+}
+
+extension Duration {
+    /// `30 seconds`, `5 minutes`, `31 hours`, `2 days`.
+    var inWords: String {
+        let seconds = components.seconds
+        let (number, unit) =
+            switch seconds {
+            case ..<120: (seconds, "second")
+            case ..<7200: (seconds / 60, "minute")
+            case ..<172_800: (seconds / 3600, "hour")
+            default: (seconds / 86_400, "day")
+            }
+        return "\(number) \(unit)\(number == 1 ? "" : "s")"
+    }
+}

@@ -1,0 +1,84 @@
+public import JSON
+public import Logging
+public import Records
+
+/// A client of one environment of a CloudKit container, through CloudKit Web Services.
+///
+/// Clients are for as long as the program needs the container: they keep connections. ``close()`` ends them.
+public final class ContainerClient: Sendable {
+    public let container: ContainerID
+    public let environment: Environment
+    public let credentials: ContainerCredentials
+    let exchanger: Exchanger
+
+    static let userAgent = "CloudKitClient (Swift)"
+
+    /// - Parameters:
+    ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
+    ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a longer pause than is made.
+    ///     Lines hold the client's id of the request and Apple's, but no credentials and no addresses.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, or certificates that are not PEM.
+    public convenience init(
+        container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration = ClientConfiguration(),
+        logger: Logger
+    ) throws(CloudKitFailure) {
+        try self.init(
+            container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger, pacing: Pacing())
+    }
+
+    init(
+        container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration, logger: Logger,
+        pacing: Pacing
+    ) throws(CloudKitFailure) {
+        self.container = container
+        self.environment = environment
+        self.credentials = credentials
+        exchanger = Exchanger(
+            transport: try Transport(configuration), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
+    }
+
+    /// Ends the connections. Requests under way fail.
+    public func close() async {
+        await exchanger.transport.close()
+    }
+
+    /// A database of the container. A server-to-server key reaches the public one only.
+    public func database(_ scope: DatabaseScope) -> DatabaseClient {
+        DatabaseClient(self, scope)
+    }
+
+    /// Calls a service for a device: `tokens/create` or `tokens/register`, which are outside the databases.
+    /// - Parameter body: the request's object.
+    /// - Throws: ``CloudKitFailure``; `CancellationError`.
+    public func callDevice(_ action: String, body: JSONObject) async throws -> JSONObject {
+        let json = JSONWriter.bytes(of: .object(body))
+        let call = ServiceCall(action, under: "/device/1/\(container)/\(environment.rawValue)/", .saves, body: json)
+        return try await exchanger.perform(call, CallOptions()).object
+    }
+}
+
+/// Addresses and limits of a client.
+public struct ClientConfiguration: Sendable {
+    /// CloudKit's address for the containers of all developers.
+    public static let cloudKit = "https://api.apple-cloudkit.com"
+
+    /// Scheme, host and port of the server, without a path.
+    public var address = Self.cloudKit
+    /// Certificates in PEM that are trusted in addition to the system's; for servers of one's own.
+    public var trustedCertificates: [UInt8]?
+    /// The time for a request with all its repetitions, where the caller sets no deadline.
+    public var patience: Duration = .seconds(120)
+    /// The longest pause before a repetition, even if CloudKit asks for more.
+    public var longestPause: Duration = .seconds(300)
+    /// The size limit of an answer in bytes; asset files have none. A page of 200 records of a megabyte each is the largest that CloudKit documents.
+    public var answerLimit = 256 << 20
+    /// The time without a byte after which a connection counts as broken.
+    public var idleTimeout: Duration = .seconds(60)
+    /// The number of connections to the server, and to the server of asset files.
+    public var connections = 8
+
+    /// - Parameter address: scheme, host and port of the server.
+    public init(address: String = Self.cloudKit) {
+        self.address = address
+    }
+}

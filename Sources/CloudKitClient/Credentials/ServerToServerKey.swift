@@ -1,0 +1,100 @@
+internal import Crypto
+public import Records
+internal import Text
+
+/// A server-to-server key: a private ECDSA key on the curve P-256, and the id that CloudKit gave its public half.
+///
+/// Such a key reaches the public database of one container and environment.
+public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflectable {
+    public let keyID: String
+    private let key: P256.Signing.PrivateKey
+
+    public var description: String { "the server-to-server key \(keyID)" }
+    public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
+
+    /// - Parameters:
+    ///   - keyID: as the page Tokens & Keys of CloudKit's console shows it.
+    ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks before and after it are skipped.
+    /// - Throws: ``UnusableKey``, which does not contain the text.
+    public init(keyID: String, pem: String) throws(UnusableKey) {
+        let keyID = keyID.trimmingWhiteSpace
+        guard !keyID.isEmpty, keyID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw UnusableKey("The key id is empty, or is none") }
+        self.keyID = keyID
+        let pem = pem.replacing("\r\n", with: "\n")
+        if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY") || pem.contains("Proc-Type: 4,ENCRYPTED") {
+            throw UnusableKey("The key is locked with a password; write it without one: openssl ec -in locked.pem -out key.pem")
+        }
+        guard let block = Self.block("EC PRIVATE KEY", in: pem) ?? Self.block("PRIVATE KEY", in: pem) else {
+            let isPublic = pem.contains("-----BEGIN PUBLIC KEY")
+            throw UnusableKey(isPublic ? "This is the public half; the private key signs" : "There is no private key in PEM")
+        }
+        do {
+            key = try P256.Signing.PrivateKey(pemRepresentation: block)
+        } catch {
+            throw UnusableKey("The private key is damaged, or is not on the curve P-256 (prime256v1)")
+        }
+    }
+
+    private static func block(_ label: String, in pem: String) -> String? {
+        guard let start = pem.firstRange(of: "-----BEGIN \(label)-----"),
+            let end = pem[start.upperBound...].firstRange(of: "-----END \(label)-----")
+        else { return nil }
+        return pem[start.lowerBound..<end.upperBound] + "\n"
+    }
+
+    /// Signs a request.
+    /// - Parameters:
+    ///   - target: path and query exactly as they are sent.
+    ///   - body: empty for a request without a body.
+    ///   - time: the time of the request. CloudKit accepts ten minutes more or less.
+    /// - Throws: an error of the cryptography library.
+    public func sign(target: String, body: [UInt8], at time: Timestamp) throws -> RequestSigning {
+        let text = SigningText(date: UTCTime(milliseconds: time.milliseconds).isoText, body: body, target: target)
+        let signature = try key.signature(for: Array(text.description.utf8))
+        return RequestSigning(keyID: keyID, text: text, signature: Base64.text(of: signature.derRepresentation))
+    }
+}
+
+/// The reason why a text is no server-to-server key.
+public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The text that a signature covers: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`.
+///
+/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)`` shows it for each attempt, and
+/// ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
+public struct SigningText: Sendable, Hashable, CustomStringConvertible {
+    /// `yyyy-MM-ddTHH:mm:ssZ`
+    public let date: String
+    public let bodyHash: String
+    public let target: String
+
+    init(date: String, body: [UInt8], target: String) {
+        self.date = date
+        bodyHash = Base64.text(of: Array(SHA256.hash(data: body)))
+        self.target = target
+    }
+
+    /// Exactly the signed text.
+    public var description: String { "\(date):\(bodyHash):\(target)" }
+}
+
+/// A signature and its request headers.
+public struct RequestSigning: Sendable, Hashable {
+    public let keyID: String
+    public let text: SigningText
+    /// ASN.1 DER in base64.
+    public let signature: String
+
+    public var headers: [(name: String, value: String)] {
+        [
+            ("X-Apple-CloudKit-Request-KeyID", keyID), ("X-Apple-CloudKit-Request-ISO8601Date", text.date),
+            ("X-Apple-CloudKit-Request-SignatureV1", signature),
+        ]
+    }
+}

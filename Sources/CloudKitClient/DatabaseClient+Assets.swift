@@ -1,0 +1,181 @@
+internal import AsyncHTTPClient
+public import JSON
+public import NIOCore
+internal import NIOHTTP1
+public import Records
+internal import Synchronization
+
+/// The field of a record for which a file is uploaded.
+public struct UploadRequest: Sendable, Hashable {
+    public var recordType: Name
+    public var fieldName: Name
+    /// `nil` for a new record whose name CloudKit chooses.
+    public var recordName: Name?
+
+    public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
+        self.recordType = recordType
+        self.fieldName = fieldName
+        self.recordName = recordName
+    }
+}
+
+/// The address for the upload of one file.
+public struct UploadSlot: Sendable, Hashable {
+    /// The record to save with the file.
+    public var recordName: Name
+    public var fieldName: Name
+    /// Valid for 15 minutes, for whoever has it.
+    public var url: String
+}
+
+/// The progress of a file on its way.
+public struct TransferProgress: Sendable, Hashable {
+    /// The bytes so far. The number falls if an upload has to begin anew.
+    public var bytes: Int64
+    /// The size of the file; `nil` if it is not known.
+    public var size: Int64?
+}
+
+extension DatabaseClient {
+    /// Gets addresses for uploads, any number of them (`assets/upload`).
+    /// - Returns: a slot or an error per request, in their order.
+    public func uploadSlots(_ requests: [UploadRequest], in zoneID: ZoneID = .default) async throws -> [Result<UploadSlot, ServerError>] {
+        try await inParts(requests) { part in
+            // A slot without an upload is forgotten after a while, so that a second request does no harm.
+            let call = try ServiceCall("assets/upload", under: root, items: "tokens") { (writer) throws(CloudKitFailure) in
+                try writer.member("tokens", part) { writer, request in
+                    writer.member("recordType", request.recordType)
+                    writer.member("fieldName", request.fieldName)
+                    if let recordName = request.recordName { writer.member("recordName", recordName) }
+                }
+                writer.member(zoneID: zoneID)
+            }
+            return try await send(call) { answer in
+                try answer.objects("tokens", count: part.count).map { object in
+                    try object.result { object in
+                        guard let url = object.string("url") else { throw UnexpectedShape(expected: "a string 'url'") }
+                        return UploadSlot(recordName: try object.required("recordName"), fieldName: try object.required("fieldName"), url: url)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Uploads a file. A broken connection begins it anew, which does no harm: a file counts once a record is saved with it.
+    ///
+    /// Without a deadline the file may take any time; repetitions may take the patience of the configuration.
+    /// - Parameters:
+    ///   - size: bytes of the file.
+    ///   - progress: is told what the connection took. It must be quick.
+    ///   - file: opens the file from its start, for each attempt.
+    /// - Returns: the asset with its receipt, to save in the record and the field of the slot.
+    /// - Throws: ``CloudKitFailure``; an error of the file.
+    public func upload<File: AsyncSequence & Sendable>(
+        to slot: UploadSlot, size: Int64, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
+        _ file: @Sendable () async throws -> File
+    ) async throws -> Asset where File.Element == ByteBuffer {
+        var attempts = try FileAttempts("asset upload", of: slot.url, named: "", container.exchanger, options)
+        guard size >= 0 else { throw attempts.failure(.invalidRequest("No file has \(size) bytes")) }
+        let transport = container.exchanger.transport
+        while true {
+            let counted = CountedFile(file: try await file(), size: size, progress: progress)
+            var request = try attempts.next(.POST)
+            request.headers.add(name: "Content-Type", value: "application/octet-stream")
+            request.body = .stream(counted, length: .known(size))
+            let begun = await transport.file(request, within: attempts.timeLeft)
+            if let error = counted.error { throw error }
+            let reply: Transport.Reply
+            do {
+                reply = try await transport.reply(of: begun.get()).get()
+            } catch {
+                try await attempts.failed(error)
+                continue
+            }
+            guard (200..<300).contains(reply.status) else {
+                try await attempts.refused(reply)
+                continue
+            }
+            attempts.answered(reply)
+            guard let asset = reply.object?.object("singleFile").flatMap(Asset.init(uploaded:)) else {
+                throw attempts.failure(
+                    .unexpectedAnswer(status: reply.status, "expected an object 'singleFile' with 'fileChecksum' and 'size'"))
+            }
+            return asset
+        }
+    }
+
+    /// Downloads the file of an asset, streamed with backpressure. The request is sent when the stream is read.
+    ///
+    /// A broken connection is followed by a request for the rest. If the server does not give parts, the file is fetched anew and its beginning
+    /// skipped. Without a deadline the file may take any time; repetitions without a byte in between may take the patience of the configuration.
+    /// - Parameters:
+    ///   - fileName: replaces the placeholder in the address. Any name will do.
+    ///   - offset: the bytes that the caller has already.
+    ///   - progress: is told all bytes so far, with those that were there already. It must be quick.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` if the asset has no address that can be used, or has no such offset. Reading the
+    ///   stream throws ``CloudKitFailure`` and `CancellationError`.
+    public func download(
+        _ asset: ReceivedAsset, fileName: String = "file", from offset: Int64 = 0, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in }
+    ) throws(CloudKitFailure) -> AssetStream {
+        let action = "asset download"
+        guard let url = asset.downloadURL else {
+            throw CloudKitFailure(.invalidRequest("The record does not tell where the file is; fetch it with this field"), action: action)
+        }
+        let attempts = try FileAttempts(action, of: url, named: fileName, container.exchanger, options)
+        return try AssetStream(attempts, from: offset, size: asset.asset.size, progress)
+    }
+}
+
+extension Asset {
+    /// The answer to an upload, which the record is saved with as it is.
+    fileprivate init?(uploaded object: JSONObject) {
+        guard let fileChecksum = object.string("fileChecksum"), let size = object.integer("size") else { return nil }
+        self.init(
+            fileChecksum: fileChecksum, size: size, referenceChecksum: object.string("referenceChecksum"), wrappingKey: object.string("wrappingKey"),
+            receipt: object.string("receipt"))
+    }
+}
+
+/// A file on its way up: tells the progress, and keeps the error of the file, which the connection would report as its own.
+private struct CountedFile<File: AsyncSequence & Sendable>: AsyncSequence, Sendable where File.Element == ByteBuffer {
+    typealias Element = ByteBuffer
+
+    private final class Failed: Sendable {
+        let error = Mutex<(any Error)?>(nil)
+    }
+
+    private let file: File
+    private let size: Int64
+    private let progress: @Sendable (TransferProgress) -> Void
+    private let failed = Failed()
+
+    init(file: File, size: Int64, progress: @escaping @Sendable (TransferProgress) -> Void) {
+        self.file = file
+        self.size = size
+        self.progress = progress
+    }
+
+    /// The error that reading the file threw.
+    var error: (any Error)? { failed.error.withLock { $0 } }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        fileprivate var file: File.AsyncIterator
+        fileprivate let counted: CountedFile
+        fileprivate var bytes: Int64 = 0
+
+        mutating func next() async throws -> ByteBuffer? {
+            do {
+                guard let part = try await file.next() else { return nil }
+                bytes += Int64(part.readableBytes)
+                counted.progress(TransferProgress(bytes: bytes, size: counted.size))
+                return part
+            } catch {
+                // A connection that ends while the file is read cancels the reading: this is no error of the file.
+                if !(error is CancellationError) { counted.failed.error.withLock { $0 = error } }
+                throw error
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(file: file.makeAsyncIterator(), counted: self) }
+}

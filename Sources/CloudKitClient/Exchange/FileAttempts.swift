@@ -1,0 +1,119 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import JSON
+internal import NIOCore
+internal import NIOHTTP1
+internal import Text
+
+/// The attempts to transfer one asset file: its address, its deadline, and the pauses after failures.
+///
+/// Addresses of files are complete. Requests for them carry no credentials.
+struct FileAttempts: Sendable {
+    private let action: String
+    private let url: String
+    private let exchanger: Exchanger
+    private let options: CallOptions
+    private let requestID = UUID().uuidString
+    private var number = 0
+    private var retries: Retries
+    /// The time by which bytes must flow again; `nil` while they do.
+    private var patienceEnds: ContinuousClock.Instant?
+    private var sent: ContinuousClock.Instant
+
+    /// - Parameter fileName: replaces the placeholder `${f}`, also where it is percent-encoded.
+    init(_ action: String, of url: String, named fileName: String, _ exchanger: Exchanger, _ options: CallOptions) throws(CloudKitFailure) {
+        self.action = action
+        self.exchanger = exchanger
+        self.options = options
+        retries = Retries(longestPause: exchanger.configuration.longestPause)
+        sent = exchanger.pacing.now()
+        self.url = ["${f}", "%24%7Bf%7D", "$%7Bf%7D"].reduce(url) { url, placeholder in
+            url.replacingOccurrences(of: placeholder, with: PercentEncoding.encoded(fileName), options: .caseInsensitive)
+        }
+        // A secure service names secure addresses. A file in the clear would be a mistake, or an attack.
+        let schemes = exchanger.transport.isSecure ? ["https"] : ["https", "http"]
+        guard let parts = URL(string: self.url), let scheme = parts.scheme?.lowercased(), schemes.contains(scheme), parts.host()?.isEmpty == false
+        else {
+            throw CloudKitFailure(.invalidRequest("The address of the file is none of \(schemes.joined(separator: " or "))"), action: action)
+        }
+    }
+
+    /// The request of the next attempt.
+    /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed; `CancellationError`.
+    mutating func next(_ method: HTTPMethod) throws -> HTTPClientRequest {
+        try Task.checkCancellation()
+        try checkDeadline()
+        number += 1
+        sent = exchanger.pacing.now()
+        options.observer?(.sending(attempt, signed: nil))
+        var request = HTTPClientRequest(url: url)
+        request.method = method
+        request.headers.add(name: "User-Agent", value: ContainerClient.userAgent)
+        return request
+    }
+
+    /// The time left until the caller's deadline; `nil` without one.
+    var timeLeft: Duration? { options.deadline.map { $0 - exchanger.pacing.now() } }
+
+    /// - Throws: ``CloudKitFailure`` if the caller's deadline has passed.
+    func checkDeadline() throws {
+        if let timeLeft, timeLeft <= .zero { throw failure(.connectionLost("the deadline had passed")) }
+    }
+
+    private var attempt: RequestEvent.Attempt { RequestEvent.Attempt(requestID: requestID, action: action, number: number) }
+
+    func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure { CloudKitFailure(kind, attempt) }
+
+    var transport: Transport { exchanger.transport }
+    var patience: Duration { exchanger.configuration.patience }
+
+    /// Bytes flow: patience begins anew.
+    mutating func succeeded() {
+        guard patienceEnds != nil else { return }
+        patienceEnds = nil
+        retries = Retries(longestPause: exchanger.configuration.longestPause)
+    }
+
+    func answered(_ reply: Transport.Reply) {
+        exchanger.answered(attempt, reply, since: sent, options)
+    }
+
+    /// Waits after a broken connection.
+    /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
+    mutating func failed(_ trouble: Transport.Trouble) async throws {
+        switch trouble {
+        case .cancelled: throw CancellationError()
+        case .untrusted(let reason): throw failure(.untrusted(reason))
+        case .invalid(let reason): throw failure(.invalidRequest(reason))
+        case .closed: throw failure(.closed)
+        case .tooLarge(let limit): throw failure(.answerTooLarge(limit: limit))
+        case .neverSent(let reason): try await wait(.unreachable(reason))
+        case .lost(let reason): try await wait(.connectionLost(reason))
+        }
+    }
+
+    /// Waits after a status that is no success.
+    ///
+    /// A 421 of this server is Misdirected Request, a matter of connections. It has nothing to do with signing in.
+    /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
+    mutating func refused(_ reply: Transport.Reply) async throws {
+        answered(reply)
+        // The address gives the file to everybody, so it is a secret too.
+        let stated = reply.object.flatMap { ServerError($0, hiding: [Secret(url)]) }
+        if let error = ServerError.temporary(stated, reply, at: exchanger.pacing.time()) {
+            return try await wait(.throttled(error), stated: error.retryAfter)
+        }
+        if let stated { throw failure(.refused(stated)) }
+        guard reply.status == 421 || reply.status >= 500 else { throw failure(.assetRefused(status: reply.status)) }
+        try await wait(.assetRefused(status: reply.status))
+    }
+
+    private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration? = nil) async throws {
+        let now = exchanger.pacing.now()
+        let ends = patienceEnds ?? now + exchanger.configuration.patience
+        patienceEnds = ends
+        let left = (options.deadline ?? ends) - now
+        guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else { throw failure(kind) }
+        try await exchanger.wait(pause, attempt, because: kind, options)
+    }
+}

@@ -1,0 +1,193 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import JSON
+internal import NIOCore
+internal import NIOHTTP1
+internal import NIOPosix
+internal import NIOSSL
+internal import Synchronization
+
+/// The connections of a client, and what goes wrong with them.
+///
+/// Asset files have connections of their own. CloudKit answers 421 Misdirected Request where one HTTP/2 connection serves both hosts, which is why
+/// all of them speak HTTP/1.1.
+final class Transport: Sendable {
+    struct Reply: Sendable {
+        let status: Int
+        let headers: HTTPHeaders
+        /// Empty for a file, whose body is read later.
+        var body = ByteBuffer()
+
+        /// The id by which Apple finds the request.
+        var appleRequestUUID: String? { headers.first(name: "X-Apple-Request-UUID") }
+
+        /// The object in the body; `nil` if it is another value, or no JSON.
+        var object: JSONObject? {
+            if case .object(let object)? = try? JSONReader.value(of: body.readableBytesView) { object } else { nil }
+        }
+    }
+
+    /// A reason why there is no complete reply.
+    enum Trouble: Error {
+        case neverSent(String)
+        case untrusted(String)
+        case lost(String)
+        case tooLarge(limit: Int)
+        case invalid(String)
+        case cancelled
+        case closed
+    }
+
+    /// The size limit of an answer of the server of asset files, in bytes.
+    private static let fileAnswerLimit = 1 << 20
+
+    /// Scheme, host and port, without a slash.
+    let address: String
+    let isSecure: Bool
+    private let services: HTTPClient
+    private let files: HTTPClient
+    private let answerLimit: Int
+    private let isClosed = Mutex(false)
+
+    /// - Throws: ``CloudKitFailure`` for an address that is none, or certificates that are not PEM.
+    init(_ configuration: ClientConfiguration) throws(CloudKitFailure) {
+        guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
+            let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
+        else { throw .unusable("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)") }
+        address = configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
+        isSecure = scheme == "https"
+        answerLimit = configuration.answerLimit
+        var client = HTTPClient.Configuration()
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let pem = configuration.trustedCertificates {
+            guard let certificates = try? NIOSSLCertificate.fromPEMBytes(pem) else { throw .unusable("The trusted certificates are not in PEM format") }
+            tls.additionalTrustRoots = [.certificates(certificates)]
+        }
+        client.tlsConfiguration = tls
+        client.httpVersion = .http1Only
+        client.redirectConfiguration = .disallow
+        // Spans would hold addresses, and addresses hold credentials.
+        client.tracing.tracer = nil
+        client.timeout.connect = .seconds(10)
+        client.timeout.read = .nanoseconds(configuration.idleTimeout.nanoseconds)
+        client.timeout.write = .nanoseconds(configuration.idleTimeout.nanoseconds)
+        // A connection that the server is about to close would lose the answer of a save.
+        client.connectionPool.idleTimeout = .seconds(15)
+        // Each failure is seen here, where it is known which requests may be repeated.
+        client.connectionPool.retryConnectionEstablishment = false
+        client.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = configuration.connections
+        services = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+        files = HTTPClient(eventLoopGroupProvider: .singleton, configuration: client)
+    }
+
+    deinit {
+        // A client that was not closed must not crash the process in its deinitializer. The shutdown closes the connections.
+        if !isClosed.withLock({ $0 }) {
+            for client in [services, files] { _ = client.shutdown() as EventLoopFuture<Void> }
+        }
+    }
+
+    func close() async {
+        let wasClosed = isClosed.withLock { isClosed in
+            defer { isClosed = true }
+            return isClosed
+        }
+        if wasClosed { return }
+        // This fails only after an earlier shutdown, which is harmless.
+        try? await files.shutdown()
+        try? await services.shutdown()
+    }
+
+    // MARK: Exchanges
+
+    /// Sends a request to CloudKit, and reads the whole answer.
+    /// - Parameter begun: gets the headers before the rest of the answer is read.
+    func reply(to request: HTTPClientRequest, begun: (HTTPHeaders) async -> Void) async -> Result<Reply, Trouble> {
+        do {
+            let response = try await services.execute(request, deadline: .distantFuture)
+            await begun(response.headers)
+            return .success(try await Self.reply(of: response, limit: answerLimit))
+        } catch {
+            return .failure(trouble(error))
+        }
+    }
+
+    /// Sends a request to the server of asset files.
+    /// - Parameter time: limits the time until the answer begins; `nil` leaves it to the idle timeout.
+    func file(_ request: HTTPClientRequest, within time: Duration?) async -> Result<HTTPClientResponse, Trouble> {
+        do {
+            return .success(try await files.execute(request, deadline: time.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture))
+        } catch {
+            return .failure(trouble(error))
+        }
+    }
+
+    /// The whole of a small answer of that server.
+    func reply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
+        do {
+            return .success(try await Self.reply(of: response, limit: Self.fileAnswerLimit))
+        } catch {
+            return .failure(trouble(error))
+        }
+    }
+
+    private static func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
+        do {
+            return Reply(status: Int(response.status.code), headers: response.headers, body: try await response.body.collect(upTo: limit))
+        } catch is NIOTooManyBytesError {
+            throw Trouble.tooLarge(limit: limit)
+        }
+    }
+
+    // MARK: Trouble
+
+    func trouble(_ error: any Error) -> Trouble {
+        if Task.isCancelled || error is CancellationError { return .cancelled }
+        switch error {
+        case let trouble as Trouble: return trouble
+        case let error as HTTPClientError: return Self.trouble(error)
+        case let error as NIOConnectionError:
+            return .neverSent(error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found")
+        case let error as IOError where error.errnoCode == ECONNREFUSED: return .neverSent(Self.words(for: error))
+        case let error as IOError: return .lost(Self.words(for: error))
+        case NIOSSLError.handshakeFailed(let cause):
+            let reason = "\(cause)"
+            return reason.contains("CERTIFICATE") ? .untrusted(reason) : .neverSent("the TLS handshake failed: \(reason)")
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname: return .untrusted("it is of another host")
+        default: return .lost("\(error)")
+        }
+    }
+
+    private static func trouble(_ error: HTTPClientError) -> Trouble {
+        switch error {
+        case .connectTimeout: .neverSent("nothing answered in time")
+        case .tlsHandshakeTimeout: .neverSent("the TLS handshake took too long")
+        case .getConnectionFromPoolTimeout: .neverSent("no connection was free in time")
+        case .alreadyShutdown: .closed
+        case .invalidURL, .emptyHost, .emptyScheme: .invalid("The address cannot be used")
+        case .bodyLengthMismatch: .invalid("The file has not the size that was given for it")
+        case .remoteConnectionClosed: .lost("the server closed it")
+        case .readTimeout: .lost("nothing more came")
+        case .writeTimeout: .lost("the server took nothing more")
+        case .deadlineExceeded: .lost("no answer came in time")
+        default: .lost("\(error)")
+        }
+    }
+
+    private static func words(for error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return error.errnoCode == ECONNREFUSED ? "the connection was refused" : "\(error)"
+    }
+}
+
+extension CloudKitFailure {
+    fileprivate static func unusable(_ reason: String) -> CloudKitFailure { CloudKitFailure(.invalidRequest(reason), action: "connect") }
+}
+
+extension Duration {
+    /// At most some 200 years.
+    var nanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        return min(max(seconds, 0), 6_000_000_000) * 1_000_000_000 + max(attoseconds, 0) / 1_000_000_000
+    }
+}

@@ -1,0 +1,118 @@
+internal import JSON
+internal import Records
+
+// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"). Members of this package's own server are left out.
+
+extension JSONWriter {
+    /// Writes the zone of a request. The stand-ins for the caller's name are not sent.
+    mutating func member(zoneID: ZoneID) {
+        name("zoneID")
+        object { $0.members(of: zoneID) }
+    }
+
+    mutating func members(of zoneID: ZoneID) {
+        member("zoneName", zoneID.zoneName)
+        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) { member("ownerRecordName", owner) }
+    }
+
+    /// Writes a set of names. An empty one is written: it asks for none, while a missing one asks for all.
+    mutating func member(_ name: Name, _ names: Set<Name>?) {
+        guard let names else { return }
+        self.name(name)
+        array { writer in
+            for name in names.sorted() { writer.value(name) }
+        }
+    }
+
+    mutating func member(resultsLimit: Int?) {
+        if let resultsLimit { member("resultsLimit", Int64(resultsLimit)) }
+    }
+
+    /// Writes a member with one object per item.
+    mutating func member<Item>(
+        _ name: Name, _ items: some Sequence<Item>, _ members: (inout JSONWriter, Item) throws(CloudKitFailure) -> Void
+    ) throws(CloudKitFailure) {
+        self.name(name)
+        try array { (writer: inout JSONWriter) throws(CloudKitFailure) in
+            for item in items { try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in try members(&writer, item) } }
+        }
+    }
+
+    /// Writes an operation of `records/modify`.
+    mutating func members(of operation: RecordOperation) throws(CloudKitFailure) {
+        member("operationType", operation.kind.rawValue)
+        name("record")
+        try object { (writer: inout JSONWriter) throws(CloudKitFailure) in
+            if let recordName = operation.recordName { writer.member("recordName", recordName) }
+            if let recordType = operation.recordType { writer.member("recordType", recordType) }
+            if let tag = operation.recordChangeTag { writer.member("recordChangeTag", tag) }
+            // Apple's own client sends deletions without fields.
+            if operation.kind.isDeletion { return }
+            writer.name("fields")
+            try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in
+                for (name, input) in operation.fields.sorted(by: { $0.key < $1.key }) {
+                    writer.name(name)
+                    try writer.value(input, of: name)
+                }
+            }
+            switch operation.parent {
+            case .unchanged: break
+            case .cleared:
+                writer.name("parent")
+                writer.null()
+            case .record(let parent):
+                writer.name("parent")
+                writer.object { $0.member("recordName", parent) }
+            }
+            if operation.createsShortGUID { writer.member("createShortGUID", true) }
+        }
+    }
+
+    /// Writes a query.
+    mutating func member(_ query: Query) throws(CloudKitFailure) {
+        for filter in query.filters where !filter.value.isFinite || filter.distance?.isFinite == false {
+            throw .infinite(filter.fieldName, "records/query")
+        }
+        var query = query
+        for index in query.filters.indices { query.filters[index].value = query.filters[index].value.asCloudKitHasIt }
+        name("query")
+        value(query)
+    }
+
+    private mutating func value(_ input: FieldInput, of field: Name) throws(CloudKitFailure) {
+        guard input.isFinite else { throw .infinite(field, "records/modify") }
+        value(input.asCloudKitHasIt)
+    }
+}
+
+extension CloudKitFailure {
+    fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
+        CloudKitFailure(.invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+    }
+}
+
+extension FieldInput {
+    /// The value without members that CloudKit does not have, and without stand-ins for the caller's name.
+    fileprivate var asCloudKitHasIt: FieldInput {
+        switch self {
+        case .cleared: .cleared
+        case .tagged(let value, let type, let isEncrypted): .tagged(value.asCloudKitHasIt, type, isEncrypted: isEncrypted)
+        case .untagged(let value, let isEncrypted): .untagged(value.asCloudKitHasIt, isEncrypted: isEncrypted)
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var asCloudKitHasIt: FieldValue {
+        switch self {
+        case .asset(var asset):
+            asset.fileName = nil
+            return .asset(asset)
+        case .reference(var reference):
+            if let owner = reference.zoneID?.ownerRecordName, ZoneID.currentOwnerNames.contains(owner) { reference.zoneID?.ownerRecordName = nil }
+            return .reference(reference)
+        case .list(let elements, let type): return .list(elements.map(\.asCloudKitHasIt), of: type)
+        default: return self
+        }
+    }
+}

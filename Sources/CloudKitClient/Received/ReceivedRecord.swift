@@ -1,0 +1,69 @@
+public import JSON
+public import Records
+
+/// A record as CloudKit's answer has it. Members that were not in the answer are `nil`.
+public struct ReceivedRecord: Sendable, Hashable {
+    public var recordID: RecordID
+    public var recordType: Name?
+    public var recordChangeTag: String?
+    /// The fields of the answer: those that are set, and among them the desired ones.
+    public var fields: [Name: ReceivedField]
+    public var created: ReceivedSignature?
+    public var modified: ReceivedSignature?
+    /// The record in the same zone with which this one is shared.
+    public var parent: Name?
+    /// The share of the record, if it is shared.
+    public var share: RecordID?
+    public var shortGUID: String?
+    /// The members that this type has no property for, such as the participants of a share.
+    public var others: JSONObject
+
+    private static let known: Set<Name> = [
+        "recordName", "recordType", "recordChangeTag", "fields", "created", "modified", "parent", "share", "shortGUID", "zoneID", "deleted",
+        "pluginFields",
+    ]
+
+    /// - Parameter zoneID: the zone of the request, for answers that do not repeat it.
+    init(_ object: JSONObject, in zoneID: ZoneID) throws {
+        recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
+        recordType = object.name("recordType")
+        recordChangeTag = object.string("recordChangeTag")
+        fields = [:]
+        for member in object.object("fields") ?? JSONObject() {
+            if case .object(let field) = member.value { fields[member.name] = ReceivedField(field) }
+        }
+        created = object.object("created").map { ReceivedSignature($0) }
+        modified = object.object("modified").map { ReceivedSignature($0) }
+        parent = object.object("parent")?.name("recordName")
+        let owner = recordID.zoneID
+        share = object.object("share").flatMap { share in share.name("recordName").map { RecordID(recordName: $0, zoneID: share.zoneID ?? owner) } }
+        shortGUID = object.string("shortGUID")
+        others = JSONObject(object.filter { !Self.known.contains($0.name) })
+    }
+}
+
+/// The user, time and device of a change, as far as CloudKit tells them.
+public struct ReceivedSignature: Sendable, Hashable {
+    public var timestamp: Timestamp?
+    public var userRecordName: Name?
+    public var deviceID: String?
+
+    init(_ object: JSONObject) {
+        timestamp = object.integer("timestamp").map { Timestamp(milliseconds: $0) }
+        userRecordName = object.name("userRecordName")
+        deviceID = object.string("deviceID")
+    }
+}
+
+/// A deleted record in a zone's feed. CloudKit does not tell who deleted it, and usually not its type.
+public struct ReceivedDeletion: Sendable, Hashable {
+    public var recordID: RecordID
+    public var recordType: Name?
+    public var recordChangeTag: String?
+
+    init(_ object: JSONObject, in zoneID: ZoneID) throws {
+        recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
+        recordType = object.name("recordType")
+        recordChangeTag = object.string("recordChangeTag")
+    }
+}

@@ -1,0 +1,201 @@
+import JSON
+import Logging
+import LoopbackServing
+import Records
+import Testing
+
+@testable import CloudKitClient
+
+/// Answers as CloudKit has been seen to write them, and what is none.
+@Suite struct AnswerTests {
+    private func record(_ json: String) throws -> ReceivedRecord {
+        guard case .object(let object) = try JSONReader.value(of: json) else { throw UnexpectedShape(expected: "an object") }
+        return try ReceivedRecord(object, in: ZoneID(zoneName: "Asked"))
+    }
+
+    @Test func aRecordKeepsAllThatWasTold() throws {
+        let found = try record(
+            #"""
+            {"recordName":"r","recordType":"T","recordChangeTag":"1e","created":{"timestamp":1700000000001,"userRecordName":"_a","deviceID":"2"},
+             "modified":{"timestamp":2},"pluginFields":{},"deleted":false,"parent":{"recordName":"p"},"shortGUID":"008S",
+             "share":{"recordName":"s","zoneID":{"zoneName":"Z","ownerRecordName":"_o"}},"zoneID":{"zoneName":"Z","ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"},
+             "publicPermission":"NONE","participants":[{"participantId":"x"}],
+             "fields":{"n":{"value":9007199254740993,"type":"INT64"}}}
+            """#)
+        let zone = ZoneID(zoneName: "Z", ownerRecordName: "_o")
+        #expect(found.recordID == RecordID(recordName: "r", zoneID: zone) && found.recordType == "T" && found.recordChangeTag == "1e")
+        #expect(found.created?.timestamp?.milliseconds == 1_700_000_000_001 && found.created?.userRecordName == "_a" && found.created?.deviceID == "2")
+        #expect(found.modified?.timestamp?.milliseconds == 2 && found.modified?.userRecordName == nil && found.modified?.deviceID == nil)
+        #expect(found.parent == "p" && found.share == RecordID(recordName: "s", zoneID: zone) && found.shortGUID == "008S")
+        #expect(found.others.names == ["publicPermission", "participants"])
+        #expect(found.fields["n"]?.value == .int64(9_007_199_254_740_993))
+    }
+
+    @Test func whatIsNotToldIsAbsent() throws {
+        let found = try record(#"{"recordName":"r"}"#)
+        #expect(found.recordID.zoneID.zoneName == "Asked" && found.recordType == nil && found.recordChangeTag == nil)
+        #expect(found.created == nil && found.modified == nil && found.parent == nil && found.share == nil && found.fields.isEmpty && found.others.isEmpty)
+        #expect(throws: UnexpectedShape.self) { try record(#"{"recordType":"T"}"#) }
+    }
+
+    @Test(arguments: [
+        (#"{"value":"a","type":"STRING"}"#, .string("a")), (#"{"value":7,"type":"INT64"}"#, .int64(7)), (#"{"value":"7","type":"INT64"}"#, .int64(7)),
+        (#"{"value":7,"type":"DOUBLE"}"#, .double(7)), (#"{"value":7,"type":"NUMBER_INT64"}"#, .int64(7)), (#"{"value":1.5,"type":"NUMBER_DOUBLE"}"#, .double(1.5)),
+        (#"{"value":"AQI=","type":"BYTES"}"#, .bytes([1, 2])), (#"{"value":"AQI=","type":"ENCRYPTED_BYTES"}"#, .bytes([1, 2])),
+        (#"{"value":5,"type":"TIMESTAMP"}"#, .timestamp(Timestamp(milliseconds: 5))), (#"{"value":[],"type":"STRING_LIST"}"#, .list([], of: .string)),
+        (#"{"value":[],"type":"UNKNOWN_LIST"}"#, .list([], of: nil)), (#"{"value":["a"],"type":"STRING_LIST"}"#, .list([.string("a")], of: .string)),
+        (#"{"value":{"recordName":"x","action":"DELETE_SELF"},"type":"REFERENCE"}"#, .reference(Reference(recordName: "x", action: .deleteSelf))),
+        (#"{"value":null,"type":"STRING"}"#, nil), (#"{"type":"STRING"}"#, nil), (#"{"value":"a"}"#, nil), (#"{"value":{"a":1},"type":"POLYGON"}"#, nil),
+        (#"{"value":"a","type":"INT64"}"#, nil), (#"{"value":[1],"type":"UNKNOWN_LIST"}"#, nil), ("{}", nil),
+    ] as [(String, FieldValue?)])
+    func fieldsAreReadLenientlyAndNeverGuessed(json: String, value: FieldValue?) throws {
+        guard case .object(let object) = try JSONReader.value(of: json) else { return unexpected("no object") }
+        let field = ReceivedField(object)
+        #expect(field.value == value && field.json == object)
+        #expect(field.isEncrypted == json.contains("ENCRYPTED"))
+    }
+
+    @Test func assetsComeWithTheirAddresses() throws {
+        let asset = #"{"fileChecksum":"AQ","size":3,"wrappingKey":"k","referenceChecksum":"c","downloadURL":"https://a/${f}"}"#
+        for (type, value, count) in [("ASSETID", asset, 1), ("ASSETID_LIST", "[\(asset),\(asset)]", 2), ("ASSET", asset, 1), ("STRING", #""a""#, 0), ("ASSETID", "{}", 0)] {
+            let found = try #require(try record(#"{"recordName":"r","fields":{"f":{"value":\#(value),"type":"\#(type)"}}}"#).fields["f"])
+            let expected = ReceivedAsset(asset: Asset(fileChecksum: "AQ", size: 3, referenceChecksum: "c", wrappingKey: "k"), downloadURL: "https://a/${f}")
+            #expect(found.assets == Array(repeating: expected, count: count))
+        }
+    }
+
+    @Test(arguments: [
+        "hello", "", "[]", "{", "{}", #"{"zones":{}}"#, #"{"zones":[1]}"#, #"{"zones":[{}]}"#, #"{"zones":[],"zones":[]}"#, "<html>",
+        String(repeating: "[", count: 100),
+    ])
+    func whatIsNoAnswerIsToldApart(text: String) async throws {
+        let stage = Stage()
+        try await ScriptedServer.run(.raw(text)) { address, server in
+            try await stage.run(address) { client in
+                let read = await failure { try await client.database(.private).read() }
+                guard case .unexpectedAnswer(200, _)? = read?.kind else { return unexpected(read as Any) }
+                let save = await failure { try await client.database(.private).save() }
+                guard case .answerLost? = save?.kind else { return unexpected(save as Any) }
+            }
+            #expect(server.requests.count == 2)
+        }
+        try await ScriptedServer.run(.raw("moved", status: 302, ["Location": "https://a.example/"])) { address, server in
+            try await stage.run(address) { client in
+                let failed = await failure { try await client.database(.private).read() }
+                #expect(failed?.kind == .unexpectedAnswer(status: 302, "without CloudKit's JSON") && server.requests.count == 1)
+            }
+        }
+    }
+
+    @Test func anErrorCountsWhateverTheStatus() async throws {
+        let stage = Stage()
+        try await ScriptedServer.run(.error("BAD_REQUEST", status: 200), .error("BAD_REQUEST", status: 200), .raw("<html>", status: 421)) { address, server in
+            try await stage.run(address) { client in
+                let refused = CloudKitFailure.Kind.refused(ServerError(codeName: "BAD_REQUEST", reason: "Because of BAD_REQUEST", uuid: "u-1"))
+                #expect(await failure { try await client.database(.private).read() }?.kind == refused)
+                #expect(await failure { try await client.database(.private).save() }?.kind == refused)
+                let needsUser = await failure { try await client.database(.private).read() }
+                guard case .signInRequired? = needsUser?.kind else { return unexpected(needsUser as Any) }
+                #expect(needsUser?.signInURL == nil && server.requests.count == 3)
+            }
+        }
+    }
+
+    @Test func answersHaveASizeLimit() async throws {
+        let stage = Stage()
+        let text = #"{"zones":[],"more":"\#(String(repeating: "x", count: 5000))"}"#
+        // The length is stated beforehand, or only the end of the connection shows it.
+        let unstated = ScriptedServer.Reply(bytes: Array("HTTP/1.1 200 OK\r\n\r\n\(text)".utf8), closes: true)
+        for reply in [ScriptedServer.Reply.json(text), unstated] {
+            try await ScriptedServer.run(reply) { address, server in
+                try await stage.run(address, as: nil, { $0.answerLimit = 5000 }) { client in
+                    let read = await failure { try await client.database(.private).read() }
+                    #expect(read?.kind == .answerTooLarge(limit: 5000) && server.requests.count == 1)
+                    let save = await failure { try await client.database(.private).save() }
+                    #expect(save?.kind == .answerLost("it has more than 5000 bytes"))
+                }
+                try await stage.run(address, as: nil, { $0.answerLimit = 6000 }) { try await $0.database(.private).read() }
+            }
+        }
+    }
+
+    @Test func unknownCodesKeepTheirNames() async throws {
+        let stage = Stage()
+        try await ScriptedServer.run(.error("UNIQUE_FIELD_ERROR", status: 409)) { address, _ in
+            try await stage.run(address) { client in
+                let failed = await failure { try await client.database(.private).save() }
+                #expect(failed?.serverError?.codeName == "UNIQUE_FIELD_ERROR" && failed?.serverError?.code == nil)
+            }
+        }
+    }
+
+    // MARK: Pages
+
+    @Test func emptyPagesAreNotTheEnd() async throws {
+        let stage = Stage()
+        let pages = [
+            #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[],"syncToken":"a+/=","moreComing":true}]}"#,
+            #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"r","deleted":true,"recordType":null},{"recordName":"s","serverErrorCode":"INTERNAL_ERROR"}],"syncToken":"b","moreComing":true}]}"#,
+            #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"t","recordType":"T"}],"syncToken":"c","moreComing":false}]}"#,
+        ]
+        try await ScriptedServer.run({ _, number in .json(pages[number]) }) { address, server in
+            try await stage.run(address) { client in
+                var changes: [ZoneFeedPage.Change] = []
+                var tokens: [String] = []
+                for try await page in client.database(.private).zoneChangesPages(ZonePull(ZoneID(zoneName: "Z"), limit: 2)) {
+                    changes += page.changes
+                    tokens.append(page.syncToken.text)
+                }
+                #expect(tokens == ["a+/=", "b", "c"] && changes.count == 3)
+                guard case .deleted(let deletion) = changes[0], case .failed(let error) = changes[1], case .saved(let saved) = changes[2] else {
+                    return unexpected(changes)
+                }
+                #expect(deletion.recordID == RecordID(recordName: "r", zoneID: ZoneID(zoneName: "Z")) && deletion.recordType == nil)
+                #expect(error.recordName == "s" && error.reason == "INTERNAL_ERROR" && saved.recordType == "T")
+            }
+            #expect(server.requests.map(\.body) == [
+                #"{"zones":[{"zoneID":{"zoneName":"Z"},"resultsLimit":2}]}"#, #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"a+/=","resultsLimit":2}]}"#,
+                #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"b","resultsLimit":2}]}"#,
+            ])
+        }
+    }
+
+    @Test func aCircleOfPagesEnds() async throws {
+        let stage = Stage()
+        let circles: [(String, @Sendable (DatabaseClient) async throws -> Void)] = [
+            (#"{"records":[],"continuationMarker":"m"}"#, { for try await _ in $0.queryPages(Query(recordType: "T")) {} }),
+            (#"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[],"syncToken":"m","moreComing":true}]}"#, { for try await _ in $0.zoneChangesPages(ZonePull(ZoneID(zoneName: "Z"))) {} }),
+            (#"{"zones":[],"syncToken":"m","moreComing":true}"#, { for try await _ in $0.databaseChangesPages() {} }),
+        ]
+        for (reply, read) in circles {
+            try await ScriptedServer.run(.json(reply)) { address, server in
+                try await stage.run(address) { client in
+                    let failed = await failure { try await read(client.database(.private)) }
+                    #expect(failed?.description.contains("leads back to the same page") == true && server.requests.count == 2)
+                }
+            }
+        }
+    }
+
+    @Test func anErrorOfAZoneEndsItsPages() async throws {
+        let stage = Stage()
+        let expired = #"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#
+        try await ScriptedServer.run(.json(expired)) { address, _ in
+            try await stage.run(address) { client in
+                let failed = await failure { for try await _ in client.database(.private).zoneChangesPages(ZonePull(ZoneID(zoneName: "Z"), since: SyncToken("old"))) {} }
+                #expect(failed?.kind == .refused(ServerError(codeName: "BAD_REQUEST", reason: "client knowledge differs from server knowledge")))
+            }
+        }
+    }
+
+    // MARK: Addresses
+
+    @Test(arguments: ["ftp://127.0.0.1:1", "http://", "cloudkit", "http://127.0.0.1:1/?x=1", "https://a.example/path"])
+    func whatIsNoAddressIsRefused(address: String) throws {
+        let container = try #require(ContainerID(Stage.container))
+        #expect(throws: CloudKitFailure.self) {
+            try ContainerClient(
+                container: container, environment: .development, credentials: .apiToken("x"), configuration: ClientConfiguration(address: address), logger: Logger(label: "test"))
+        }
+    }
+}
