@@ -105,6 +105,14 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
+        layer(
+            "CloudKitRecordStore",
+            on: [
+                "Accounts", "CloudKitClient", "RecordStore", "Records", "JSON", "Text",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         // 5
         layer(
             "DataTransfer",
@@ -191,11 +199,12 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
-                "RecordStore", "Records", "JSON", "Text",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "CloudKitRecordStore",
+                "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
