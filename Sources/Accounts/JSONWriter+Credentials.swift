@@ -48,9 +48,10 @@ extension JSONWriter {
             writer.member("container", connection.container.description)
             writer.member("environment", connection.environment.rawValue)
             if let address = connection.address { writer.member("address", address) }
+            if let origin = connection.origin { writer.member("origin", origin) }
             if case .serverKey(let keyID, _) = connection.credentials { writer.member("keyID", keyID) }
             if let user = connection.userRecordName { writer.member("userRecordName", user) }
-            writer.member("readOnly", connection.isReadOnly)
+            writer.member("writable", connection.isWritable)
             writer.moments(made: connection.made, lastUsed: nil, revoked: nil)
         }
     }

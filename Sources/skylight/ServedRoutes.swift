@@ -32,9 +32,11 @@ struct ServedRoutes {
         let routes = Routes()
         routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
+        // A stand-in has nothing of iCloud's. Programs only read what is there.
+        let engine: any RecordEngine = protocolOnly ? store.local : store.engine
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
-                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
+                engine: engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
@@ -42,7 +44,7 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
+            engine: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
             webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes
