@@ -227,6 +227,16 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        tests(
+            "CloudKitRecordStoreTests",
+            of: [
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "CloudKitRecordStore", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore",
+                "RecordStore", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
             "SQLiteRecordStoreTests",

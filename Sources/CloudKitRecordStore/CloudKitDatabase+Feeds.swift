@@ -24,16 +24,10 @@ extension CloudKitDatabase {
     }
 
     private func zone(_ received: ReceivedZone) -> Zone {
-        let zoneID = own(received.zoneID)
         let token = received.isDeleted ? nil : received.syncToken.map { ChangeToken($0) }
-        if let token { engine.tokens.note(token, in: feed(of: zoneID)) }
+        if let token { engine.tokens.note(token, in: feed(of: received.zoneID)) }
         // Where CloudKit does not tell, its rule counts: custom zones have atomic batches.
-        return Zone(zoneID: zoneID, syncToken: token, atomic: received.atomic ?? !zoneID.isDefault)
-    }
-
-    /// The zone as this database names it: without an owner where there can be only one.
-    func own(_ zoneID: ZoneID) -> ZoneID {
-        address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+        return Zone(zoneID: received.zoneID, syncToken: token, atomic: received.atomic ?? !received.zoneID.isDefault)
     }
 
     // MARK: Changes
@@ -56,7 +50,7 @@ extension CloudKitDatabase {
 
     /// CloudKit does not tell positions, nor whether a record was created or modified. Of a deleted record it tells the name alone.
     public func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
-        let feed = feed(of: own(request.zoneID))
+        let feed = feed(of: request.zoneID)
         engine.tokens.noteRequest(since: request.since, in: feed)
         let pull = ZonePull(
             request.zoneID, since: request.since.map { SyncToken($0.text) }, limit: min(request.limit.records, DatabaseClient.itemLimit),
@@ -70,20 +64,31 @@ extension CloudKitDatabase {
         let token = ChangeToken(page.syncToken)
         engine.tokens.note(token, in: feed, moreComing: page.moreComing)
         return ZoneChangesPage(
-            zoneID: own(page.zoneID), changes: try page.changes.map(change), syncToken: token, moreComing: page.moreComing)
+            zoneID: page.zoneID, changes: try page.changes.map(change), syncToken: token, moreComing: page.moreComing)
     }
 
     /// - Throws: `RecordError` for a record that could not be read. Its page can't be skipped, because the change would be missed.
     private func change(_ received: ZoneFeedPage.Change) throws -> RecordChange {
         switch received {
         case .saved(let record): RecordChange(kind: nil, position: nil, record: try stored(record))
-        case .deleted(let deletion):
-            RecordChange(deletionOf: RecordID(recordName: deletion.recordID.recordName, zoneID: own(deletion.recordID.zoneID)))
+        case .deleted(let deletion): RecordChange(deletionOf: deletion.recordID)
         case .failed(let error): throw RecordError(error)
         }
     }
 
-    private func feed(of zoneID: ZoneID) -> TokenReceipts.Feed { .zone(zoneID, address.scope) }
+    // MARK: Received tokens
+
+    /// The moment when a token came, and the pulls since.
+    /// - Parameter zoneID: the zone of the token; `nil` for a token of the database.
+    /// - Returns: `nil` for a token that did not come here, or not lately.
+    public func receipt(of token: ChangeToken, in zoneID: ZoneID?) -> TokenReceipts.Receipt? {
+        engine.tokens.receipt(of: token, in: zoneID.map { feed(of: $0) } ?? .database(address.scope))
+    }
+
+    /// Requests need not name the owner of a zone where there can be only one, but answers do.
+    private func feed(of zoneID: ZoneID) -> TokenReceipts.Feed {
+        .zone(address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName), address.scope)
+    }
 }
 
 extension ChangeToken {

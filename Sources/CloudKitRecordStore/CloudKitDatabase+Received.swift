@@ -15,7 +15,7 @@ extension CloudKitDatabase {
         guard let created = received.created.flatMap({ Signature($0) }) else { throw lacking("creation") }
         guard let modified = received.modified.flatMap({ Signature($0) }) else { throw lacking("latest change") }
         return StoredRecord(
-            recordID: RecordID(recordName: received.recordID.recordName, zoneID: own(received.recordID.zoneID)), recordType: recordType,
+            recordID: received.recordID, recordType: recordType,
             recordChangeTag: recordChangeTag, created: created, modified: modified, parent: received.parent,
             fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }))
     }

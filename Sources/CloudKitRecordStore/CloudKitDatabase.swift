@@ -81,7 +81,7 @@ public struct CloudKitDatabase: RecordDatabase {
     private func outcome(_ answer: Result<ModifiedRecord, ServerError>) -> Result<ModifyOutcome, RecordError> {
         switch answer {
         case .success(.saved(let record)): Result { .saved(try stored(record)) }.mapError { RecordError($0, at: connection) }
-        case .success(.deleted(let recordID)): .success(.deleted(RecordID(recordName: recordID.recordName, zoneID: own(recordID.zoneID))))
+        case .success(.deleted(let recordID)): .success(.deleted(recordID))
         case .failure(let error): .failure(RecordError(error))
         }
     }
@@ -111,9 +111,14 @@ public struct CloudKitDatabase: RecordDatabase {
     public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
         var found: [RecordID: Result<StoredRecord, RecordError>] = [:]
         for (zoneID, recordIDs) in Dictionary(grouping: Set(recordIDs), by: \.zoneID) {
-            let answers = try await asking { try await client.lookup(recordIDs.map(\.recordName), in: zoneID, desiredKeys: desiredKeys) }
-            for (recordID, answer) in zip(recordIDs, answers) {
-                found[recordID] = Result { try stored(read(answer)) }.mapError { RecordError($0, at: connection) }
+            do {
+                let answers = try await asking { try await client.lookup(recordIDs.map(\.recordName), in: zoneID, desiredKeys: desiredKeys) }
+                for (recordID, answer) in zip(recordIDs, answers) {
+                    found[recordID] = Result { try stored(read(answer)) }.mapError { RecordError($0, at: connection) }
+                }
+            } catch let error as RecordError where error.code == .zoneNotFound {
+                // One request asks for one zone. Records of other zones are not to blame.
+                for recordID in recordIDs { found[recordID] = .failure(error) }
             }
         }
         var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))

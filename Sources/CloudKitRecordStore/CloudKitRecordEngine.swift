@@ -12,8 +12,7 @@ internal import Synchronization
 public final class CloudKitRecordEngine: RecordEngine {
     /// The connection when the engine was made. Its web auth token is replaced later.
     public let connection: ContainerConnection
-    /// The tokens that came from CloudKit.
-    public let tokens: TokenReceipts
+    let tokens: TokenReceipts
     let client: ContainerClient
     let clock: @Sendable () -> Timestamp
     private let indexes = Mutex(LearnedIndexes())

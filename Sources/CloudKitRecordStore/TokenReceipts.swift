@@ -9,7 +9,7 @@ public final class TokenReceipts: Sendable {
     /// Longer tokens are not remembered. CloudKit's have some 50 bytes.
     static let bytesLimit = 4096
 
-    public enum Feed: Sendable, Hashable {
+    enum Feed: Sendable, Hashable {
         case database(DatabaseScope)
         case zone(ZoneID, DatabaseScope)
     }
@@ -49,7 +49,7 @@ public final class TokenReceipts: Sendable {
     }
 
     /// - Returns: `nil` for a token that did not come, or not lately.
-    public func receipt(of token: ChangeToken, in feed: Feed) -> Receipt? {
+    func receipt(of token: ChangeToken, in feed: Feed) -> Receipt? {
         state.withLock { state in
             state.entries[Key(feed: feed, token: token)].map {
                 Receipt(received: $0.received, pullsSince: state.pulls[feed, default: 0] - $0.pullsBefore)
