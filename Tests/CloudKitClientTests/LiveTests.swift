@@ -212,14 +212,14 @@ import Testing
             try await live.user { client in
                 let database = client.database(.private)
                 try await Self.fill(database, 5)
-                for rehearsal in [Rehearsal.throttled, .tryAgainLater, .zoneBusy, .droppedBefore, .droppedAfter] {
-                    try live.rehearse(rehearsal, count: 2)
-                    #expect(try await database.lookup(["note1"], in: Self.zone)[0].get().recordID.recordName == "note1", "\(rehearsal)")
-                    try live.rehearse(rehearsal, count: 2)
-                    #expect(try await database.zoneChanges([ZonePull(Self.zone)])[0].get().changes.count == 5, "\(rehearsal)")
+                for fault in [InjectedFault.throttled, .tryAgainLater, .zoneBusy, .droppedBefore, .droppedAfter] {
+                    try live.inject(fault, count: 2)
+                    #expect(try await database.lookup(["note1"], in: Self.zone)[0].get().recordID.recordName == "note1", "\(fault)")
+                    try live.inject(fault, count: 2)
+                    #expect(try await database.zoneChanges([ZonePull(Self.zone)])[0].get().changes.count == 5, "\(fault)")
                 }
-                for rehearsal in [Rehearsal.throttled, .tryAgainLater, .zoneBusy] {
-                    try live.rehearse(rehearsal, count: 2)
+                for fault in [InjectedFault.throttled, .tryAgainLater, .zoneBusy] {
+                    try live.inject(fault, count: 2)
                     _ = try await database.modify([RecordOperation(.forceUpdate, recordName: "note1", recordType: "Note")], in: Self.zone, atomic: true)[0].get()
                 }
                 #expect(live.stage.time.pauses.count >= 26)
@@ -232,27 +232,27 @@ import Testing
             try await live.user { client in
                 let database = client.database(.private)
                 try await Self.fill(database, 0)
-                for (rehearsal, number, isThere) in [(Rehearsal.droppedBefore, 1, false), (.droppedAfter, 2, true)] {
-                    try live.rehearse(rehearsal, count: 1)
+                for (fault, number, isThere) in [(InjectedFault.droppedBefore, 1, false), (.droppedAfter, 2, true)] {
+                    try live.inject(fault, count: 1)
                     let lost = await failure { _ = try await database.modify([Self.note(number)], in: Self.zone, atomic: true) }
                     guard case .answerLost? = lost?.kind else { return unexpected(lost as Any) }
                     let found = try await database.lookup([Name("note\(number)")], in: Self.zone)[0]
                     #expect(((try? found.get()) != nil) == isThere)
                 }
-                try live.rehearse(.droppedAfter, count: 1)
+                try live.inject(.droppedAfter, count: 1)
                 let save = RecordOperation(.forceReplace, recordName: "note3", recordType: "Note", fields: ["rank": FieldInput(.int64(3))])
                 _ = try await database.modify([save], in: Self.zone, atomic: true, ifAnswerIsLost: .repeatIfHarmless)[0].get()
             }
         }
     }
 
-    @Test(arguments: [Rehearsal.pagesOfOne, .emptyPages, .childrenFirst])
-    func pagesOfEveryKindAreFollowed(rehearsal: Rehearsal) async throws {
+    @Test(arguments: [InjectedFault.pagesOfOne, .emptyPages, .childrenFirst])
+    func pagesOfEveryKindAreFollowed(fault: InjectedFault) async throws {
         try await LiveContainer.run { live in
             try await live.user { client in
                 let database = client.database(.private)
                 try await Self.fill(database, 7)
-                try live.rehearse(rehearsal)
+                try live.inject(fault)
                 var changes = 0
                 var records = 0
                 var zones = 0

@@ -22,7 +22,7 @@ struct LiveContainer: Sendable {
     let address: String
     let stage: Stage
     let accounts: Accounts
-    let rehearsals: Rehearsals
+    let faults: FaultInjection
     let container: ContainerID
     let apiToken: String
     private let trusted: [UInt8]?
@@ -34,15 +34,15 @@ struct LiveContainer: Sendable {
         let assets = AssetStores(folder: folder.url, engine: engine)
         let accounts = try Accounts(file: nil) { _ in }
         let container = try #require(ContainerID(Self.container))
-        let rehearsals = Rehearsals()
+        let faults = FaultInjection()
         let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         let router = Routes()
         router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: certificate != nil, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, rehearsals: rehearsals, access: AccessControl(.required, accounts: accounts))
+        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: router)
         try await LoopbackServer.run(router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
             let live = LiveContainer(
-                address: "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)", stage: Stage(), accounts: accounts, rehearsals: rehearsals,
+                address: "\(certificate == nil ? "http" : "https")://127.0.0.1:\(port)", stage: Stage(), accounts: accounts, faults: faults,
                 container: container, apiToken: token.secret, trusted: trusted)
             try await body(live)
         }
@@ -81,7 +81,7 @@ struct LiveContainer: Sendable {
     }
 
     /// Makes the next requests of the container fail.
-    func rehearse(_ rehearsal: Rehearsal, count: Int? = nil) throws {
-        try rehearsals.start(RehearsalCue(rehearsal, count: count), in: RehearsalArea(container: container))
+    func inject(_ fault: InjectedFault, count: Int? = nil) throws {
+        try faults.start(FaultSetting(fault, count: count), in: FaultArea(container: container))
     }
 }
