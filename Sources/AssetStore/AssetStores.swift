@@ -55,6 +55,9 @@ public final class AssetStores: Sendable {
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
+    /// True if the files of a container are kept here. Those of a connected container are in iCloud.
+    public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
+
     /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that was killed.
     ///
     /// Creates the container if it is missing. To avoid this, use ``existingStore(_:_:)``.

@@ -97,4 +97,5 @@ extension ForwardingEngine {
     public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
         try await base.assetLedger(container, environment)
     }
+    public func keepsAssets(of container: ContainerID) -> Bool { base.keepsAssets(of: container) }
 }
