@@ -130,20 +130,25 @@ public final class ContainersByEngine: RecordEngine {
         return try await local.assetLedger(container, environment)
     }
 
+    public func keepsAssets(of container: ContainerID) -> Bool { !isConnected(container) && local.keepsAssets(of: container) }
+
     /// - Throws: `RecordError` BAD_REQUEST for a connected container.
     private func checkLocal(_ container: ContainerID, _ capability: Capability) throws {
         if isConnected(container) { throw RecordError.notInCloudKit(capability) }
     }
 }
 
-/// The same containers for programs: connected ones can only be read.
+/// The same containers for programs: connected ones can only be read, and only by the owner of the credentials.
 ///
 /// The console asks before it changes a container in iCloud. Nobody asks a program, which may have come to the wrong address.
 public struct ReadingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
+    private let isOwners: Bool
 
-    public init(_ containers: ContainersByEngine) {
+    /// - Parameter isOwners: false if others send requests too. The users of a server have no passwords, so they must not read what is in iCloud.
+    public init(_ containers: ContainersByEngine, isOwners: Bool = true) {
         self.containers = containers
+        self.isOwners = isOwners
     }
 
     public var base: any RecordEngine { containers }
@@ -151,6 +156,10 @@ public struct ReadingConnections: ForwardingEngine {
     public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
         guard let engine = try containers.connected(address.container, address.environment) else {
             return try await containers.database(address, as: caller)
+        }
+        if !isOwners {
+            throw RecordError(
+                .accessDenied, "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator")
         }
         var database = try engine.database(address)
         database.onlyReads = true

@@ -1,4 +1,5 @@
 import AssetStore
+import CloudKitRecordStore
 import Console
 import ConsolePages
 import DataTransfer
@@ -32,10 +33,10 @@ struct ServedRoutes {
         let routes = Routes()
         routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
-        // A stand-in has nothing of iCloud's. Programs only read what is there.
-        let engine: any RecordEngine = protocolOnly ? store.local : store.engine
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
-            WebServices(
+            // A stand-in has nothing of iCloud's.
+            let engine: any RecordEngine = protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
+            return WebServices(
                 engine: engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
