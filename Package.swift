@@ -340,7 +340,8 @@ let package = Package(
         tests(
             "CommandLineTests",
             of: [
-                "TestSupport", "skylight", "HTTPServing", "Accounts", "JSON",
+                "TestSupport", "skylight", "HTTPServing", "Accounts", "CloudKitClient", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

@@ -1,4 +1,5 @@
 import LoopbackServing
+import Records
 import Testing
 
 @testable import CloudKitClient

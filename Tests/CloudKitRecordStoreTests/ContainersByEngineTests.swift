@@ -4,7 +4,6 @@ import JSON
 import RecordStore
 import Records
 import StoreScenarios
-import TestSupport
 import Testing
 
 @testable import Accounts
@@ -41,7 +40,8 @@ import Testing
             #expect(try await here.names(of: ["mine", "theirs"]) == ["mine"])
             #expect(try await there.names(of: ["mine", "theirs"]) == ["theirs"])
             try await standIn.withEngine(standIn.connection()) { engine in
-                #expect(try await engine.database(.private).names(of: ["theirs"]) == ["theirs"])
+                let names = try await engine.database(.private).names(of: ["theirs"])
+                #expect(names == ["theirs"])
             }
         }
     }
@@ -55,6 +55,7 @@ import Testing
             #expect(summaries.map(\.container) == [standIn.container, local, standIn.container] && summaries[0] == ContainerSummary(container: standIn.container))
             #expect(summaries[1].lastSave != nil)
             #expect(containers.isConnected(standIn.container) && !containers.isConnected(local))
+            #expect(!containers.keepsAssets(of: standIn.container) && ReadingConnections(containers).keepsAssets(of: local))
         }
     }
 
@@ -79,6 +80,11 @@ import Testing
             let refused = await refusal { try await database.save("s") }
             #expect(refused?.code == .accessDenied)
             try await reading.database(Self.localAddress(), as: ada).save("s")
+            // The users of a server have no passwords.
+            let others = ReadingConnections(containers, isOwners: false)
+            let unread = await refusal { _ = try await others.database(address(.private), as: ada) }
+            #expect(unread?.code == .accessDenied)
+            #expect(try await others.database(Self.localAddress(), as: ada).names(of: ["s"]) == ["s"])
         }
     }
 
@@ -89,7 +95,10 @@ import Testing
             let after = accounts.connections()[0]
             #expect(after.credentials != before.credentials && after.id == before.id)
             // The stored token is good in the next process.
-            try await standIn.withEngine(after) { engine in #expect(try await engine.database(.private).zones().count == 1) }
+            try await standIn.withEngine(after) { engine in
+                let zones = try await engine.database(.private).zones()
+                #expect(zones.count == 1)
+            }
         }
     }
 

@@ -180,7 +180,8 @@ import Testing
                 #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
             }
             try await standIn.withEngine(standIn.connection(.production, isWritable: true)) { engine in
-                #expect(try await engine.database(.private).modifyZones([.create(notes)])[0].get().zoneID.zoneName == "Notes")
+                let made = try await engine.database(.private).modifyZones([.create(notes)])
+                #expect(try made[0].get().zoneID.zoneName == "Notes")
             }
         }
     }
@@ -205,7 +206,7 @@ import Testing
                 var told: [String] = []
                 try await standIn.withEngine(connection, log: log) { engine in
                     let database = try engine.database(.public)
-                    try standIn.rehearse(.throttled, count: 1)
+                    try standIn.inject(.throttled, count: 1)
                     _ = try await database.fetch([RecordID(recordName: "none")], desiredKeys: nil)
                     told.append("\(await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Nope"))) } as Any)")
                     told.append("\(await refusal { _ = try await database.zoneChanges(ZoneChangesRequest(notes)) } as Any)")

@@ -2,7 +2,7 @@ import Testing
 
 @Suite struct HelpTests {
     @Test(arguments: [
-        [], ["serve"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
+        [], ["serve"], ["connect"], ["connections"], ["disconnect"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
         ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],

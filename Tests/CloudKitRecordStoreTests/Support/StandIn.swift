@@ -23,7 +23,7 @@ struct StandIn: Sendable {
     let address: String
     /// The users and tokens of the server.
     let accounts: Accounts
-    let rehearsals: Rehearsals
+    let faults: FaultInjection
     let container: ContainerID
     private let apiTokens: [Records.Environment: String]
 
@@ -38,15 +38,15 @@ struct StandIn: Sendable {
             apiTokens[environment] =
                 try await accounts.makeAPIToken(named: "test", container: container, environment: environment, allowedOrigins: [], callback: nil).secret
         }
-        let rehearsals = Rehearsals()
+        let faults = FaultInjection()
         let routes = Routes()
         routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, rehearsals: rehearsals, access: AccessControl(.required, accounts: accounts))
+        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: routes)
         try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { [apiTokens] port in
             try await body(
                 StandIn(
-                    address: "http://127.0.0.1:\(port)", accounts: accounts, rehearsals: rehearsals, container: container, apiTokens: apiTokens))
+                    address: "http://127.0.0.1:\(port)", accounts: accounts, faults: faults, container: container, apiTokens: apiTokens))
         }
         await assets.close()
         await engine.close()
@@ -88,8 +88,8 @@ struct StandIn: Sendable {
     }
 
     /// Makes the next requests fail.
-    func rehearse(_ rehearsal: Rehearsal, count: Int? = nil) throws {
-        try rehearsals.start(RehearsalCue(rehearsal, count: count), in: RehearsalArea(container: container))
+    func inject(_ fault: InjectedFault, count: Int? = nil) throws {
+        try faults.start(FaultSetting(fault, count: count), in: FaultArea(container: container))
     }
 }
 
