@@ -48,7 +48,7 @@ extension CloudKitDatabase {
         return DatabaseChangesPage(changes: changes, syncToken: token, moreComing: page.moreComing)
     }
 
-    /// CloudKit does not tell positions, nor whether a record was created or modified. Of a deleted record it tells the name alone.
+    /// CloudKit does not tell positions, nor whether a record was created or modified, and only the name of a deleted record.
     public func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         let feed = feed(of: request.zoneID)
         engine.tokens.noteRequest(since: request.since, in: feed)

@@ -11,6 +11,9 @@ internal import Synchronization
 /// The accounts say which containers are connected, at each call. A connected container is never looked for on this machine, in none of its
 /// environments, so that nothing is saved here by mistake.
 public final class ContainersByEngine: RecordEngine {
+    /// The time for a request with its repetitions: somebody waits for a page.
+    private static let patience: Duration = .seconds(30)
+
     private let local: any RecordEngine
     private let accounts: Accounts
     private let logger: Logger
@@ -51,7 +54,9 @@ public final class ContainersByEngine: RecordEngine {
             let ended = engines.filter { !current.contains($0.key) }
             for id in ended.keys { engines[id] = nil }
             if let engine = engines[connection.id] { return (engine, ended) }
-            let engine = try CloudKitRecordEngine(connection, logger: logger, clock: clock) { [accounts, logger] token in
+            var configuration = ClientConfiguration()
+            configuration.patience = Self.patience
+            let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
                 do {
                     try await accounts.keepWebAuthToken(token.text, of: connection.id)
                 } catch {
@@ -84,7 +89,7 @@ public final class ContainersByEngine: RecordEngine {
 
     // MARK: Containers
 
-    /// Those of this machine. For a connected container the calls throw, except for the lists.
+    /// The capabilities of the local engine. For a connected container the calls throw, except for the lists.
     public var capabilities: Set<Capability> { local.capabilities }
     public func unable(_ capability: Capability) -> RecordError { local.unable(capability) }
 
@@ -107,12 +112,12 @@ public final class ContainersByEngine: RecordEngine {
     }
 
     public func deleteContainer(_ container: ContainerID) async throws {
-        try checkLocal(container, .editContainers)
+        if isConnected(container) { throw RecordError.cannotEdit(container) }
         try await local.deleteContainer(container)
     }
 
     public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
-        try checkLocal(container, .editContainers)
+        if isConnected(container) { throw RecordError.cannotEdit(container) }
         if isConnected(name) { throw RecordError.containerExists(name) }
         try await local.renameContainer(container, to: name)
     }
@@ -140,7 +145,7 @@ public final class ContainersByEngine: RecordEngine {
 
 /// The same containers for programs: connected ones can only be read, and only by the owner of the credentials.
 ///
-/// The console asks before it changes a container in iCloud. Nobody asks a program, which may have come to the wrong address.
+/// A program may have come to the wrong address, and nobody would see what it changes in iCloud.
 public struct ReadingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let isOwners: Bool

@@ -21,6 +21,10 @@ extension RecordError {
             self.init(error)
             if let advice = failure.advice { reason += ". \(advice)" }
             if let signed = failure.signed { reason += ". Signed: \(signed)" }
+            // No code is documented for a token that has ended.
+            if error.code == .authenticationFailed, case .webAuth = connection.credentials {
+                reason += ". If the sign-in of \(connection.place) has ended, sign in again with skylight connect \(connection.container)"
+            }
         case .throttled(let error):
             self.init(error)
         case .signInRequired(let error):
@@ -48,6 +52,11 @@ extension RecordError {
     /// The error for a capability that CloudKit's protocol does not have.
     static func notInCloudKit(_ capability: Capability) -> RecordError {
         RecordError(.badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
+    }
+
+    /// The error for deleting or renaming a connected container.
+    static func cannotEdit(_ container: ContainerID) -> RecordError {
+        RecordError(.badRequest, "\(container) is in iCloud, where Skylight can't delete or rename it; skylight disconnect \(container) forgets the connection")
     }
 
     /// The error for an environment without a connection.

@@ -42,7 +42,7 @@ struct ConnectCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The private key of --key-id: PEM; - for standard input.", valueName: "file"))
     var key: String?
 
-    @Flag(help: "Allow changes of production. The console asks before each one.")
+    @Flag(help: "Allow changes of production, which is read-only otherwise.")
     var writable = false
 
     @Option(
@@ -176,7 +176,7 @@ struct ConnectCommand: AsyncParsableCommand {
         logger.logLevel = .critical
         var configuration = ClientConfiguration(address: server.map(\.description) ?? ClientConfiguration.cloudKit)
         configuration.origin = origin
-        configuration.patience = .seconds(30)
+        configuration.patience = .seconds(10)
         let client = try ContainerClient(
             container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger)
         do {

@@ -41,61 +41,61 @@ enum SignInListener {
     /// - Parameters:
     ///   - port: 0 picks a free one.
     ///   - limit: the time to sign in. iCloud's page is good for 14 minutes.
-    ///   - listening: is told the port.
-    /// - Throws: `CommandFailure` if the port is in use, or nobody signs in.
+    ///   - listening: is told the port. The server answers while it runs.
+    /// - Throws: `CommandFailure` if the port is in use, or nobody signs in; errors of `listening`.
     static func answer(
-        to page: SignInPage, on host: String, port: Int, within limit: Duration = .seconds(840), listening: @escaping @Sendable (Int) async -> Void
+        to page: SignInPage, on host: String, port: Int, within limit: Duration = .seconds(840), listening: (Int) async throws -> Void
     ) async throws -> SignInAnswer {
-        let (answers, continuation) = AsyncStream.makeStream(of: SignInAnswer.self, bufferingPolicy: .bufferingOldest(1))
+        let (answers, answered) = AsyncStream.makeStream(of: SignInAnswer.self, bufferingPolicy: .bufferingOldest(1))
+        let (ports, opened) = AsyncStream.makeStream(of: Int.self)
         let routes = Routes()
         routes.addGuards(trusting: .loopback)
         routes.group { request, context, next in try await next(request, context) }.otherwise { request, _ in
             let body = request.method == .post ? String(decoding: try await request.bodyBytes(limit: bodyLimit), as: UTF8.self) : ""
             let (response, answer) = page.response(to: request.method, request.head.path ?? "/", body: body)
-            if let answer { continuation.yield(answer) }
+            if let answer { answered.yield(answer) }
             return response
         }
         var logger = Logger(label: "skylight.sign-in")
         logger.logLevel = .critical
         let application = Application(
             responder: routes.buildResponder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname(host, port: port)),
-            onServerRunning: { channel in await listening(channel.localAddress?.port ?? port) }, logger: logger)
+            onServerRunning: { channel in opened.yield(channel.localAddress?.port ?? port) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         configuration.maximumGracefulShutdownDuration = .seconds(2)
         let group = ServiceGroup(configuration: configuration)
-        return try await withThrowingTaskGroup(of: SignInAnswer?.self) { tasks in
-            tasks.addTask {
-                defer { continuation.finish() }
-                do {
-                    try await group.run()
-                } catch let error as IOError {
-                    throw CommandFailure(
-                        .unavailable, "The sign-in can't come back to port \(port) of \(host): \(error.errnoCode == EADDRINUSE ? "it is in use" : "\(error)")",
-                        remedy: "Give another address with --callback, and the same one to the API token")
-                }
-                return nil
+        async let running: Void = run(group, on: host, port, opened)
+        var outcome: Result<SignInAnswer?, any Error> = .success(nil)
+        for await port in ports {
+            let timer = Task {
+                try? await Task.sleep(for: limit)
+                answered.finish()
             }
-            tasks.addTask {
-                try await Task.sleep(for: limit)
-                continuation.finish()
-                return nil
+            do {
+                try await listening(port)
+                outcome = .success(await answers.first { _ in true })
+            } catch {
+                outcome = .failure(error)
             }
-            var answer: SignInAnswer?
-            for await given in answers {
-                answer = given
-                break
-            }
+            timer.cancel()
             // The shutdown lets the answer to the browser go out. A cancellation would not.
             await group.triggerGracefulShutdown()
-            if let answer {
-                // The first task to end is the server's; the other one only sleeps.
-                _ = try await tasks.next()
-                tasks.cancelAll()
-                return answer
-            }
-            _ = try await tasks.next()
-            tasks.cancelAll()
+        }
+        try await running
+        guard let answer = try outcome.get() else {
             throw CommandFailure(.failed, "Nobody signed in", code: "SIGN_IN_TIMEOUT", remedy: "Run the command again")
+        }
+        return answer
+    }
+
+    private static func run(_ group: ServiceGroup, on host: String, _ port: Int, _ opened: AsyncStream<Int>.Continuation) async throws {
+        defer { opened.finish() }
+        do {
+            try await group.run()
+        } catch let error as IOError {
+            throw CommandFailure(
+                .unavailable, "The sign-in can't come back to port \(port) of \(host): \(error.errnoCode == EADDRINUSE ? "it is in use" : "\(error)")",
+                remedy: "Give another address with --callback, and the same one to the API token")
         }
     }
 }

@@ -18,7 +18,7 @@ import Testing
         for number in 0..<count { try await database.save(Name("r\(number)"), in: notes, ["rank": .int64(Int64(number)), "text": .string("é\"\\💬")]) }
     }
 
-    // MARK: What CloudKit tells
+    // MARK: Answers
 
     @Test func whatCloudKitDoesNotTellIsAbsent() async throws {
         try await StandIn.run { standIn in
@@ -212,7 +212,7 @@ import Testing
                     told.append("\(await refusal { _ = try await database.zoneChanges(ZoneChangesRequest(notes)) } as Any)")
                     var dumped = ""
                     dump(engine.connection, to: &dumped)
-                    dump(engine, to: &dumped)
+                    dump(engine.client.credentials, to: &dumped)
                     told += [dumped, "\(engine.connection)", String(reflecting: engine.connection), "\(engine)", "\(database)", String(reflecting: database)]
                 }
                 let secrets: [String] =

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CloudKitRecordStore
 
-/// What refusals and schema files tell about the indexes of a container in iCloud.
+/// The indexes of a container in iCloud, learned from refusals and schema files.
 @Suite struct LearnedIndexesTests {
     private static let query = Query(recordType: "City", filters: [.init("name", .equals, FieldInput(.string("x")))], sorts: [.init("size")])
     private static func moment(_ number: Int64) -> Timestamp { Timestamp(milliseconds: number) }

@@ -2,7 +2,6 @@ import Crypto
 import Foundation
 import JSON
 import Records
-import Synchronization
 import TestSupport
 import Testing
 
@@ -128,44 +127,28 @@ import Testing
     }
 
     /// Runs a sign-in, whose browser is a script.
-    private static func answer(_ page: SignInPage, within limit: Duration = .seconds(60), _ browser: @escaping @Sendable (String) async throws -> Void) async throws -> SignInAnswer {
-        let failure = Failure()
-        let answer = try await SignInListener.answer(to: page, on: "127.0.0.1", port: 0, within: limit) { port in
-            // The listener answers while the browser runs.
-            Task {
-                do { try await browser("http://127.0.0.1:\(port)") } catch { failure.error.withLock { $0 = error } }
-            }
-        }
-        if let error = failure.error.withLock({ $0 }) { throw error }
-        return answer
+    private static func answer(_ page: SignInPage, within limit: Duration = .seconds(60), _ browser: (String) async throws -> Void) async throws -> SignInAnswer {
+        try await SignInListener.answer(to: page, on: "127.0.0.1", port: 0, within: limit) { try await browser("http://127.0.0.1:\($0)") }
     }
 
-    private final class Failure: Sendable {
-        let error = Mutex<(any Error)?>(nil)
-    }
-
-    private static func exchange(_ method: String, _ url: String, _ body: String? = nil, host: String? = nil) async throws -> (status: Int, text: String) {
+    private static func exchange(_ method: String, _ url: String, _ body: String? = nil) async throws -> (status: Int, text: String) {
         var request = URLRequest(url: try #require(URL(string: url)))
         request.httpMethod = method
         request.httpBody = body.map { Data($0.utf8) }
-        request.setValue(host, forHTTPHeaderField: "Host")
         let (data, response) = try await URLSession.shared.data(for: request)
         return (try #require(response as? HTTPURLResponse).statusCode, String(decoding: data, as: UTF8.self))
     }
 
     @Test func aRedirectBringsTheToken() async throws {
-        let texts = Mutex<[String]>([])
+        var (start, end) = ("", "")
         let answer = try await Self.answer(Self.page()) { address in
-            let start = try await Self.exchange("GET", address + "/")
+            start = try await Self.exchange("GET", address + "/").text
             let other = try await Self.exchange("POST", address + "/elsewhere", "ckSession=wrong")
-            let foreign = try await Self.exchange("GET", address + "/?ckWebAuthToken=wrong", host: "example.com")
-            #expect(other.status == 404 && foreign.status >= 400)
-            let end = try await Self.exchange("GET", address + "/signed-in?ckWebAuthToken=72__54__AQ%2Bb%3D%3D&ckSession=72__54__AQ%2Bb%3D%3D")
-            texts.withLock { $0 = [start.text, end.text] }
+            #expect(other.status == 404)
+            end = try await Self.exchange("GET", address + "/signed-in?ckWebAuthToken=72__54__AQ%2Bb%3D%3D&ckSession=72__54__AQ%2Bb%3D%3D").text
         }
         guard case .token(let token) = answer else { return #expect(Bool(false), "\(answer)") }
         #expect(token.text == "72__54__AQ+b==")
-        let (start, end) = texts.withLock { ($0[0], $0[1]) }
         #expect(start.contains("https://example.com/sign-in?a=1&amp;b=&quot;2&quot;") && start.contains(Self.container))
         #expect(end.contains("You are signed in") && !end.contains("72__54__"))
     }
@@ -193,6 +176,16 @@ import Testing
             #expect(end.text.contains("&lt;b&gt;") && !end.text.contains("<b>"))
         }
         #expect(shown == .refused(code: "<b>"))
+    }
+
+    @Test func aPortInUseIsNamed() async throws {
+        let error = await #expect(throws: CommandFailure.self) {
+            _ = try await Self.answer(Self.page()) { address in
+                let port = try #require(address.split(separator: ":").last.flatMap { Int($0) })
+                _ = try await SignInListener.answer(to: Self.page(), on: "127.0.0.1", port: port) { _ in }
+            }
+        }
+        #expect(error?.reason.contains("it is in use") == true && error?.status == .unavailable)
     }
 
     @Test func nobodyWaitsForever() async throws {
