@@ -36,8 +36,7 @@ struct BenchmarkStore: ParsableArguments {
     /// Makes the zone and the type of the notes.
     static func prepare(_ database: any RecordDatabase) async throws {
         _ = try await database.modifyZones([.create(NoteRecords.zoneID)])
-        guard let editing = database as? any SchemaEditing else { throw ValidationError("The store's schema can't be edited") }
-        _ = try await editing.edit([.addType(NoteRecords.type)])
+        _ = try await database.edit([.addType(NoteRecords.type)])
     }
 
     /// Saves a batch, every record of which must be saved.

@@ -21,14 +21,13 @@ struct Index: AsyncParsableCommand {
 
     func run() async throws {
         try await store.with { database in
-            guard let editing = database as? any SchemaEditing else { throw ValidationError("The store's schema can't be edited") }
-            _ = try await editing.edit([.setIndexes([], of: Self.field, in: NoteRecords.typeName)])
-            while try await !editing.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+            _ = try await database.edit([.setIndexes([], of: Self.field, in: NoteRecords.typeName)])
+            while try await !database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
             let before = try await saving(in: database) { try await Task.sleep(for: .seconds(quiet)) }
             let start = ContinuousClock.now
             var built = Duration.zero
             let during = try await saving(in: database) {
-                _ = try await editing.edit([.setIndexes([.queryable, .sortable], of: Self.field, in: NoteRecords.typeName)])
+                _ = try await database.edit([.setIndexes([.queryable, .sortable], of: Self.field, in: NoteRecords.typeName)])
                 built = .now - start
             }
             say(before, during, built: built, found: try await count(in: database))

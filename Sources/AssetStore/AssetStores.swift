@@ -26,7 +26,7 @@ public final class AssetStores: Sendable {
     }
 
     private let folder: URL
-    private let engine: any AssetKeeping
+    private let engine: any RecordEngine
     private let clock: @Sendable () -> Timestamp
     private let threads = FileThreads()
     private let logger = Logger(label: "skylight.assets")
@@ -42,7 +42,7 @@ public final class AssetStores: Sendable {
     ///   - graceTime: the time that unused files are kept.
     ///   - clock: the current time for tickets.
     public init(
-        folder: URL, engine: any AssetKeeping, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
+        folder: URL, engine: any RecordEngine, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.folder = folder
@@ -87,14 +87,8 @@ public final class AssetStores: Sendable {
     /// - Returns: `nil` if the container or the environment does not exist.
     public func existingStore(_ container: ContainerID, _ environment: Records.Environment) async throws -> AssetStore? {
         let isOpen = stores.withLock { $0?[Key(container: container, environment: environment)] != nil }
-        if !isOpen, try await !exists(container, environment) { return nil }
+        if !isOpen, try await !engine.has(container, environment) { return nil }
         return try await store(container, environment)
-    }
-
-    private func exists(_ container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
-        guard try await engine.containers().contains(container) else { return false }
-        guard let listing = engine as? any EnvironmentListing else { return true }
-        return try await listing.environments(of: container).contains(environment)
     }
 
     /// Creates addresses for a container's assets, valid from now.

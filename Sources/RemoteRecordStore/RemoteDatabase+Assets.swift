@@ -4,7 +4,7 @@ internal import Records
 
 // Both requests are safe to repeat, because an additional upload grant does no harm.
 
-extension RemoteDatabase: AssetUploading {
+extension RemoteDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         try await inParts(slots) { part in
             let answer = try await line.post("assets/upload", of: .database, .reads) { writer in

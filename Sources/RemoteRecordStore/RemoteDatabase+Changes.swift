@@ -26,9 +26,7 @@ extension RemoteDatabase {
             zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() }, syncToken: try answer.token(),
             moreComing: try answer.bool("moreComing"))
     }
-}
 
-extension RemoteDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         try await line.get("token/current", of: .skylight).token()
     }
@@ -37,15 +35,11 @@ extension RemoteDatabase: TokenExplaining {
         guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
         return try await line.get("token/explain", of: .skylight, parameters: ["token": token.text]).explanation()
     }
-}
 
-extension RemoteDatabase: TokenExpiring {
     func expireTokens() async throws {
         _ = try await line.post("tokens/expire", of: .skylight, .saves) { _ in }
     }
-}
 
-extension RemoteDatabase: RecordListing {
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         let answer = try await line.post("records/list", of: .skylight, .reads) { writer in
             writer.member(zoneID: request.zoneID)

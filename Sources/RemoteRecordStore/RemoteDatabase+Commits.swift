@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import NIOCore
 internal import RecordStore
 
-extension RemoteDatabase: CommitSignalling {
+extension RemoteDatabase {
     /// The delay before a reconnection.
     private static let pause: Duration = .seconds(1)
 

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension RemoteDatabase: RecordJournalling {
+extension RemoteDatabase {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
         // The server accepts positions from 1. No changes precede position 1.
         let before = request.before.map { max(1, $0) }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension RemoteDatabase: SchemaEditing {
+extension RemoteDatabase {
     func schema() async throws -> Schema {
         try await line.get("schema", of: .skylight).schema()
     }
@@ -97,7 +97,7 @@ extension SchemaEdit {
     }
 }
 
-extension RemoteDatabase: SchemaMeasuring {
+extension RemoteDatabase {
     func usage(of recordType: Name) async throws -> TypeUsage {
         try await line.post("schema/usage", of: .skylight, .reads) { $0.member("recordType", recordType) }.usage()
     }
@@ -112,15 +112,11 @@ extension RemoteDatabase: SchemaMeasuring {
         }
         return ValueCounts(records: Int(try answer.integer("records")), values: try answer.object("values").integers().mapValues { Int($0) })
     }
-}
 
-extension RemoteDatabase: QueryExplaining {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try await line.post("records/explain", of: .skylight, .reads) { try $0.members(of: request) }.queryExplanation()
     }
-}
 
-extension RemoteDatabase: QueryStatisticsKeeping {
     func queryStatistics() async throws -> QueryStatistics {
         try await line.get("query/statistics", of: .skylight).queryStatistics()
     }

@@ -11,6 +11,11 @@ struct RemoteDatabase: RecordDatabase {
     let caller: Caller
     let line: ServerLine
 
+    /// Skylight's services (docs/services.md).
+    static let services = Capability.ofDatabases.subtracting([.outlineFeed, .positionRecords, .summarizeZones, .measureStorage])
+
+    var capabilities: Set<Capability> { Self.services }
+
     // MARK: Records
 
     func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {

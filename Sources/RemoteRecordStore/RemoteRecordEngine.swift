@@ -31,12 +31,12 @@ public final class RemoteRecordEngine: RecordEngine {
         try await server.get("/skylight/1/containers").strings("containers").compactMap { ContainerID($0) }
     }
 
+    public var capabilities: Set<Capability> { [.listContainers, .listEnvironments, .reportHealth] }
+
     public func close() async {
         await server.close()
     }
-}
 
-extension RemoteRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Environment] {
         let answer = try await server.get("/skylight/1/containers")
         guard answer.has("environments") else { return [] }
@@ -44,18 +44,10 @@ extension RemoteRecordEngine: EnvironmentListing {
         guard environments.has(Name(container.description)) else { return [] }
         return try environments.strings(Name(container.description)).compactMap { Environment(rawValue: $0) }
     }
-}
 
-extension RemoteRecordEngine: StoreHealthReporting {
-    /// The open stores on the server; empty if the server can't be asked.
-    public func health() async -> [StoreHealth] {
-        // `checkHealth` reports the error to callers who need it.
-        (try? await checkHealth()) ?? []
-    }
-
-    /// Checks the server, and reports the error if it is not available.
+    /// The open stores on the server.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a Skylight server.
-    public func checkHealth() async throws -> [StoreHealth] {
+    public func health() async throws -> [StoreHealth] {
         let answer = try await healthAnswer()
         // Where credentials are required, only the administrator gets the list of stores.
         if try !answer.has("stores") && answer.optionalString("status") != nil { return [] }
@@ -63,7 +55,7 @@ extension RemoteRecordEngine: StoreHealthReporting {
     }
 
     /// The id of the server instance; `nil` if it has none.
-    /// - Throws: the errors of ``checkHealth()``.
+    /// - Throws: the errors of ``health()``.
     public func instance() async throws -> String? {
         try await healthAnswer().optionalString("instance")
     }

@@ -84,7 +84,7 @@ struct SQLiteAssetLedger: AssetLedger {
     }
 }
 
-extension SQLiteRecordEngine: AssetKeeping {
+extension SQLiteRecordEngine {
     public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
         let store = try await store(of: container, environment)
         return SQLiteAssetLedger(store: store, tickets: try store.assetTickets)

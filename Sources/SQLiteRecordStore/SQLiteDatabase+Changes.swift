@@ -91,13 +91,9 @@ extension SQLiteDatabase {
         return ZoneChangesPage(
             zoneID: zone.zoneID, changes: changes, syncToken: plan.token(at: end.position, moment: end.moment, from: codec), moreComing: true)
     }
-}
 
-extension SQLiteDatabase: CommitSignalling {
     func commits() -> AsyncStream<Void> { store.commits() }
-}
 
-extension SQLiteDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         if address.scope == .public { throw ZoneRules.noFeed }
         return try await store.read { [view, codec = try store.codec] db, _ in codec.current(try view.databaseFeed(db)) }
@@ -124,8 +120,6 @@ extension SQLiteDatabase: TokenExplaining {
             }
         }
     }
-}
 
-extension SQLiteDatabase: TokenExpiring {
     func expireTokens() async throws { try await store.expireTokens() }
 }

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: QueryExplaining {
+extension SQLiteDatabase {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try await store.readAtLength(for: .query) { [view, store] db, catalog in
             let grants = view.grants(db, catalog)
@@ -29,9 +29,7 @@ extension SQLiteDatabase: QueryExplaining {
             return explanation
         }
     }
-}
 
-extension SQLiteDatabase: QueryStatisticsKeeping {
     func queryStatistics() async throws -> QueryStatistics {
         try await store.read { store.queries.statistics(in: $1.schema, building: try store.indexBuilds($1, $0)) }
     }

@@ -2,7 +2,7 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: RecordJournalling {
+extension SQLiteDatabase {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
         let now = store.clock()
         return try await store.read { [view, limits = try store.journalLimits] db, catalog in

@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: RecordListing {
+extension SQLiteDatabase {
     /// Maximum number of rows examined for one page. A page of rare types ends here, possibly empty.
     private static let scanLimit = 10_000
 

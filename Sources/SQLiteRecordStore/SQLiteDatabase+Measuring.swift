@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: SchemaMeasuring {
+extension SQLiteDatabase {
     /// Records read per transaction. A longer snapshot would keep the write-ahead log from resetting.
     private static let recordsInStep = 2000
 

@@ -2,7 +2,7 @@ internal import GRDB
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: FeedOutlining {
+extension SQLiteDatabase {
     /// Maximum number of changes counted individually. Above it the stored counts are used, whose buckets are wider.
     private static let countedLimit = 8192
 

@@ -1,7 +1,7 @@
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: RecordPositioning {
+extension SQLiteDatabase {
     func position(of recordID: RecordID) async throws -> RecordPosition? {
         try await store.read { [view] db, catalog in
             guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db) else { return nil }

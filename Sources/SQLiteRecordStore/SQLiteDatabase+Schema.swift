@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: SchemaEditing {
+extension SQLiteDatabase {
     func schema() async throws -> Schema {
         try await store.read { $1.schema }
     }
@@ -56,18 +56,14 @@ extension SQLiteDatabase: SchemaEditing {
     func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
         try await store.read { db, _ in try SchemaHistoryRows.entries(before: before, limit: limit, db) }
     }
-}
 
-extension SQLiteDatabase: ReferenceTracing {
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
         try await store.read { [view] db, catalog in
             guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db) else { return [] }
             return try LinkRows.referrers(to: recordID.recordName, in: zone.number, limit: limit, db, catalog)
         }
     }
-}
 
-extension SQLiteDatabase: RecordCounting {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try await store.read { [view] db, catalog in
             guard let zone = try view.zoneUnlessDefault(zoneID, db) else { return ZoneCounts(records: [:], deletions: 0) }

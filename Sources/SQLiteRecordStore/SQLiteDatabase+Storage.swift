@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension SQLiteDatabase: StorageMeasuring {
+extension SQLiteDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try await store.readAtLength(for: .scan) { [view] db, catalog in
             var types: [Int64: [Name: StoredAmount]] = [:]

@@ -60,9 +60,7 @@ extension SQLiteDatabase {
         try ZoneWrites.end(zone, as: kind, position: state.nextPosition(), now: now, db)
         return Zone(zoneID: zone.zoneID, syncToken: nil, atomic: true)
     }
-}
 
-extension SQLiteDatabase: ZonePurging {
     func purge(_ zoneID: ZoneID) async throws {
         let now = store.clock()
         try await write { db, state, view in
@@ -71,9 +69,7 @@ extension SQLiteDatabase: ZonePurging {
         }
         store.sweep()
     }
-}
 
-extension SQLiteDatabase: ZoneSharing {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
         let now = store.clock()

@@ -9,6 +9,8 @@ struct SQLiteDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
 
+    var capabilities: Set<Capability> { Capability.ofDatabases }
+
     var view: DatabaseView {
         // Anonymous callers get no user row. They see only the public database, whose zones have owner 0.
         DatabaseView(address: address, caller: caller, userNumber: caller.access == .anonymous ? 0 : store.userNumber(of: caller.userRecordName))

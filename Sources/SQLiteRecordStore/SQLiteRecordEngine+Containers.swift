@@ -1,10 +1,10 @@
 internal import Foundation
 internal import Logging
-public import RecordStore
+internal import RecordStore
 public import Records
 internal import Synchronization
 
-extension SQLiteRecordEngine: ContainerEditing {
+extension SQLiteRecordEngine {
     public func deleteContainer(_ container: ContainerID) async throws {
         // Renamed first, because removing many files takes long and a power cut must not leave half a container.
         try await move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)")

@@ -4,7 +4,7 @@ public import RecordStore
 internal import Records
 internal import Synchronization
 
-extension SQLiteRecordEngine: StorageReporting {
+extension SQLiteRecordEngine {
     public func storage(limit: Int) async throws -> [StoreStorage] {
         var found: [StoreStorage] = []
         for place in stores.withLock({ Array(($0 ?? [:]).values) }) {

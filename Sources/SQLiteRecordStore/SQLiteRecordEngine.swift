@@ -95,6 +95,8 @@ public final class SQLiteRecordEngine: RecordEngine {
         for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
     }
 
+    public var capabilities: Set<Capability> { Capability.ofEngines }
+
     public func containers() async throws -> [ContainerID] {
         try await DiskThreads.run { [folder] in
             try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap { ContainerID($0) }.sorted()
@@ -110,9 +112,7 @@ public final class SQLiteRecordEngine: RecordEngine {
         for place in places.values { await place.end() }
         lock.release()
     }
-}
 
-extension SQLiteRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Records.Environment] {
         try await DiskThreads.run { [folder] in
             Records.Environment.allCases.filter { environment in
@@ -121,9 +121,7 @@ extension SQLiteRecordEngine: EnvironmentListing {
             }
         }
     }
-}
 
-extension SQLiteRecordEngine: ContainerSummarizing {
     public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
         let places = stores.withLock { $0 ?? [:] }
         return try await DiskThreads.run { [folder] in
@@ -140,15 +138,11 @@ extension SQLiteRecordEngine: ContainerSummarizing {
             }
         }
     }
-}
 
-extension SQLiteRecordEngine: UserKnowing {
     public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
         try await store(of: container, environment).knows(userRecordName)
     }
-}
 
-extension SQLiteRecordEngine: StoreHealthReporting {
     public func health() async -> [StoreHealth] {
         let places = stores.withLock { $0 ?? [:] }
         var health = places.values.compactMap(\.health)

@@ -49,11 +49,6 @@ struct EndpointCall: Sendable {
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
     }
 
-    /// The error for a database that lacks a capability.
-    func unable(_ what: String) -> RecordError {
-        RecordError(.badRequest, "This database can't \(what)")
-    }
-
     /// The zone's current token, if the request asks for it and the zone has one.
     func syncToken(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> ChangeToken? {
         guard wantsSyncToken, case .success(let zone)? = try await database.fetchZones([zoneID]).first else { return nil }

@@ -284,7 +284,7 @@ public struct WebServices: Sendable {
     private func addServer(to open: Routes.Group, administrators: Routes.Group) {
         // The answer of /skylight/1/health, at the path that monitoring tools expect.
         let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
-            ("/health", open, answer(HealthService.self)), ("/metrics", administrators, { _, _ in await metrics() }),
+            ("/health", open, answer(HealthService.self)), ("/metrics", administrators, { _, _ in try await metrics() }),
             (OpenAPIDocument.path, open, { request, _ in crossOrigin.allowing(request, .json(OpenAPIDocument.bytes)) }),
         ]
         for (path, group, answer) in paths {
@@ -294,8 +294,8 @@ public struct WebServices: Sendable {
     }
 
     /// The metrics for Prometheus.
-    private func metrics() async -> Response {
-        let stores = await (engine as? any StoreHealthReporting)?.health() ?? []
+    private func metrics() async throws -> Response {
+        let stores = engine.can(.reportHealth) ? try await engine.health() : []
         return await Metrics.response(log, stores: stores, storage: storage.reading())
     }
 }

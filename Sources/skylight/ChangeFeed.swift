@@ -36,8 +36,7 @@ struct ChangeFeed: Sendable {
             guard let token = try await database.fetchZones([zoneID]).first?.get().syncToken else { throw Self.unable("tell the current token") }
             return token
         }
-        guard let explaining = database as? any TokenExplaining else { throw Self.unable("tell the current token") }
-        return try await explaining.currentToken()
+        return try await database.currentToken()
     }
 
     /// Reads all pages from a token to the present, each after the work on the one before.
@@ -73,9 +72,9 @@ struct ChangeFeed: Sendable {
 
     /// The number of changes in a pull, if it is known without reading them.
     private func total(since token: ChangeToken?) async throws -> Int? {
-        if let token { return try await (database as? any TokenExplaining)?.explain(token).changesAfter }
+        if let token { return database.can(.explainTokens) ? try await database.explain(token).changesAfter : nil }
         guard let zoneID else { return nil }
-        return try await (database as? any RecordCounting)?.counts(in: zoneID).total
+        return database.can(.countRecords) ? try await database.counts(in: zoneID).total : nil
     }
 
     /// Prints all changes since a token, with a progress bar.

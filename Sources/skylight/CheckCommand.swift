@@ -41,9 +41,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     private func check(_ store: any OpenStore) async throws -> RecordCheck.Progress {
         let address = database.address(scope)
-        guard let target = try await store.existingDatabase(address, as: database.user) as? any RecordListing else {
-            throw CommandFailure(.failed, "This store can't list its records")
-        }
+        let target = try await store.existingDatabase(address, as: database.user)
         let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
         let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
         let assets = store.assets(address.container, address.environment)

@@ -27,9 +27,8 @@ struct Follower: Sendable {
 
     /// - Throws: `CommandFailure` if the server ended; errors of page requests.
     func run(since token: ChangeToken?) async throws {
-        guard let signalling = feed.database as? any CommitSignalling else { throw ChangeFeed.unable("be followed") }
         // Both start before the first page, so that nothing is missed.
-        let commits = signalling.commits()
+        let commits = try feed.database.commits()
         let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
         let place = Place()
         place.token.withLock { $0 = token }

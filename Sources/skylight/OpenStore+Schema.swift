@@ -2,27 +2,21 @@ import Records
 import RecordStore
 
 extension OpenStore {
-    /// The schema editor of a container's environment. Creates the environment if it is missing.
-    /// - Throws: `CommandFailure` if the store does not support schema access.
-    func schemaEditing(_ environment: Environment, in place: SchemaPlace) async throws -> any SchemaEditing {
+    /// The database to read and change the schema of a container's environment. Creates the environment if it is missing.
+    func schemaDatabase(_ environment: Environment, in place: SchemaPlace) async throws -> any RecordDatabase {
         let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
-        guard let editing = try await database(address, as: place.user) as? any SchemaEditing else {
-            throw CommandFailure(.failed, "This store can't show its schema")
-        }
-        return editing
+        return try await database(address, as: place.user)
     }
 
     /// True if the container's environment exists. Does not create it.
     func has(_ environment: Environment, of container: ContainerID) async throws -> Bool {
-        guard try await engine.containers().contains(container) else { return false }
-        guard let listing = engine as? any EnvironmentListing else { return true }
-        return try await listing.environments(of: container).contains(environment)
+        try await engine.has(container, environment)
     }
 
     /// The schema of a container's environment, or the initial schema if it does not exist.
     func schema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
         guard try await has(environment, of: place.container) else { return .initial }
-        return try await schemaEditing(environment, in: place).schema()
+        return try await schemaDatabase(environment, in: place).schema()
     }
 
     /// The schema of an existing container's environment.
@@ -33,14 +27,14 @@ extension OpenStore {
     }
 
     /// The incomplete indexes after a change that did not wait for them.
-    func indexesUnderWay(_ editing: any SchemaEditing) async throws -> IndexesUnderWay? {
+    func indexesUnderWay(_ editing: any RecordDatabase) async throws -> IndexesUnderWay? {
         let builds = try await editing.indexBuilds().filter { $0.work == .building }
         return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: hasServer)
     }
 
     /// Changes a schema, with a progress bar for the index builds.
     func change(
-        _ editing: any SchemaEditing, showingProgress isShown: Bool, _ change: @escaping @Sendable (any SchemaEditing) async throws -> Schema
+        _ editing: any RecordDatabase, showingProgress isShown: Bool, _ change: @escaping @Sendable (any RecordDatabase) async throws -> Schema
     ) async throws -> Schema {
         let bar = ProgressBar()
         defer { bar.finish() }

@@ -42,7 +42,7 @@ extension RemoteRecordEngine: OpenStore {
 
     func isServerThere() async -> Bool {
         // Any error means false.
-        (try? await checkHealth()) != nil
+        (try? await health()) != nil
     }
 
     func assets(_ container: ContainerID, _ environment: Environment) -> any EnvironmentAssets {
@@ -63,10 +63,10 @@ extension OpenStore {
 
     /// The files of all existing environments, sorted by name. Does not create any.
     func allAssets() async throws -> [any EnvironmentAssets] {
-        guard let listing = engine as? any EnvironmentListing else { return [] }
+        guard engine.can(.listEnvironments) else { return [] }
         var all: [any EnvironmentAssets] = []
         for container in try await engine.containers() {
-            for environment in try await listing.environments(of: container) { all.append(assets(container, environment)) }
+            for environment in try await engine.environments(of: container) { all.append(assets(container, environment)) }
         }
         return all
     }
@@ -91,10 +91,9 @@ extension OpenStore {
 
     /// - Throws: `CommandFailure` if the container does not exist.
     func checkExists(_ container: ContainerID) async throws {
+        if try await engine.has(container) { return }
         let containers = try await engine.containers()
-        guard containers.contains(container) else {
-            let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
-            throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
-        }
+        let known = containers.isEmpty ? "there are no containers yet" : "choose one of \(containers.map(\.description).joined(separator: ", "))"
+        throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
     }
 }

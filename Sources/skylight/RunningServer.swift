@@ -24,7 +24,7 @@ enum RunningServer {
     private static func engine(at address: ServerAddress, _ credentials: ServerCredentials) async throws -> RemoteRecordEngine? {
         let engine = try RemoteRecordEngine(url: address.url, credentials: credentials)
         do {
-            _ = try await engine.checkHealth()
+            _ = try await engine.health()
         } catch let error as UntrustedCertificate {
             await engine.close()
             throw CommandFailure(

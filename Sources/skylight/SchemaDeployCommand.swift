@@ -46,7 +46,7 @@ struct SchemaDeployCommand: AsyncParsableCommand {
             if dryRun || plan.isEmpty { return (plan, nil) }
             if !plan.indexLosses.isEmpty, !yes { throw Self.needsConfirmation(plan) }
             if !isQuiet { say(plan) }
-            let editing = try await store.schemaEditing(.production, in: database.schemas)
+            let editing = try await store.schemaDatabase(.production, in: database.schemas)
             _ = try await store.change(editing, showingProgress: waits) { try await $0.deploy(development, waitingForIndexes: waits) }
             return (plan, try await store.indexesUnderWay(editing))
         }

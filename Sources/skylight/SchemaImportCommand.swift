@@ -66,7 +66,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
         var outcome = Outcome(plan: plan, losses: losses)
         if dryRun { return outcome }
         if !losses.isEmpty, !yes { throw Self.needsConfirmation(losses) }
-        let editing = try await store.schemaEditing(.development, in: database.schemas)
+        let editing = try await store.schemaDatabase(.development, in: database.schemas)
         if !plan.isEmpty {
             let (edits, waits) = (plan.edits, wait)
             _ = try await store.change(editing, showingProgress: wait) {
@@ -84,7 +84,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
     }
 
     private func losses(of plan: SchemaImportPlan, in store: any OpenStore) async throws -> [SchemaLoss] {
-        try await plan.losses(measuredBy: try await store.schemaEditing(.development, in: database.schemas) as? any SchemaMeasuring)
+        try await plan.losses(measuredBy: try await store.schemaDatabase(.development, in: database.schemas))
     }
 
     private static func needsConfirmation(_ losses: [SchemaLoss]) -> CommandFailure {

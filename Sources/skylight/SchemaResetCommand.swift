@@ -52,7 +52,7 @@ struct SchemaResetCommand: AsyncParsableCommand {
         let loss: Loss = try await store.withStore(isNew: false) { store in
             let before = try await store.existingSchema(of: .development, in: database.schemas)
             let production = try await store.schema(of: .production, in: database.schemas)
-            let editing = try await store.schemaEditing(.development, in: database.schemas)
+            let editing = try await store.schemaDatabase(.development, in: database.schemas)
             let loss = Loss(records: try await Self.records(of: before, in: editing), difference: SchemaDifference(from: before, to: production))
             if dryRun { return loss }
             guard yes else { throw needsConfirmation(loss) }
@@ -90,10 +90,10 @@ struct SchemaResetCommand: AsyncParsableCommand {
     }
 
     /// The record counts by type, in all databases of all users.
-    private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(type: Name, count: Int)] {
-        guard let measuring = editing as? any SchemaMeasuring else { return [] }
+    private static func records(of schema: Schema, in editing: any RecordDatabase) async throws -> [(type: Name, count: Int)] {
+        guard editing.can(.measureTypes) else { return [] }
         var records: [(Name, Int)] = []
-        for type in schema.sortedTypes { records.append((type.name, try await measuring.valueCounts(of: [], in: type.name).records)) }
+        for type in schema.sortedTypes { records.append((type.name, try await editing.valueCounts(of: [], in: type.name).records)) }
         return records
     }
 }

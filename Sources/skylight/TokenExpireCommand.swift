@@ -29,8 +29,7 @@ struct TokenExpireCommand: AsyncParsableCommand {
                     .usage, "Every change token of \(place) would stop working, and its clients would have to pull without a token", code: "CONFIRMATION_NEEDED",
                     remedy: "Add --yes to confirm")
             }
-            guard let expiring = target as? any TokenExpiring else { throw ChangeFeed.unable("expire its tokens") }
-            try await expiring.expireTokens()
+            try await target.expireTokens()
         }
         if store.json {
             Output.say { writer in

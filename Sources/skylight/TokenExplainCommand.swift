@@ -27,8 +27,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            guard let explaining = target as? any TokenExplaining else { throw ChangeFeed.unable("explain tokens") }
-            let explanation = try await explaining.explain(ChangeToken(text: token))
+            let explanation = try await target.explain(ChangeToken(text: token))
             if self.store.json {
                 var writer = JSONWriter()
                 writer.value(explanation)

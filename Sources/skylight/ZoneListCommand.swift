@@ -33,11 +33,11 @@ struct ZoneListCommand: AsyncParsableCommand {
             var rows: [Row] = []
             for zone in try await target.zones() {
                 var participants: [ZoneParticipant] = []
-                if scope == .private, !zone.zoneID.isDefault { participants = try await (target as? any ZoneSharing)?.participants(of: zone.zoneID) ?? [] }
+                if scope == .private, !zone.zoneID.isDefault, target.can(.shareZones) { participants = try await target.participants(of: zone.zoneID) }
                 rows.append(
                     Row(
                         zone: zone, owner: zone.zoneID.ownerRecordName.map(handle),
-                        counts: try await (target as? any RecordCounting)?.counts(in: zone.zoneID),
+                        counts: target.can(.countRecords) ? try await target.counts(in: zone.zoneID) : nil,
                         participants: participants.map { (handle($0.userRecordName), $0.permission) }))
             }
             return rows

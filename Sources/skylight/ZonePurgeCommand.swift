@@ -15,8 +15,7 @@ struct ZonePurgeCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.run(participle: "purged") { database in
-            guard let purging = database as? any ZonePurging else { throw CommandFailure(.failed, "This store can't purge zones") }
-            try await purging.purge(options.zoneID)
+            try await database.purge(options.zoneID)
         }
     }
 }

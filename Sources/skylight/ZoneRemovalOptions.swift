@@ -21,10 +21,11 @@ struct ZoneRemovalOptions: ParsableArguments {
         let count = try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             for zone in try await target.fetchZones([zoneID]) { _ = try zone.get() }
-            let count = try await (target as? any RecordCounting)?.counts(in: zoneID).total ?? 0
+            let count = target.can(.countRecords) ? try await target.counts(in: zoneID).total : nil
             guard yes else {
+                let records = count.map { "has \(Output.grouped($0)) records, which" } ?? "and its records"
                 throw CommandFailure(
-                    .usage, "Zone \(zone) of \(database.user) has \(Output.grouped(count)) records, which would be permanently deleted",
+                    .usage, "Zone \(zone) of \(database.user) \(records) would be permanently deleted",
                     code: "CONFIRMATION_NEEDED", remedy: "Add --yes to confirm")
             }
             try await removal(target)
@@ -33,10 +34,10 @@ struct ZoneRemovalOptions: ParsableArguments {
         if store.json {
             Output.say { writer in
                 writer.member("zoneName", zone)
-                writer.member("records", Int64(count))
+                if let count { writer.member("records", Int64(count)) }
             }
         } else {
-            Output.say("Zone \(zone) of \(database.user) was \(participle), with \(Output.grouped(count)) records.")
+            Output.say("Zone \(zone) of \(database.user) was \(participle)\(count.map { ", with \(Output.grouped($0)) records" } ?? "").")
         }
     }
 }

@@ -28,10 +28,9 @@ struct ZoneShareCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
-            guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
             let other = try await store.caller(named: participant).userRecordName
             if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with another user") }
-            try await sharing.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
+            try await target.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
         }
         if store.json {
             Output.say { writer in

@@ -25,9 +25,8 @@ struct ZoneUnshareCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
-            guard let sharing = target as? any ZoneSharing else { throw CommandFailure(.failed, "This store can't share zones") }
             let other = try await store.caller(named: participant).userRecordName
-            try await sharing.stopSharing(ZoneID(zoneName: Name(zone)), with: other)
+            try await target.stopSharing(ZoneID(zoneName: Name(zone)), with: other)
         }
         if store.json {
             Output.say { writer in

@@ -17,7 +17,7 @@ struct AssetFixture {
     enum Engine: CaseIterable { case memory, sqlite }
 
     let folder: TemporaryFolder
-    let engine: any AssetKeeping
+    let engine: any RecordEngine
     let stores: AssetStores
     let store: AssetStore
     let clock: MovingClock
@@ -25,7 +25,7 @@ struct AssetFixture {
     init(_ engine: Engine = .memory, sizeLimit: Int64 = 64 << 20, in folder: TemporaryFolder? = nil) async throws {
         let folder = try folder ?? TemporaryFolder()
         let clock = MovingClock()
-        let records: any AssetKeeping =
+        let records: any RecordEngine =
             switch engine {
             case .memory: InMemoryRecordEngine(clock: clock.now)
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: clock.now)
@@ -46,9 +46,7 @@ struct AssetFixture {
     // MARK: Uploads
 
     func ticket(for record: Name = "record", in field: Name = "file") async throws -> String {
-        guard let database = try await engine.database(address(.private), as: ada) as? any AssetUploading else {
-            throw RecordError(.internalError, "the engine takes no assets")
-        }
+        let database = try await engine.database(address(.private), as: ada)
         let grants = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: field, recordName: record)], in: .default)
         return try grants[0].get().ticket
     }

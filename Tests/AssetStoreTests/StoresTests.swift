@@ -16,8 +16,7 @@ import Testing
         #expect(try await fixture.stores.existingStore(here, .development) === fixture.store)
         #expect(try await fixture.stores.existingStore(here, .production) == nil)
         #expect(try await fixture.stores.existingStore(stranger, .development) == nil)
-        let listing = try #require(fixture.engine as? any EnvironmentListing)
-        #expect(try await listing.environments(of: here) == [.development])
+        #expect(try await fixture.engine.environments(of: here) == [.development])
         #expect(try await fixture.engine.containers() == [here])
         for result in try await fixture.engine.database(address(.private, .production), as: ada).modifyZones([.create(notes)]) { _ = try result.get() }
         #expect(try await fixture.stores.existingStore(here, .production) != nil)

@@ -31,9 +31,8 @@ import Testing
 
         /// Uploads as a client does.
         func upload(_ text: String, named fileName: String?, to record: Name, _ field: Name) async throws -> Asset {
-            let uploading = try #require(database as? any AssetUploading)
             let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: record)
-            let grants = try await uploading.grantUploads([slot], in: AssetPageTests.zone)
+            let grants = try await database.grantUploads([slot], in: AssetPageTests.zone)
             let grant = try #require(try grants.first?.get())
             let body = AsyncStream { continuation in
                 continuation.yield(ByteBuffer(string: text))

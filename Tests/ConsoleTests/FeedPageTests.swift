@@ -146,7 +146,7 @@ import Traffic
             #expect(foreign.contains("role=\"alert\"") && !foreign.contains(">B</text>"))
             let broken = try await stage.page("changes?zone=Notes&upto=\(first)&again=garbage")
             #expect(broken.contains("Unknown sync continuation type") && broken.contains("role=\"alert\""))
-            try await (stage.database as? any TokenExpiring)?.expireTokens()
+            try await stage.database.expireTokens()
             let expired = try await stage.page("changes?zone=Notes&upto=\(second)")
             #expect(expired.contains("has expired: all earlier tokens were expired") && expired.contains("Show changes up to now"))
         }
@@ -251,7 +251,7 @@ import Traffic
             }
             for name: Name in ["Lost", "Again"] { _ = try await stage.database.modifyZones([.delete(ZoneID(zoneName: name))]) }
             _ = try await stage.database.modifyZones([.create(ZoneID(zoneName: "Again"))])
-            try await (stage.database as? any ZonePurging)?.purge(ZoneID(zoneName: "Purged"))
+            try await stage.database.purge(ZoneID(zoneName: "Purged"))
             let page = try await stage.page("zones")
             for word in ["no token", "hidden", "deleted", "purged"] {
                 #expect(page.contains("<dt><span class=\"pill lacks\">\(word)</span></dt>"))

@@ -22,7 +22,7 @@ import Testing
 
     private struct Stage: Sendable {
         let client: any TestClientProtocol
-        let database: any RecordDatabase & RecordJournalling
+        let database: any RecordDatabase
 
         func page(_ path: String) async throws -> String {
             String(buffer: try await client.execute(uri: "\(there)/\(path)", method: .get) { $0 }.body)
@@ -52,8 +52,7 @@ import Testing
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
         let address = DatabaseAddress(container: try #require(ContainerID(Self.container)), environment: .development, scope: .private)
-        let opened = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
-        let database = try #require(opened as? any RecordDatabase & RecordJournalling)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: "Mac"))
         _ = try await database.modifyZones([.create(Self.zone)])
         let router = Routes()
         router.addGuards(trusting: .loopback)

@@ -48,7 +48,7 @@ import Text
         let assets = AssetStores(folder: folder.url, engine: engine)
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let database = try #require(try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil)) as? any SchemaEditing)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
         let (notes, others) = (ZoneID(zoneName: "Notes"), ZoneID(zoneName: "Others"))
         _ = try await database.modifyZones([.create(notes), .create(others)])
         for start in stride(from: 0, to: 1203, by: 200) {

@@ -134,7 +134,7 @@ import Testing
         try await SchemaPageStage.with { stage in
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .production, scope: .private)
-            let production = try #require(try await stage.engine.database(address, as: stage.database.caller) as? any SchemaEditing)
+            let production = try await stage.engine.database(address, as: stage.database.caller)
             let schema = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
             for path in ["types", "type?type=Note", "indexes?show=all", "roles", "roles?type=Note", "history"] {
                 let page = try await stage.page(path, in: SchemaPageStage.production)

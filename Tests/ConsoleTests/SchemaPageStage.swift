@@ -20,7 +20,7 @@ struct SchemaPageStage: Sendable {
     static let production = "/c/iCloud.com.example.App/production/private"
 
     let client: any TestClientProtocol
-    let database: any SchemaEditing
+    let database: any RecordDatabase
     let engine: StagedEngine
 
     func page(_ path: String, in place: String = there) async throws -> String {
@@ -52,7 +52,7 @@ struct SchemaPageStage: Sendable {
         let assets = AssetStores(folder: folder.url, engine: base)
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        let database = try #require(try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil)) as? any SchemaEditing)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
         _ = try await database.edit([
             .addType(
                 RecordType(

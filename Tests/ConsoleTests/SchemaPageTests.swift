@@ -100,7 +100,7 @@ import Testing
         try await SchemaPageStage.with { stage in
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .production, scope: .private)
-            let production = try #require(try await stage.engine.database(address, as: stage.database.caller) as? any SchemaEditing)
+            let production = try await stage.engine.database(address, as: stage.database.caller)
             _ = try await production.deploy(try await stage.database.schema(), waitingForIndexes: true)
             #expect(try await stage.page("field/remove?type=Note&field=rank").contains("Production has this field"))
             #expect(try await stage.page("type/remove?type=Note").contains("Production has this type"))

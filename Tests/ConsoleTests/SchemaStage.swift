@@ -64,10 +64,10 @@ struct SchemaStage: Sendable {
 
     // MARK: The store
 
-    func database(_ environment: Records.Environment) async throws -> any SchemaEditing {
+    func database(_ environment: Records.Environment) async throws -> any RecordDatabase {
         let container = try #require(ContainerID("iCloud.com.example.App"))
         let address = DatabaseAddress(container: container, environment: environment, scope: .private)
-        return try #require(try await engine.database(address, as: caller) as? any SchemaEditing)
+        return try await engine.database(address, as: caller)
     }
 
     func type(_ name: Name, in environment: Records.Environment = .development) async throws -> RecordType? {

@@ -41,13 +41,12 @@ import Testing
         /// Saves a record with files, like a client.
         func save(_ name: Name, in zoneID: ZoneID = AssetExchangeTests.zoneID, files: [Name: [(name: String?, bytes: [UInt8])]]) async throws {
             let database = try await database()
-            let uploading = try #require(database as? any AssetUploading)
             var fields: [Name: FieldInput] = ["title": FieldInput(.string(name.string))]
             for (field, files) in files {
                 var assets: [FieldValue] = []
                 for file in files {
                     let slot = AssetSlot(recordType: "Note", fieldName: field, recordName: name)
-                    let grant = try await uploading.grantUploads([slot], in: zoneID)[0].get()
+                    let grant = try await database.grantUploads([slot], in: zoneID)[0].get()
                     let body = AsyncStream { continuation in
                         continuation.yield(ByteBuffer(bytes: file.bytes))
                         continuation.finish()

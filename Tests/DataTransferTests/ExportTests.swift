@@ -92,8 +92,7 @@ import Testing
     /// Fills a database so that in any order of import, some record refers to one that does not exist yet.
     private func fill(_ database: any RecordDatabase) async throws {
         for outcome in try await database.modifyZones([.create(Self.zoneID), .create(ZoneID(zoneName: "Empty"))]) { _ = try outcome.get() }
-        let editor = try #require(database as? any SchemaEditing)
-        _ = try await editor.edit([
+        _ = try await database.edit([
             .addRole("Keepers"),
             .addType(
                 RecordType(
@@ -152,7 +151,7 @@ import Testing
         let second = try await exported(target, ExportOptions(userHandle: "ada"))
         #expect(lines(second) == lines(first))
         #expect(second == first)
-        let (before, after) = (try #require(source as? any SchemaEditing), try #require(target as? any SchemaEditing))
+        let (before, after) = (source, target)
         #expect(try await after.schema() == before.schema())
         // Restoring over the same data changes nothing.
         let again = try await Restorer(file(first), into: target).run()
@@ -251,12 +250,11 @@ import Testing
     @Test(arguments: Kind.allCases) func pagesOfAListingHoldEveryRecordOnce(kind: Kind) async throws {
         let source = try await database(of: engine(kind, "source"))
         try await fill(source)
-        let listing = try #require(source as? any RecordListing)
         func names(_ records: Int, _ types: Set<Name>?, bytes: Int = 8 << 20) async throws -> [Name] {
             var request = RecordListRequest(Self.zoneID, recordTypes: types, limit: PageLimit(records: records, bytes: bytes))
             var names: [Name] = []
             repeat {
-                let page = try await listing.list(request)
+                let page = try await source.list(request)
                 #expect(page.records.count <= records)
                 names += page.records.map(\.recordID.recordName)
                 request.after = page.last
@@ -269,9 +267,9 @@ import Testing
         #expect(try await names(1000, nil, bytes: 1) == all)
         #expect(try await names(2, ["Thing", "None"]) == ["aa", Self.decomposed, Self.composed, "nothing at all"].sorted())
         #expect(try await names(2, ["None"]).isEmpty)
-        let empty = try await listing.list(RecordListRequest(ZoneID(zoneName: "Empty")))
+        let empty = try await source.list(RecordListRequest(ZoneID(zoneName: "Empty")))
         #expect(empty.records.isEmpty && empty.last == nil)
-        let missing = await stop { _ = try await listing.list(RecordListRequest(ZoneID(zoneName: "Missing"))) }
+        let missing = await stop { _ = try await source.list(RecordListRequest(ZoneID(zoneName: "Missing"))) }
         #expect(missing.contains("ZONE_NOT_FOUND"))
     }
 
@@ -338,7 +336,7 @@ import Testing
         let engine = InMemoryRecordEngine()
         let owner = try await database(of: engine)
         try await fill(owner)
-        try await #require(owner as? any ZoneSharing).share(Self.zoneID, with: ZoneParticipant(userRecordName: "_grace", permission: .readWrite))
+        try await owner.share(Self.zoneID, with: ZoneParticipant(userRecordName: "_grace", permission: .readWrite))
         let bytes = try await exported(database(of: engine, .shared, as: "_grace"))
         #expect(lines(bytes)[0].contains("\"ownerRecordName\":\"_ada\""))
         let target = try await database(of: self.engine(.memory, ""), as: "_grace")
@@ -443,8 +441,7 @@ import Testing
         } catch ImportError.brokenOff(let saved, let reason) {
             #expect(reason.contains("the file was changed while it was being imported"))
             #expect(saved > 0 && saved < 3000)
-            let counting = try #require(target as? any RecordCounting)
-            #expect(try await counting.counts(in: ZoneID(zoneName: "Z")).records["T"] == saved)
+            #expect(try await target.counts(in: ZoneID(zoneName: "Z")).records["T"] == saved)
         }
     }
 

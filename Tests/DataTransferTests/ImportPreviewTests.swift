@@ -10,13 +10,13 @@ import Testing
 /// The preview of an import matches the import.
 @Suite struct ImportPreviewTests {
     private let folder: TemporaryFolder
-    private let database: any SchemaEditing
+    private let database: any RecordDatabase
 
     init() async throws {
         folder = try TemporaryFolder()
         let container = try #require(ContainerID("iCloud.com.example.Air"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        database = try #require(try await InMemoryRecordEngine().database(address, as: Caller(userRecordName: "_ada")) as? any SchemaEditing)
+        database = try await InMemoryRecordEngine().database(address, as: Caller(userRecordName: "_ada"))
     }
 
     private static let rows = "recordName,rank,lat,lon,empty\na,1,47.5,-122.25,\nb,two,0,0,\nc,3,1,1,\n"

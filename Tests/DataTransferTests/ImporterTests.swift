@@ -35,7 +35,7 @@ import Testing
     }
 
     private func schema() async throws -> Schema {
-        try await #require(database() as? any SchemaEditing).schema()
+        try await database().schema()
     }
 
     private func message(_ body: () async throws -> Void) async -> String {
@@ -159,7 +159,7 @@ import Testing
         } catch ImportError.stopped(let saved, let file, let line, let error) {
             #expect(file.hasSuffix("many.csv") && line == bad + 2)
             #expect(error.reason.contains("has type 'Other', which can't be changed to 'Place'"))
-            let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
+            let counts = try await database().counts(in: .default)
             #expect(counts.records["Place"] == saved)
             // Requests in flight at the time of the refusal finish, and no others start.
             #expect(saved >= bad / 200 * 200 && saved < 2000)
@@ -187,7 +187,7 @@ import Testing
         } catch ImportError.brokenOff(let saved, let reason) {
             #expect(reason.contains("many.csv: the file was changed"))
             #expect(saved > 0 && saved < 3000)
-            let counts = try await #require(database() as? any RecordCounting).counts(in: .default)
+            let counts = try await database().counts(in: .default)
             #expect(counts.records["Place"] == saved)
         }
     }
@@ -254,7 +254,7 @@ import Testing
     }
 
     @Test func aTypeThatExistsDecides() async throws {
-        let editor = try #require(try await database() as? any SchemaEditing)
+        let editor = try await database()
         _ = try await editor.edit([
             .addType(RecordType(name: "Place", fields: ["code": FieldDefinition(type: .string), "when": FieldDefinition(type: .timestamp)]))
         ])
@@ -270,7 +270,7 @@ import Testing
         let refused = await message { _ = try await run("id,a.b\nx,1", options: options) }
         #expect(refused.contains("Invalid recordType 'my.Type': it must start with a letter and contain only letters, digits and _"))
         let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" INT64);"#)
-        let editing = try #require(try await database() as? any SchemaEditing)
+        let editing = try await database()
         _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
         let report = try await run("id,a.b,c.d\nx,1,2", options: options)
         #expect(report.notes == ["column 'c.d' became field 'c_d'"])

@@ -174,9 +174,8 @@ import Testing
     }
 
     private func save(_ name: Name, file: (name: String, bytes: [UInt8]), of database: any RecordDatabase) async throws {
-        let uploading = try #require(database as? any AssetUploading)
         let slot = AssetSlot(recordType: "Note", fieldName: "file", recordName: name)
-        let grant = try await uploading.grantUploads([slot], in: Self.notes)[0].get()
+        let grant = try await database.grantUploads([slot], in: Self.notes)[0].get()
         let body = AsyncStream { continuation in
             continuation.yield(ByteBuffer(bytes: file.bytes))
             continuation.finish()

@@ -2,7 +2,7 @@ internal import JSON
 public import RecordStore
 public import Records
 
-extension InMemoryDatabase: AssetUploading {
+extension InMemoryDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         try changing { transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
@@ -43,7 +43,7 @@ extension InMemoryDatabase: AssetUploading {
     }
 }
 
-extension InMemoryRecordEngine: AssetKeeping {
+extension InMemoryRecordEngine {
     public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
         InMemoryAssetLedger(store: store(container, environment))
     }

@@ -59,13 +59,9 @@ extension InMemoryDatabase {
                 zoneID: view.zoneID(of: zone), changes: changes, syncToken: plan.finalToken(from: store.codec), moreComing: false)
         }
     }
-}
 
-extension InMemoryDatabase: CommitSignalling {
     func commits() -> AsyncStream<Void> { store.signals.listen() }
-}
 
-extension InMemoryDatabase: TokenExplaining {
     func currentToken() async throws -> ChangeToken {
         try store.read { state in
             if address.scope == .public { throw ZoneRules.noFeed }
@@ -93,8 +89,6 @@ extension InMemoryDatabase: TokenExplaining {
             }
         }
     }
-}
 
-extension InMemoryDatabase: TokenExpiring {
     func expireTokens() async throws { store.expireTokens() }
 }

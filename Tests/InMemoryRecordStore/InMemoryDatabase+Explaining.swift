@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: QueryExplaining {
+extension InMemoryDatabase {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try store.read { state in
             let grants = grants(in: state)
@@ -22,15 +22,11 @@ extension InMemoryDatabase: QueryExplaining {
                 milliseconds: (clock.now - begin) / .milliseconds(1))
         }
     }
-}
 
-extension InMemoryDatabase: QueryStatisticsKeeping {
     func queryStatistics() async throws -> QueryStatistics {
         try store.read { store.queries.statistics(in: $0.schema) }
     }
-}
 
-extension InMemoryDatabase: SchemaMeasuring {
     func usage(of recordType: Name) async throws -> TypeUsage {
         try store.read { state in
             guard let type = state.schema.types[recordType] else { throw QueryProblem.unknownType(recordType).error }

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: RecordJournalling {
+extension InMemoryDatabase {
     func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
         let now = store.clock()
         return try store.read { state in

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: RecordListing {
+extension InMemoryDatabase {
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         try store.read { state in
             let rows: [InMemoryState.Row]

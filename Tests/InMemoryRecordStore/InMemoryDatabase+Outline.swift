@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: FeedOutlining {
+extension InMemoryDatabase {
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
         try store.read { state in
             try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: RecordPositioning {
+extension InMemoryDatabase {
     func position(of recordID: RecordID) async throws -> RecordPosition? {
         try store.read { state in
             guard let zone = try zoneUnlessDefault(recordID.zoneID, in: state), let row = zone.rows[recordID.recordName], !row.isDeleted

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: SchemaEditing {
+extension InMemoryDatabase {
     func schema() async throws -> Schema {
         try store.read { $0.schema }
     }
@@ -101,15 +101,13 @@ extension InMemoryState {
     }
 }
 
-extension InMemoryDatabase: ReferenceTracing {
+extension InMemoryDatabase {
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
         try store.read { state in
             Array(view.referrers(to: recordID.recordName, in: try zoneUnlessDefault(recordID.zoneID, in: state)).prefix(limit))
         }
     }
-}
 
-extension InMemoryDatabase: RecordCounting {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         try store.read { state in
             guard let rows = try zoneUnlessDefault(zoneID, in: state)?.rows.values else { return ZoneCounts(records: [:], deletions: 0) }

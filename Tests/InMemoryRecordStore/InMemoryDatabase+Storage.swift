@@ -2,7 +2,7 @@ internal import JSON
 public import RecordStore
 internal import Records
 
-extension InMemoryDatabase: StorageMeasuring {
+extension InMemoryDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try store.read { state in
             DatabaseStorage(
@@ -11,7 +11,7 @@ extension InMemoryDatabase: StorageMeasuring {
     }
 }
 
-extension InMemoryRecordEngine: StorageReporting {
+extension InMemoryRecordEngine {
     public func storage(limit: Int) async throws -> [StoreStorage] {
         try openStores.flatMap { container, environment, store in
             try store.read { state in

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension InMemoryDatabase: ZoneSummarizing {
+extension InMemoryDatabase {
     func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries {
         try store.read { state in
             // Default zones exist here from the first access, so empty ones are left out.

@@ -51,9 +51,7 @@ extension InMemoryDatabase {
         state.end(zone, as: kind, now: now)
         return Zone(zoneID: view.zoneID(of: zone), syncToken: nil, atomic: true)
     }
-}
 
-extension InMemoryDatabase: ZonePurging {
     func purge(_ zoneID: ZoneID) async throws {
         let now = store.clock()
         try store.write { state in
@@ -61,9 +59,7 @@ extension InMemoryDatabase: ZonePurging {
             _ = try end(zoneID, as: .purged, in: &state, now: now)
         }
     }
-}
 
-extension InMemoryDatabase: ZoneSharing {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         let now = store.clock()
         try store.write { state in

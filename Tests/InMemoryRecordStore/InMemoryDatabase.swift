@@ -7,6 +7,7 @@ struct InMemoryDatabase: RecordDatabase {
     let store: InMemoryStore
     let address: DatabaseAddress
     let caller: Caller
+    let capabilities = Capability.ofDatabases
 
     var view: InMemoryView { InMemoryView(address: address, caller: caller) }
 

@@ -1,8 +1,8 @@
 internal import JSON
-public import RecordStore
+internal import RecordStore
 public import Records
 
-extension InMemoryRecordEngine: ContainerEditing {
+extension InMemoryRecordEngine {
     public func deleteContainer(_ container: ContainerID) async throws {
         try move(container, to: nil)
     }

@@ -12,6 +12,7 @@ public final class InMemoryRecordEngine: RecordEngine {
         let environment: Environment
     }
 
+    public let capabilities = Capability.ofEngines.subtracting([.summarizeContainers])
     private let stores = Mutex<[Key: InMemoryStore]>([:])
     private let journal: JournalLimits
     private let cascadeLimit: Int
@@ -73,22 +74,16 @@ public final class InMemoryRecordEngine: RecordEngine {
     }
 
     public func close() async {}
-}
 
-extension InMemoryRecordEngine: EnvironmentListing {
     public func environments(of container: ContainerID) async throws -> [Environment] {
         stores.withLock { stores in Environment.allCases.filter { stores[Key(container: container, environment: $0)] != nil } }
     }
-}
 
-extension InMemoryRecordEngine: UserKnowing {
     public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
         let store = stores.withLock { $0[Key(container: container, environment: environment)] }
         return try store?.read { $0.users[userRecordName] != nil } ?? false
     }
-}
 
-extension InMemoryRecordEngine: StoreHealthReporting {
     public func health() async -> [StoreHealth] {
         stores.withLock { $0.keys }.map { StoreHealth(container: $0.container, environment: $0.environment, readOnlyBecause: nil) }
             .sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }

@@ -11,14 +11,14 @@ import Testing
     private let engine = InMemoryRecordEngine()
     private let other = ZoneID(zoneName: "Other")
 
-    private func database() async throws -> any FullDatabase {
+    private func database() async throws -> any RecordDatabase {
         let database = try await engine.withZone()
         for result in try await database.modifyZones([.create(other)]) { _ = try result.get() }
         return database
     }
 
     private func findings(
-        in database: any RecordListing, _ zoneID: ZoneID? = nil, isStored: RecordCheck.FileLookup? = nil
+        in database: any RecordDatabase, _ zoneID: ZoneID? = nil, isStored: RecordCheck.FileLookup? = nil
     ) async throws -> ([RecordFinding], RecordCheck.Progress) {
         var findings: [RecordFinding] = []
         let progress = try await RecordCheck(database, zoneID: zoneID, isStored: isStored).run { findings.append($0) }

@@ -46,7 +46,7 @@ import Testing
     private static func upload(
         _ pieces: Pieces, for record: Name, to engine: RemoteRecordEngine, size: Int64?, fileName: String? = nil
     ) async throws -> Asset {
-        let database = try #require(try await engine.full(.private) as? any AssetUploading)
+        let database = try await engine.full(.private)
         let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: record)
         let grant = try await database.grantUploads([slot], in: notes)[0].get()
         return try await engine.upload(pieces, size: size, with: grant, to: try container(), .development, fileName: fileName)
@@ -96,7 +96,7 @@ import Testing
                 let refused = await refusal { _ = try await Self.upload(tooLarge, for: "r", to: engine, size: size) }
                 #expect(refused?.code == .quotaExceeded, "\(refused?.reason ?? "taken")")
             }
-            let database = try #require(try await engine.full(.private) as? any AssetUploading)
+            let database = try await engine.full(.private)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let grant = try await database.grantUploads([slot], in: notes)[0].get()
             let forged = UploadGrant(recordName: "r", fieldName: "file", ticket: String(grant.ticket.reversed()))

@@ -30,8 +30,7 @@ import Testing
         #expect(failures.read?.code == .tryAgainLater && failures.save?.code == .tryAgainLater)
         #expect(failures.read?.reason.contains("\(url.absoluteString): the connection was refused") == true)
         let engine = try RemoteRecordEngine(url: url)
-        #expect(await engine.health().isEmpty)
-        let health = await refusal { _ = try await engine.checkHealth() }
+        let health = await refusal { _ = try await engine.health() }
         #expect(health?.code == .tryAgainLater)
         await engine.close()
     }
@@ -164,7 +163,7 @@ import Testing
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.withZone()
-            let commits = database.commits()
+            let commits = try database.commits()
             await engine.close()
             let refused = await refusal { _ = try await database.zones() }
             #expect(refused == RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
@@ -182,6 +181,7 @@ import Testing
 
 private struct FailingEngine: RecordEngine {
     let error: RecordError
+    let capabilities: Set<Capability> = [.listContainers]
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw error }
     func containers() async throws -> [ContainerID] { throw error }

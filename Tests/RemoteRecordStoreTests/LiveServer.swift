@@ -27,10 +27,10 @@ enum LiveServer {
 
     /// Like ``run(_:clock:_:)``, with access to the engine behind the server.
     static func runWithEngine(
-        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any LedgerEngine) async throws -> Void
+        _ kind: Kind = .inMemory, clock: TestClock = TestClock(), _ body: @Sendable (URL, any RecordEngine) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any LedgerEngine =
+        let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })

@@ -25,7 +25,7 @@ import Testing
         let clock = TestClock()
         try await LiveServer.runWithEngine(kind, clock: clock) { url, engine in
             let remote = try RemoteRecordEngine(url: url)
-            try await story.play(FarEngine(records: remote, files: engine), clock)
+            try await story.play(FarEngine(base: remote, files: engine), clock)
             await remote.close()
         }
     }
@@ -41,16 +41,11 @@ import Testing
 }
 
 /// Records over the network, with the asset ledger of the engine behind the server, which no service exposes.
-private struct FarEngine: AssetKeeping {
-    let records: RemoteRecordEngine
-    let files: any AssetKeeping
+private struct FarEngine: ForwardingEngine {
+    let base: any RecordEngine
+    let files: any RecordEngine
 
-    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
-        try await records.database(address, as: caller)
-    }
-
-    func containers() async throws -> [ContainerID] { try await records.containers() }
-    func close() async { await records.close() }
+    var capabilities: Set<Capability> { base.capabilities.union([.keepAssets]) }
 
     func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
         try await files.assetLedger(container, environment)

@@ -8,17 +8,14 @@ import Testing
 
 /// Everything about schemas and queries survives the network unchanged.
 @Suite struct SchemaWireTests {
-    /// A database with all capabilities for schemas and queries.
-    private typealias AskableDatabase = SchemaEditing & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
-
     private func play(
-        in environment: Records.Environment = .development, _ body: @Sendable (any AskableDatabase, TellingEngine) async throws -> Void
+        in environment: Records.Environment = .development, _ body: @Sendable (any RecordDatabase, TellingEngine) async throws -> Void
     ) async throws {
         let engine = TellingEngine()
         try await LiveServer.run(on: engine) { url in
             let remote = try RemoteRecordEngine(url: url)
             let database = try await remote.database(address(.private, environment), as: ada)
-            try await body(#require(database as? any AskableDatabase), engine)
+            try await body(database, engine)
             await remote.close()
         }
     }

@@ -112,7 +112,7 @@ import Testing
                 #expect(found.sorted() == names, "\(limit)")
             }
             // The server does not check roles for explanations, so the client refuses them.
-            let refused = await refusal { _ = try await (user as? any QueryExplaining)?.explain(QueryRequest(Query(recordType: "Letter"))) }
+            let refused = await refusal { _ = try await user.explain(QueryRequest(Query(recordType: "Letter"))) }
             #expect(refused?.code == .accessDenied)
             await engine.close()
         }
@@ -126,7 +126,7 @@ import Testing
         for stores in [[], [well], [well, sick]] {
             try await LiveServer.run(on: ReportingEngine(stores: stores)) { url in
                 let engine = try RemoteRecordEngine(url: url)
-                #expect(try await engine.checkHealth() == stores)
+                #expect(try await engine.health() == stores)
                 await engine.close()
             }
         }
@@ -212,7 +212,7 @@ import Testing
                 for _ in 0..<3 {
                     group.addTask {
                         var (seen, token) = ([Name](), nil as ChangeToken?)
-                        for await _ in database.commits() {
+                        for await _ in try database.commits() {
                             let (changes, reached) = try await database.pull(notes, since: token, pageSize: 7)
                             seen += changes.map(\.record.recordID.recordName)
                             token = reached
@@ -281,7 +281,7 @@ import Testing
         let following = Task {
             var names: [Name] = []
             let remote = try await engine.full(.private)
-            for await _ in remote.commits() {
+            for await _ in try remote.commits() {
                 // Without a server, a signal arrives but the read fails.
                 guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
                 names = changes.map(\.record.recordID.recordName)
@@ -300,7 +300,8 @@ import Testing
     }
 }
 
-private struct ReportingEngine: StoreHealthReporting {
+private struct ReportingEngine: RecordEngine {
+    let capabilities: Set<Capability> = [.reportHealth, .listContainers]
     let stores: [StoreHealth]
 
     func health() async -> [StoreHealth] { stores }

@@ -4,7 +4,7 @@ import Records
 import Synchronization
 
 /// An engine whose databases only record the requests, and return the answers that a test sets.
-final class TellingEngine: RecordEngine, EnvironmentListing {
+final class TellingEngine: RecordEngine {
     struct State: Sendable {
         var schema = Schema.initial
         /// The answers to requests for index builds. The last one is repeated.
@@ -28,6 +28,7 @@ final class TellingEngine: RecordEngine, EnvironmentListing {
         var buildQuestions = 0
     }
 
+    let capabilities: Set<Capability> = [.listContainers, .listEnvironments]
     let state = Mutex(State())
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
@@ -43,6 +44,7 @@ private struct TellingDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
     let engine: TellingEngine
+    let capabilities: Set<Capability> = [.showSchema, .editSchema, .deploySchema, .explainQueries, .keepQueryStatistics, .measureTypes]
 
     private func told<Value>(_ body: (inout sending TellingEngine.State) throws -> sending Value) throws -> Value {
         try engine.state.withLock { state in
@@ -63,7 +65,7 @@ private struct TellingDatabase: RecordDatabase {
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { throw never }
 }
 
-extension TellingDatabase: SchemaEditing {
+extension TellingDatabase {
     func schema() async throws -> Schema { try told { $0.schema } }
 
     func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
@@ -103,9 +105,7 @@ extension TellingDatabase: SchemaEditing {
             return Array(state.history.filter { entry in before.map { entry.number < $0 } ?? true }.prefix(limit))
         }
     }
-}
 
-extension TellingDatabase: QueryExplaining, QueryStatisticsKeeping, SchemaMeasuring {
     func explain(_ request: QueryRequest) async throws -> QueryExplanation {
         try told { state in
             state.explained = request

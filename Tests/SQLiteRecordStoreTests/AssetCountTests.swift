@@ -15,7 +15,7 @@ import Testing
         let folder: TemporaryFolder
         let clock = TestClock()
         let engine: SQLiteRecordEngine
-        let database: any FullDatabase
+        let database: any RecordDatabase
         let store: StorePlace
 
         init() async throws {

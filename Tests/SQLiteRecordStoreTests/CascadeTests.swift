@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Creates records `r0`, `r1` …, each of which refers to the previous one.
-    private static func makeChain(_ length: Int, in database: any FullDatabase) async throws {
+    private static func makeChain(_ length: Int, in database: any RecordDatabase) async throws {
         for start in stride(from: 0, to: length, by: 200) {
             let operations = (start..<min(start + 200, length)).map { number in
                 let fields = number == 0 ? [:] : link(Name("r\(number - 1)"))
@@ -45,7 +45,7 @@ import Testing
     private static func chain(_ numbers: Range<Int>) -> [Name] { numbers.map { Name("r\($0)") } }
 
     /// The records that were deleted since a token, as a client of the feed sees them.
-    private func fallen(_ database: any FullDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
+    private func fallen(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
         let (changes, token) = try await database.pull(notes, since: token)
         #expect(changes.allSatisfy { $0.kind == .deleted })
         return (changes.map(\.record.recordID.recordName), token)
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// A target whose referrers each validate the previous one, so that the last by name must be deleted first.
-    private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any FullDatabase) async throws {
+    private static func makeValidatingChain(_ target: Name, _ length: Int, in database: any RecordDatabase) async throws {
         let operations = (0..<length).map { number in
             var fields = link(target)
             if number > 0 { fields["other"] = .reference(Reference(recordName: Name("\(target).\(1000 + number - 1)"), action: .validate)) }

@@ -160,7 +160,7 @@ import Testing
 
     /// Checks the rules against a cell.
     /// - Returns: the engine's answer.
-    private static func answer(_ cell: Cell, _ type: RecordType, _ indexes: Indexes, _ database: any FullDatabase) async -> String {
+    private static func answer(_ cell: Cell, _ type: RecordType, _ indexes: Indexes, _ database: any RecordDatabase) async -> String {
         let query = query(cell, type.name)
         let problems = IndexRules.problems(of: query, in: Schema(types: [type]))
         let runs = cell.needed.map { !$0.isDisjoint(with: indexes) } ?? false
@@ -172,7 +172,7 @@ import Testing
     }
 
     /// The result of a query, or `refused` if it is refused according to the rules.
-    private static func answer(_ query: Query, _ database: any FullDatabase, _ expected: RecordError?) async -> String {
+    private static func answer(_ query: Query, _ database: any RecordDatabase, _ expected: RecordError?) async -> String {
         do {
             let found = try await database.all(query).map(\.recordID.recordName.string)
             return expected == nil ? found.joined(separator: ",") : "runs, though \(expected.map { "\($0)" } ?? "")"

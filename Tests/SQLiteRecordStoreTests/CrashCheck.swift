@@ -68,7 +68,7 @@ struct CrashCheck {
     }
 
     /// Earlier tokens still return the changes since then.
-    private func problemsOfTokens(_ database: any FullDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
+    private func problemsOfTokens(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
         var problems: [String] = []
         let known = workload.pulls.filter { $0.at <= events }
         for pull in Set([0, known.count / 2, known.count - 1]).filter(known.indices.contains).map({ known[$0] }) {
@@ -84,7 +84,7 @@ struct CrashCheck {
     }
 
     /// New saves work, and reuse no known tag or token.
-    private func problemsOfNewSaves(_ database: any FullDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
+    private func problemsOfNewSaves(_ database: any RecordDatabase, _ found: CrashWorkload.Pull) async throws -> [String] {
         let known = workload.pulls.filter { $0.at <= events }
         var tags = Set(known.flatMap { $0.records.values.compactMap(\.tag) }).union(found.records.values.compactMap(\.tag))
         for request in workload.savers.values.joined() where request.acknowledgedAt.map({ $0 <= events }) ?? false {

@@ -54,7 +54,7 @@ struct CrashWorkload {
         in folder: URL, on disk: WatchedFolder, seed: UInt64, savers: Int = 4, requests: Int = 12, openings: Int = 2,
         logLimits: WriteAheadLogLimits = WriteAheadLogLimits(checkpoint: 60, restart: 90), editsSchema: Bool = false,
         prepare: (SQLiteRecordEngine) async throws -> Void = { _ in },
-        inspect: (SQLiteRecordEngine, any FullDatabase) async throws -> Void = { _, _ in }
+        inspect: (SQLiteRecordEngine, any RecordDatabase) async throws -> Void = { _, _ in }
     ) async throws -> CrashWorkload {
         var workload = CrashWorkload()
         for opening in 0..<openings {
@@ -78,7 +78,7 @@ struct CrashWorkload {
     }
 
     private mutating func load(
-        _ database: any FullDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int, editsSchema: Bool
+        _ database: any RecordDatabase, _ disk: WatchedFolder, seed: UInt64, savers: Int, requests: Int, editsSchema: Bool
     ) async throws {
         let earlier = self.savers
         let lastPull = pulls.last
@@ -127,7 +127,7 @@ struct CrashWorkload {
 
     /// Adds and drops indexes of the savers' fields, and removes a type that the savers do not use.
     /// - Returns: the errors.
-    private static func editSchema(_ database: any FullDatabase, seed: UInt64, times: Int) async -> [RecordError] {
+    private static func editSchema(_ database: any RecordDatabase, seed: UInt64, times: Int) async -> [RecordError] {
         var random = SeededRandom(seed: seed &+ 77)
         var refusals: [RecordError] = []
         for turn in 0..<times {
@@ -155,7 +155,7 @@ struct CrashWorkload {
     }
 
     /// Updates a client's copy of the zone.
-    static func pull(_ database: any FullDatabase, after last: Pull) async throws -> Pull {
+    static func pull(_ database: any RecordDatabase, after last: Pull) async throws -> Pull {
         var pull = last
         let found = try await database.pull(crashZone, since: last.token.bytes.isEmpty ? nil : last.token, pageSize: 7)
         for change in found.changes {
@@ -193,7 +193,7 @@ struct CrashSaver {
     }
 
     /// Saves, changes and deletes some records atomically, sometimes with a conflicting tag.
-    mutating func act(on database: any FullDatabase, _ disk: WatchedFolder) async {
+    mutating func act(on database: any RecordDatabase, _ disk: WatchedFolder) async {
         var after = records
         var operations: [RecordOperation] = []
         var isConflict = false

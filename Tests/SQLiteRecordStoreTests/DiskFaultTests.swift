@@ -66,7 +66,7 @@ struct DiskFaultTests {
     }
 
     /// Checks an open store while the disk fails and after it recovered.
-    private func look(at database: any FullDatabase, of engine: SQLiteRecordEngine, _ fault: Fault, _ seed: UInt64) async throws {
+    private func look(at database: any RecordDatabase, of engine: SQLiteRecordEngine, _ fault: Fault, _ seed: UInt64) async throws {
         let context: Comment = "seed \(seed), \(fault.testDescription)"
         disk.heal()
         let reading = await refusal { _ = try await database.pull(crashZone) }

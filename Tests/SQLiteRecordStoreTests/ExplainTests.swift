@@ -226,7 +226,7 @@ import Testing
 
     // MARK: Data
 
-    private static func fill(_ engine: SQLiteRecordEngine, authors: Int = 3, records: Int = 3000) async throws -> any FullDatabase {
+    private static func fill(_ engine: SQLiteRecordEngine, authors: Int = 3, records: Int = 3000) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
         _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
         for start in stride(from: 0, to: records, by: 200) {

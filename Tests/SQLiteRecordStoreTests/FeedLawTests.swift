@@ -155,7 +155,7 @@ private struct FeedHistory {
     private(set) var moments: [Moment] = []
     /// The number of times that the zone was recreated.
     private(set) var life = 0
-    private(set) var database: any FullDatabase
+    private(set) var database: any RecordDatabase
     private var engine: SQLiteRecordEngine
     private let disk: WatchedFolder
     private let endsZones: Bool

@@ -26,7 +26,7 @@ import Testing
         return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
-    private func fill(_ database: any FullDatabase, _ count: Int) async throws {
+    private func fill(_ database: any RecordDatabase, _ count: Int) async throws {
         _ = try await database.modifyZones([.create(notes)])
         for start in stride(from: 0, to: count, by: 200) {
             let operations = (start..<min(start + 200, count)).map { number in
@@ -54,7 +54,7 @@ import Testing
         .removeCompositeIndex(CompositeIndex(filter: .custom("text"), sort: .custom("number")), in: "Item"),
     ]
 
-    private func bare(_ engine: SQLiteRecordEngine, _ count: Int) async throws -> any FullDatabase {
+    private func bare(_ engine: SQLiteRecordEngine, _ count: Int) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
         _ = try await database.edit([
             .addType(
@@ -68,7 +68,7 @@ import Testing
         return database
     }
 
-    private func settle(_ database: any FullDatabase) async throws {
+    private func settle(_ database: any RecordDatabase) async throws {
         while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(2)) }
     }
 

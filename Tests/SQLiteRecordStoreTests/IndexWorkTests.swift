@@ -28,14 +28,14 @@ import Testing
         return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: limits, clock: Timestamp.now)
     }
 
-    private func bare(_ engine: SQLiteRecordEngine) async throws -> any FullDatabase {
+    private func bare(_ engine: SQLiteRecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
         let fields: [Name: FieldDefinition] = ["number": FieldDefinition(type: .int64), "text": FieldDefinition(type: .string)]
         _ = try await database.edit([.addType(RecordType(name: "Item", fields: fields, systemIndexes: [.recordID: .queryable]))])
         return database
     }
 
-    private func fill(_ database: any FullDatabase, _ zone: ZoneID, _ names: [Name]) async throws {
+    private func fill(_ database: any RecordDatabase, _ zone: ZoneID, _ names: [Name]) async throws {
         for start in stride(from: 0, to: names.count, by: 200) {
             let operations = names[start..<min(start + 200, names.count)].enumerated().map { number, name in
                 RecordOperation(
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    private func settle(_ database: any FullDatabase) async throws {
+    private func settle(_ database: any RecordDatabase) async throws {
         while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(2)) }
     }
 

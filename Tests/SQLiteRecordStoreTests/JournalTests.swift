@@ -30,7 +30,7 @@ import Testing
         for name in ["a", "b", "gone"] as [Name] { try await database.save(name, in: notes, ["text": .string("text of \(name)")]) }
         try await database.save("o", type: "Other", ["text": .string("text")])
         try await database.delete("gone", in: notes)
-        let before = try await #require(database as? any StorageMeasuring).storage(limit: 10)
+        let before = try await database.storage(limit: 10)
         #expect(before.zones.first?.types["Item"]?.assetBytes == 70)
         await engine.close()
         let file = folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false)
@@ -44,7 +44,7 @@ import Testing
         try queue.close()
         engine = try open()
         database = try await engine.full(.private)
-        #expect(try await #require(database as? any StorageMeasuring).storage(limit: 10) == before)
+        #expect(try await database.storage(limit: 10) == before)
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
     }
@@ -68,7 +68,7 @@ import Testing
         try await #require(database as? SQLiteDatabase).store.pool.read { db in try Int.fetchOne(db, sql: sql) ?? 0 }
     }
 
-    private func journal(_ name: Name, _ database: any RecordJournalling) async throws -> [RecordJournalEntry] {
+    private func journal(_ name: Name, _ database: any RecordDatabase) async throws -> [RecordJournalEntry] {
         try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
     }
 

@@ -14,7 +14,7 @@ import Testing
     private static let recordsInZone = 30
 
     /// The same records for any engine.
-    private static func fill(_ engine: any RecordEngine) async throws -> any FullDatabase {
+    private static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.private)
         _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
         for result in try await database.modifyZones(zones.map { .create($0) }) { _ = try result.get() }

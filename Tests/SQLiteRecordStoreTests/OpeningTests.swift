@@ -21,13 +21,13 @@ import Testing
         try SQLiteRecordEngine(folder: data, logLimits: WriteAheadLogLimits(), openLimits: limits, clock: Timestamp.now)
     }
 
-    private func database(_ engine: SQLiteRecordEngine, _ number: Int, as caller: Caller = ada) async throws -> any FullDatabase {
+    private func database(_ engine: SQLiteRecordEngine, _ number: Int, as caller: Caller = ada) async throws -> any RecordDatabase {
         let container = try #require(ContainerID("iCloud.com.example.C\(number)"))
         let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-        return try #require(try await engine.database(address, as: caller) as? any FullDatabase)
+        return try await engine.database(address, as: caller)
     }
 
-    private func zone(_ database: any FullDatabase) async throws {
+    private func zone(_ database: any RecordDatabase) async throws {
         for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
     }
 
@@ -92,7 +92,7 @@ import Testing
         limits.unused = 3
         let engine = try engine(limits)
         var tokens: [ChangeToken] = []
-        var handles: [any FullDatabase] = []
+        var handles: [any RecordDatabase] = []
         for number in 0..<12 {
             let database = try await database(engine, number)
             try await zone(database)
@@ -102,7 +102,7 @@ import Testing
             #expect(engine.open.count <= 3)
         }
         #expect(Self.openFiles(in: data) <= 3 * OpenStores.Limits.handlesPerStore)
-        let signals = handles[0].commits()
+        let signals = try handles[0].commits()
         for (number, database) in handles.enumerated() {
             #expect(try await database.pull(notes).token == tokens[number], "the same place is the same token")
             #expect(try await database.pull(notes, since: tokens[number]).changes.isEmpty)

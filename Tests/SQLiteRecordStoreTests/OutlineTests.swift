@@ -18,7 +18,6 @@ import Testing
         let engine = try await LargeStore.make(records: 12_000, in: folder.url)
         let database = try await engine.full(.private)
         let store = try #require(database as? SQLiteDatabase).store
-        let outlining = try #require(database as? any FeedOutlining)
         // Gaps, changes at the end, deletions that are kept, and some that are forgotten.
         for start in [3000, 7000] {
             let saves = (start..<(start + 150)).map { RecordOperation(.forceUpdate, recordName: Self.name($0), recordType: "Item") }
@@ -38,7 +37,7 @@ import Testing
         for (after, through) in [(nil, nil), (1500, nil), (nil, 11_000), (1023, 11_263), (1024, 11_264), (2000, 10_999), (11_900, nil)] as [(Int64?, Int64?)] {
             for parts in [1, 5, 60, 200] {
                 let context: Comment = "after \(after ?? -1) through \(through ?? -1) in \(parts)"
-                let outline = try await outlining.outline(FeedOutlineRequest(Self.zone, after: after, through: through, stretches: parts))
+                let outline = try await database.outline(FeedOutlineRequest(Self.zone, after: after, through: through, stretches: parts))
                 let stretches = outline.stretches
                 #expect(outline.position == latest && outline.floor > 0 && !stretches.isEmpty && stretches.count <= parts, context)
                 #expect(stretches.first.map { $0.after <= after ?? 0 } == true, context)
@@ -58,7 +57,7 @@ import Testing
         await engine.close()
     }
 
-    private func delete(_ numbers: Range<Int>, from database: any FullDatabase) async throws {
+    private func delete(_ numbers: Range<Int>, from database: any RecordDatabase) async throws {
         let deletions = numbers.map { RecordOperation(.forceDelete, recordName: Self.name($0)) }
         for result in try await database.modify(ModifyRequest(deletions, zoneID: Self.zone)) { _ = try result.get() }
     }

@@ -159,11 +159,10 @@ private struct History {
         let now = clock.now()
         try await compareEngines(index, "assets \(files) of \(name) in \(scope) \(zone), from \(source?.string ?? "uploads")") { engine in
             let database = try await engine.full(scope, as: caller)
-            guard let uploading = database as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
             var assets: [Asset] = []
             if let source {
                 let sources = [AssetSource(recordName: source, fieldName: "files", index: 0)]
-                assets = try await uploading.rereference(sources, from: zone, to: zone).map { try $0.get() }
+                assets = try await database.rereference(sources, from: zone, to: zone).map { try $0.get() }
             } else {
                 for file in files {
                     assets.append(try await engine.upload(file, for: name, field: "files", type: type, in: zone, scope, as: caller, at: now))
@@ -188,7 +187,7 @@ private struct History {
         try await compareEngines(index, "sweep") { engine in
             let ledger = try await engine.ledger()
             let struck = strikes ? try await ledger.strike(files, unusedSince: moment) : []
-            guard let uploading = try await engine.full(scope, as: caller) as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
+            let uploading = try await engine.full(scope, as: caller)
             var uses: [AssetUses] = []
             for file in files { uses.append(try await uploading.uses(of: file, limit: 100)) }
             let entries = try await ledger.entries(after: nil, limit: 9).map { [$0.size, Int64($0.useCount)] }
@@ -343,19 +342,19 @@ private struct History {
                 records: try await database.fetch((Self.names + Self.impossibleNames).map { RecordID(recordName: $0, zoneID: zone) }, desiredKeys: ["number"]))
         }
         let limit = Int.random(in: 1...4, using: &random)
-        try await compare(index, scope, caller, "storage of \(limit)") { try await ($0 as? any StorageMeasuring)?.storage(limit: limit) }
+        try await compare(index, scope, caller, "storage of \(limit)") { try await $0.storage(limit: limit) }
         let changes = [0, 3, 40, 1000].randomElement(using: &random) ?? 3
         try await compare(index, scope, caller, "summaries of \(limit), \(changes) changes") {
-            try await ($0 as? any ZoneSummarizing)?.summaries(limit: limit, changes: changes)
+            try await $0.summaries(limit: limit, changes: changes)
         }
         var request = FeedOutlineRequest(zone, stretches: Int.random(in: 1...9, using: &random))
         if Bool.random(using: &random) { request.after = Int64.random(in: -1...500, using: &random) }
         if Bool.random(using: &random) { request.through = Int64.random(in: 0...2000, using: &random) }
         try await compare(index, scope, caller, "\(request)") { database in
-            var outline = try await (database as? any FeedOutlining)?.outline(request)
+            var outline = try await database.outline(request)
             // The engines have different tokens.
-            for index in outline?.stretches.indices ?? 0..<0 where outline?.stretches[index].token != nil {
-                outline?.stretches[index].token = ChangeToken(bytes: [])
+            for index in outline.stretches.indices where outline.stretches[index].token != nil {
+                outline.stretches[index].token = ChangeToken(bytes: [])
             }
             return outline
         }
@@ -431,7 +430,7 @@ private struct History {
 
     private mutating func compare<Value: Equatable>(
         _ index: Int, _ scope: DatabaseScope, _ caller: Caller, _ what: @autoclosure () -> String = "",
-        _ body: (any FullDatabase) async throws -> Value
+        _ body: (any RecordDatabase) async throws -> Value
     ) async throws {
         let expected = await Self.outcome { try await body(model.full(scope, as: caller)) }
         let found = await Self.outcome { try await body(engine.full(scope, as: caller)) }
@@ -440,7 +439,7 @@ private struct History {
 
     /// Compares an operation on the engines themselves.
     private mutating func compareEngines<Value: Equatable>(
-        _ index: Int, _ what: @autoclosure () -> String, _ body: (any LedgerEngine) async throws -> Value
+        _ index: Int, _ what: @autoclosure () -> String, _ body: (any RecordEngine) async throws -> Value
     ) async throws {
         let expected = await Self.outcome { try await body(model) }
         let found = await Self.outcome { try await body(engine) }

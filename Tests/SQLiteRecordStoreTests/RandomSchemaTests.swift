@@ -235,7 +235,7 @@ private struct SchemaHistory {
     // MARK: Comparing
 
     private mutating func compare<Value: Equatable>(
-        _ index: Int, _ what: @autoclosure () -> String = "", _ body: (any FullDatabase) async throws -> Value
+        _ index: Int, _ what: @autoclosure () -> String = "", _ body: (any RecordDatabase) async throws -> Value
     ) async throws {
         let expected = await outcome { try await body(model.full(.private)) }
         let found = await outcome { try await body(engine.full(.private)) }

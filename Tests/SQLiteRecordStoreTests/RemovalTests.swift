@@ -26,7 +26,7 @@ import Testing
     }
 
     /// 120 records of `Item` in two zones, each with a number, a text and a reference, and one record of `Other`.
-    private func filled(_ engine: SQLiteRecordEngine, _ gate: WorkGate) async throws -> any FullDatabase {
+    private func filled(_ engine: SQLiteRecordEngine, _ gate: WorkGate) async throws -> any RecordDatabase {
         gate.open()
         let database = try await engine.full(.private)
         _ = try await database.modifyZones([.create(Self.red)])
@@ -53,19 +53,19 @@ import Testing
         return database
     }
 
-    private func items(_ database: any FullDatabase) async throws -> Int {
+    private func items(_ database: any RecordDatabase) async throws -> Int {
         var count = 0
         for zone in [ZoneID.default, Self.red] { count += try await database.counts(in: zone).records["Item"] ?? 0 }
         return count
     }
 
-    private func check(_ database: any FullDatabase) async throws {
+    private func check(_ database: any RecordDatabase) async throws {
         #expect(try await IndexRecount.problems(of: database) == [])
         #expect(try await StoreRecount.problems(of: database) == [])
     }
 
     /// Returns when no rows of removed indexes are left.
-    private func settleSweep(_ database: any FullDatabase) async throws {
+    private func settleSweep(_ database: any RecordDatabase) async throws {
         guard let database = database as? SQLiteDatabase else { return }
         while try await database.store.pool.read({ try RetiredIndexRows.isDue($0) }) { try await Task.sleep(for: .milliseconds(1)) }
     }

@@ -30,10 +30,10 @@ import Testing
 
     private func play(_ scenario: Scenario) async throws { try await onBothEngines(scenario.play) }
 
-    private func onBothEngines(_ play: (any LedgerEngine, TestClock) async throws -> Void) async throws {
+    private func onBothEngines(_ play: (any RecordEngine, TestClock) async throws -> Void) async throws {
         let clock = TestClock()
         let folder = try TemporaryFolder()
-        let engines: [any LedgerEngine] = [
+        let engines: [any RecordEngine] = [
             InMemoryRecordEngine(clock: { clock.now() }), try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() }),
         ]
         for engine in engines {

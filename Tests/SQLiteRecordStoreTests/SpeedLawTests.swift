@@ -20,7 +20,7 @@ import Testing
 
     private struct Subject {
         let engine: SQLiteRecordEngine
-        let database: any FullDatabase
+        let database: any RecordDatabase
         let meter: ReadMeter
     }
 
@@ -50,10 +50,9 @@ import Testing
             }
         }
         // The cost of an outline depends on its stretches, and on the stored counts per thousand positions.
-        guard let outlining = large.database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
-        let outline = try await outlining.outline(FeedOutlineRequest(LargeStore.zone))
+        let outline = try await large.database.outline(FeedOutlineRequest(LargeStore.zone))
         #expect(outline.stretches.reduce(0) { $0 + $1.changes } == Self.large && (2...80).contains(outline.stretches.count))
-        let outlined = try await large.meter.cost { _ = try await outlining.outline(FeedOutlineRequest(LargeStore.zone)) }
+        let outlined = try await large.meter.cost { _ = try await large.database.outline(FeedOutlineRequest(LargeStore.zone)) }
         #expect(outlined.steps < Self.large / 20 && outlined.pages < 1500, "outline: \(outlined)")
         _ = try await large.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
         let (up, down) = ([Query.Sort("number", ascending: true)], [Query.Sort("number", ascending: false)])

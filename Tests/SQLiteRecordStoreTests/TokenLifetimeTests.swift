@@ -48,8 +48,7 @@ import Testing
         let all = try await database.pull(notes).changes.map(\.record.recordID.recordName)
         #expect(all == ["kept"])
         // All tokens of the outline are accepted.
-        guard let outlining = database as? any FeedOutlining else { throw RecordError(.internalError, "no outlines") }
-        let outline = try await outlining.outline(FeedOutlineRequest(notes, stretches: 1000))
+        let outline = try await database.outline(FeedOutlineRequest(notes, stretches: 1000))
         #expect(outline.floor == explainedLater.position && outline.stretches.filter { $0.changes > 0 }.count == 2)
         for stretch in outline.stretches {
             if let token = stretch.token { _ = try await database.pull(notes, since: token) }

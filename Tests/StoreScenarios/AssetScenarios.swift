@@ -7,9 +7,9 @@ public import Testing
 public enum AssetScenarios {
     public struct Story: Sendable, CustomTestStringConvertible {
         public let name: String
-        public let play: @Sendable (any LedgerEngine, TestClock) async throws -> Void
+        public let play: @Sendable (any RecordEngine, TestClock) async throws -> Void
 
-        init(_ name: String, _ play: @escaping @Sendable (any LedgerEngine, TestClock) async throws -> Void) {
+        init(_ name: String, _ play: @escaping @Sendable (any RecordEngine, TestClock) async throws -> Void) {
             self.name = name
             self.play = play
         }
@@ -23,7 +23,7 @@ public enum AssetScenarios {
 
     private static let granting: [Story] = [
         .init("a slot gets a ticket of its own, and a record without a name gets one") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let slot = AssetSlot(recordType: "Item", fieldName: "file")
             let grants = try await database.grantUploads([slot, slot], in: notes).map { try $0.get() }
             #expect(grants.map(\.fieldName) == ["file", "file"])
@@ -34,7 +34,7 @@ public enum AssetScenarios {
             #expect(try await engine.ledger(.production).tickets.openUpload(grants[0].ticket) == nil)
         },
         .init("a field that can't hold the asset gets none, and the others do") { engine, _ in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             try await database.save("r", in: notes, ["title": .string("x")])
             let slots = ["file", "title", "___etag", "bad name"].map { AssetSlot(recordType: "Item", fieldName: $0, recordName: "r") }
             let grants = try await database.grantUploads(slots, in: notes)
@@ -48,8 +48,8 @@ public enum AssetScenarios {
             let nowhere = await refusal { _ = try await database.grantUploads(slots, in: ZoneID(zoneName: "Nowhere")) }
             #expect(nowhere?.code == .zoneNotFound)
             let live = try await engine.database(address(.public, .production), as: ada)
-            let refused = try await (live as? any AssetUploading)?.grantUploads([slots[0]], in: .default)
-            #expect(refused?.first?.failure?.code == .notFound)
+            let refused = try await live.grantUploads([slots[0]], in: .default)
+            #expect(refused.first?.failure?.code == .notFound)
         },
         .init("a read-only participant can't upload") { engine, _ in
             let database = try await engine.withZone()
@@ -57,7 +57,7 @@ public enum AssetScenarios {
             let shared = try await engine.database(address(.shared), as: grace)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
-            #expect(try await (shared as? any AssetUploading)?.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
+            #expect(try await shared.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
             try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
             let asset = try await engine.upload(1, for: "r", in: theirs, .shared, as: grace, at: TestClock().now())
             #expect(asset.receipt != nil)
@@ -68,7 +68,7 @@ public enum AssetScenarios {
 
     private static let saving: [Story] = [
         .init("a receipt saves its asset once; an unchanged asset needs no receipt") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let saved = try await database.save("r", in: notes, ["file": .asset(asset)])
             #expect(try saved.fields.assets().map(\.asset.receipt) == [nil])
@@ -81,7 +81,7 @@ public enum AssetScenarios {
             #expect(again?.reason.contains("was already used") == true)
         },
         .init("an earlier version brings its file back without an upload, as long as it is there") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             guard let file = checksum(1) else { throw RecordError(.internalError, "no checksum") }
             let recordID = RecordID(recordName: "r", zoneID: notes)
             let first = try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
@@ -99,7 +99,7 @@ public enum AssetScenarios {
             #expect(refused?.code == .badRequest && refused?.reason.contains("'file' is no longer on the server") == true)
         },
         .init("a receipt is good for its field, record, type, zone and user alone") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             _ = try await database.modifyZones([.create(ZoneID(zoneName: "Other"))])
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
@@ -116,7 +116,7 @@ public enum AssetScenarios {
             try await database.save("r", in: notes, ["file": .asset(asset)])
         },
         .init("a receipt whose request named no zone saves its asset in any zone of that database, once, and nowhere else") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", in: nil, at: clock.now())
             let field = await refusal { try await database.save("r", in: notes, ["other": .asset(asset)]) }
             let record = await refusal { try await database.save("x", in: notes, ["file": .asset(asset)]) }
@@ -135,7 +135,7 @@ public enum AssetScenarios {
             try await database.save("r", ["file": .asset(second)])
         },
         .init("a receipt that is missing, made up, altered or late is refused, and so is another size") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             func reason(_ change: @Sendable (inout Asset) -> Void) async -> String {
                 var changed = asset
@@ -152,7 +152,7 @@ public enum AssetScenarios {
             #expect(await reason { _ in }.contains("has expired"))
         },
         .init("the names of files are made harmless, at the first save and later") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             var asset = try await engine.upload(1, for: "r", at: clock.now())
             func name(_ name: String) async throws -> String? {
                 asset.fileName = name
@@ -164,7 +164,7 @@ public enum AssetScenarios {
             #expect(try await name("Été 💬.txt") == "Été 💬.txt")
         },
         .init("two uploads with one ticket pay for one save, however late the second one came") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let minute: Int64 = 60_000
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let sealed = try await database.grantUploads([slot], in: notes)[0].get().ticket
@@ -186,7 +186,7 @@ public enum AssetScenarios {
             #expect(refused?.reason.contains("was already used") == true)
         },
         .init("a batch that fails leaves its receipts good") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             try await database.save("taken", in: notes)
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let operations = [
@@ -198,7 +198,7 @@ public enum AssetScenarios {
             try await database.save("r", in: notes, ["file": .asset(asset)])
         },
         .init("lists hold assets, each with a receipt of its own") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let (one, two) = (try await engine.upload(1, for: "r", at: clock.now()), try await engine.upload(2, for: "r", at: clock.now()))
             try await database.save("r", in: notes, ["file": .list([.asset(one), .asset(two)], of: .asset)])
             let three = try await engine.upload(3, for: "r", at: clock.now())
@@ -213,7 +213,7 @@ public enum AssetScenarios {
             #expect(try saved.fields.assets().map(\.asset.wrappingKey) == [nil])
         },
         .init("a file that was swept can't be saved") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let asset = try await engine.upload(1, for: "r", at: clock.now())
             let later = Timestamp(milliseconds: clock.now().milliseconds + 2 * AssetTickets.receiptLifetime)
             #expect(try await engine.ledger().strike([checksum(1)].compactMap(\.self), unusedSince: later).count == 1)
@@ -221,7 +221,7 @@ public enum AssetScenarios {
             #expect(error?.reason.contains("is no longer on the server") == true)
         },
         .init("rereference lets one other record in the target zone have the asset") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let other = ZoneID(zoneName: "Other")
             _ = try await database.modifyZones([.create(other)])
             try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
@@ -244,7 +244,7 @@ public enum AssetScenarios {
 
     private static let using: [Story] = [
         .init("uses are counted through saves, deletions and the ends of zones") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let ledger = try await engine.ledger()
             let file = try #require(checksum(1))
             func count() async throws -> Int? {
@@ -262,7 +262,7 @@ public enum AssetScenarios {
                         recordType: "Item", fieldName: "file")
                 }, total: 2))
             let theirs = try await engine.database(address(.private), as: grace)
-            let seen = try await (theirs as? any AssetUploading)?.uses(of: file, limit: 9)
+            let seen = try await theirs.uses(of: file, limit: 9)
             #expect(seen == AssetUses(visible: [], total: 2))
             try await database.save("a", in: notes, ["title": .string("x")])
             #expect(try await count() == 2)
@@ -276,7 +276,7 @@ public enum AssetScenarios {
             while try await count() != 0 { try await Task.sleep(for: .milliseconds(5)) }
         },
         .init("a file is struck off when nothing has used it since, and not before") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             let ledger = try await engine.ledger()
             let file = try #require(checksum(1))
             func strike() async throws -> Int {
@@ -298,7 +298,7 @@ public enum AssetScenarios {
             #expect(try await ledger.entry(of: file) == nil)
         },
         .init("the assets of all records can be read") { engine, clock in
-            let database = try await uploading(engine)
+            let database = try await engine.withZone()
             try await database.save("plain", in: notes, ["title": .string(#""type":"ASSETID""#)])
             try await database.save("r", in: notes, ["file": .asset(try await engine.upload(1, for: "r", at: clock.now()))])
             let everyone = try await engine.full(.public)
@@ -317,13 +317,6 @@ public enum AssetScenarios {
             #expect(found.map(\.isCounted) == [true, true])
         },
     ]
-
-    private static func uploading(_ engine: any LedgerEngine) async throws -> any FullDatabase & AssetUploading {
-        guard let database = try await engine.withZone() as? any FullDatabase & AssetUploading else {
-            throw RecordError(.internalError, "the engine takes no assets")
-        }
-        return database
-    }
 }
 
 extension Result {

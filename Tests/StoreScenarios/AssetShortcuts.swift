@@ -4,15 +4,12 @@ public import Records
 
 // Uploads without bytes: the scenarios only need the files in the asset ledger.
 
-/// An engine that keeps a ledger of files.
-public typealias LedgerEngine = RecordEngine & AssetKeeping
-
 /// The checksum of a numbered file.
 public func checksum(_ number: UInt8) -> FileChecksum? {
     FileChecksum(bytes: [number] + Array(repeating: 0, count: FileChecksum.length - 1))
 }
 
-extension AssetKeeping {
+extension RecordEngine {
     public func ledger(_ environment: Records.Environment = .development) async throws -> any AssetLedger {
         try await assetLedger(address(.private).container, environment)
     }
@@ -26,11 +23,9 @@ extension AssetKeeping {
         as caller: Caller = ada, at now: Timestamp
     ) async throws -> Asset {
         let database = try await database(address(scope), as: caller)
-        guard let uploading = database as? any AssetUploading, let checksum = checksum(number) else {
-            throw RecordError(.internalError, "the engine takes no assets")
-        }
+        guard let checksum = checksum(number) else { throw RecordError(.internalError, "no checksum") }
         let slot = AssetSlot(recordType: type, fieldName: field, recordName: record)
-        let grants = try await uploading.grantUploads([slot], in: zoneID)
+        let grants = try await database.grantUploads([slot], in: zoneID)
         let ledger = try await ledger()
         guard let ticket = ledger.tickets.openUpload(try grants[0].get().ticket) else { throw RecordError(.internalError, "no ticket") }
         let size = Int64(number) * 10

@@ -16,19 +16,13 @@ public func address(_ scope: DatabaseScope, _ environment: Environment = .develo
     return DatabaseAddress(container: container, environment: environment, scope: scope)
 }
 
-/// A database with all capabilities of an engine.
-public typealias FullDatabase = RecordDatabase & SchemaEditing & TokenExplaining & TokenExpiring & ZonePurging & ZoneSharing & ReferenceTracing
-    & RecordCounting & RecordListing & RecordJournalling & CommitSignalling & QueryExplaining & QueryStatisticsKeeping & SchemaMeasuring
-
 extension RecordEngine {
-    public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development) async throws -> any FullDatabase {
-        let database = try await database(address(scope, environment), as: caller)
-        guard let full = database as? any FullDatabase else { throw RecordError(.internalError, "the engine lacks a capability") }
-        return full
+    public func full(_ scope: DatabaseScope, as caller: Caller = ada, _ environment: Environment = .development) async throws -> any RecordDatabase {
+        try await database(address(scope, environment), as: caller)
     }
 
     /// Ada's private database with an empty zone.
-    public func withZone() async throws -> any FullDatabase {
+    public func withZone() async throws -> any RecordDatabase {
         let database = try await full(.private)
         for result in try await database.modifyZones([.create(notes)]) { _ = try result.get() }
         return database

@@ -178,7 +178,7 @@ enum ExplainScenarios {
         },
     ]
 
-    private static func answers(_ queries: [Query], _ database: any FullDatabase) async throws -> [[Name]] {
+    private static func answers(_ queries: [Query], _ database: any RecordDatabase) async throws -> [[Name]] {
         var answers: [[Name]] = []
         for query in queries {
             for pageSize in [4, 200] { answers.append(try await database.all(query, pageSize: pageSize).map(\.recordID.recordName)) }

@@ -187,7 +187,7 @@ enum JournalScenarios {
         },
     ]
 
-    private static func entries(_ name: Name, _ database: any RecordJournalling) async throws -> [RecordJournalEntry] {
+    private static func entries(_ name: Name, _ database: any RecordDatabase) async throws -> [RecordJournalEntry] {
         try await database.journal(RecordJournalRequest(RecordID(recordName: name, zoneID: notes))).entries
     }
 }

@@ -111,7 +111,7 @@ enum ListingScenarios {
         .init("a commit is signalled to its followers") { engine, _ in
             let database = try await engine.withZone()
             let token = try await database.pull(notes).token
-            let commits = database.commits()
+            let commits = try database.commits()
             let follower = Task {
                 for await _ in commits {
                     let changes = try await database.pull(notes, since: token).changes
@@ -124,28 +124,28 @@ enum ListingScenarios {
         },
         .init("a record's position is that of its latest change in the feed") { engine, _ in
             let database = try await engine.withZone()
-            guard let positioning = database as? any RecordPositioning else { return }
+            guard database.can(.positionRecords) else { return }
             for name in ["a", "b", "a"] as [Name] { try await database.save(name, in: notes) }
             let changes = try await database.pull(notes).changes
             for change in changes {
-                #expect(try await positioning.position(of: change.record.recordID)?.latest == change.position)
+                #expect(try await database.position(of: change.record.recordID)?.latest == change.position)
             }
-            let first = try await positioning.position(of: RecordID(recordName: "a", zoneID: notes))
-            let second = try await positioning.position(of: RecordID(recordName: "b", zoneID: notes))
+            let first = try await database.position(of: RecordID(recordName: "a", zoneID: notes))
+            let second = try await database.position(of: RecordID(recordName: "b", zoneID: notes))
             #expect(try #require(first).born < #require(second).born && #require(second).latest < #require(first).latest)
             #expect(second.map { $0.born == $0.latest } == true)
             try await database.delete("a", in: notes)
-            #expect(try await positioning.position(of: RecordID(recordName: "a", zoneID: notes)) == nil)
-            #expect(try await positioning.position(of: RecordID(recordName: "never", zoneID: notes)) == nil)
+            #expect(try await database.position(of: RecordID(recordName: "a", zoneID: notes)) == nil)
+            #expect(try await database.position(of: RecordID(recordName: "never", zoneID: notes)) == nil)
             try await database.save("a", in: notes)
-            #expect(try await positioning.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest } == true)
-            let refused = await refusal { _ = try await positioning.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
+            #expect(try await database.position(of: RecordID(recordName: "a", zoneID: notes)).map { $0.born == $0.latest } == true)
+            let refused = await refusal { _ = try await database.position(of: RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Nowhere"))) }
             #expect(refused == .zoneNotFound)
         },
         .init("a database summary has the counts and the save dates of each zone") { engine, clock in
             let database = try await engine.withZone()
-            guard let summing = database as? any ZoneSummarizing else { return }
-            let unused = try await summing.summaries(limit: 10, changes: 20)
+            guard database.can(.summarizeZones) else { return }
+            let unused = try await database.summaries(limit: 10, changes: 20)
             #expect(unused.left == 0 && unused.zones.filter { !$0.zoneID.isDefault }.map(\.zoneID.zoneName) == [notes.zoneName])
             #expect(unused.zones.allSatisfy { $0.counts.total == 0 && $0.firstSave == nil && $0.isFirstCertain && $0.lastSave == nil })
             let start = clock.now()
@@ -154,7 +154,7 @@ enum ListingScenarios {
                 clock.advance()
             }
             try await database.save("o", type: "Other")
-            let there = try await summing.summaries(limit: 10, changes: 20)
+            let there = try await database.summaries(limit: 10, changes: 20)
             #expect(there.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, notes.zoneName])
             #expect(there.zones[0].counts.records == ["Other": 1] && there.zones[0].lastSave == clock.now())
             #expect(there.zones[1].counts == ZoneCounts(records: ["Item": 4], deletions: 0))
@@ -164,41 +164,41 @@ enum ListingScenarios {
             // The oldest record is saved again, and the latest is deleted. A few changes do not suffice for the first save time; all changes do.
             try await database.save("a", in: notes)
             try await database.delete("d", in: notes)
-            let few = try await summing.summaries(limit: 10, changes: 5).zones[1]
+            let few = try await database.summaries(limit: 10, changes: 5).zones[1]
             #expect(few.counts == ZoneCounts(records: ["Item": 3], deletions: 1) && !few.isFirstCertain)
             #expect(few.firstSave == Timestamp(milliseconds: start.milliseconds + 1000) && few.lastSave == clock.now())
-            let all = try await summing.summaries(limit: 10, changes: 8).zones[1]
+            let all = try await database.summaries(limit: 10, changes: 8).zones[1]
             #expect(all.firstSave == start && all.isFirstCertain)
-            #expect(try await summing.earliestCreation(in: notes) == start)
-            let atEnd = try await summing.summaries(limit: 10, changes: 0).zones[1]
+            #expect(try await database.earliestCreation(in: notes) == start)
+            let atEnd = try await database.summaries(limit: 10, changes: 0).zones[1]
             #expect(atEnd.lastSave == nil)
 
-            let one = try await summing.summaries(limit: 1, changes: 1)
+            let one = try await database.summaries(limit: 1, changes: 1)
             #expect(one.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName] && one.left == 1)
             for result in try await database.modifyZones(["Zoo", "A", "É", "E\u{301}"].map { .create(ZoneID(zoneName: $0)) }) { _ = try result.get() }
-            let most = try await summing.summaries(limit: 4, changes: 4)
+            let most = try await database.summaries(limit: 4, changes: 4)
             #expect(most.zones.map(\.zoneID.zoneName) == [ZoneID.defaultZoneName, "A", "E\u{301}", notes.zoneName] && most.left == 2)
-            #expect(try await summing.earliestCreation(in: .default) == clock.now())
-            if let knowing = engine as? any UserKnowing {
+            #expect(try await database.earliestCreation(in: .default) == clock.now())
+            if engine.can(.knowUsers) {
                 func knows(_ caller: Caller, _ environment: Records.Environment = .development) async throws -> Bool {
-                    try await knowing.knows(caller.userRecordName, in: database.address.container, environment)
+                    try await engine.knows(caller.userRecordName, in: database.address.container, environment)
                 }
                 let before = [try await knows(ada), try await knows(grace), try await knows(ada, .production)]
                 _ = try await engine.full(.private, as: grace).currentToken()
                 let after = [try await knows(grace), try await knows(grace, .production)]
                 #expect(before == [true, false, false] && after == [true, false])
-                let environments = try await (engine as? any EnvironmentListing)?.environments(of: database.address.container)
+                let environments = try await engine.environments(of: database.address.container)
                 #expect(environments == [.development])
             }
-            let others = try await (engine.full(.private, as: grace) as? any ZoneSummarizing)?.summaries(limit: 10, changes: 1)
-            #expect(others?.zones.allSatisfy { $0.counts.total == 0 } == true)
-            let refused = await refusal { _ = try await summing.earliestCreation(in: ZoneID(zoneName: "Nowhere")) }
+            let others = try await engine.full(.private, as: grace).summaries(limit: 10, changes: 1)
+            #expect(others.zones.allSatisfy { $0.counts.total == 0 })
+            let refused = await refusal { _ = try await database.earliestCreation(in: ZoneID(zoneName: "Nowhere")) }
             #expect(refused == .zoneNotFound)
         },
     ]
 }
 
-extension RecordListing {
+extension RecordDatabase {
     fileprivate func listing(_ zoneID: ZoneID, types: Set<Name>? = nil, pageSize: Int) async throws -> [StoredRecord] {
         var records: [StoredRecord] = []
         var last: Name?

@@ -8,34 +8,34 @@ enum OutlineScenarios {
     static let all: [Scenario] = [
         .init("an outline has every change in one section, and its tokens are before the sections") { engine, clock in
             let database = try await engine.withZone()
-            guard let outlining = database as? any FeedOutlining else { return }
-            let empty = try await outlining.outline(FeedOutlineRequest(notes))
+            guard database.can(.outlineFeed) else { return }
+            let empty = try await database.outline(FeedOutlineRequest(notes))
             #expect(empty.stretches.isEmpty)
             let deletion = try await fill(database, clock)
             let changes = try await database.pull(notes).changes
-            for parts in [1, 7, 1000] { try await check(outlining, database, changes, deletion: deletion, parts: parts) }
+            for parts in [1, 7, 1000] { try await check(database, changes, deletion: deletion, parts: parts) }
         },
         .init("a part of a feed is outlined alone") { engine, clock in
             let database = try await engine.withZone()
-            guard let outlining = database as? any FeedOutlining else { return }
+            guard database.can(.outlineFeed) else { return }
             let deletion = try await fill(database, clock)
             let changes = try await database.pull(notes).changes
             let next = try #require(changes.first { $0.position == deletion + 1 })
-            let part = try await outlining.outline(FeedOutlineRequest(notes, after: deletion, through: deletion + 1, stretches: 5))
+            let part = try await database.outline(FeedOutlineRequest(notes, after: deletion, through: deletion + 1, stretches: 5))
             #expect(part.stretches.map(\.changes) == [1] && part.stretches.first?.began == next.record.modified.timestamp)
-            let after = try await outlining.outline(FeedOutlineRequest(notes, after: part.position))
-            let before = try await outlining.outline(FeedOutlineRequest(notes, through: -5))
-            let beyond = try await outlining.outline(FeedOutlineRequest(notes, after: .max, through: .max))
+            let after = try await database.outline(FeedOutlineRequest(notes, after: part.position))
+            let before = try await database.outline(FeedOutlineRequest(notes, through: -5))
+            let beyond = try await database.outline(FeedOutlineRequest(notes, after: .max, through: .max))
             #expect(after.stretches.isEmpty && before.stretches.isEmpty && beyond.stretches.isEmpty)
-            let refused1 = await refusal { _ = try await outlining.outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere"))) }
-            let refused2 = await refusal { _ = try await outlining.outline(FeedOutlineRequest(.default)) }
+            let refused1 = await refusal { _ = try await database.outline(FeedOutlineRequest(ZoneID(zoneName: "Nowhere"))) }
+            let refused2 = await refusal { _ = try await database.outline(FeedOutlineRequest(.default)) }
             #expect(refused1 == .zoneNotFound && refused2?.code == .badRequest)
         },
     ]
 
     /// Thirty records mixed with changes of another zone. One is deleted, and two are saved after that.
     /// - Returns: the position of the deletion.
-    private static func fill(_ database: any FullDatabase, _ clock: TestClock) async throws -> Int64 {
+    private static func fill(_ database: any RecordDatabase, _ clock: TestClock) async throws -> Int64 {
         for number in 0..<30 {
             clock.advance()
             try await database.save(Name("r\(number)"), in: notes)
@@ -51,9 +51,9 @@ enum OutlineScenarios {
     }
 
     private static func check(
-        _ outlining: any FeedOutlining, _ database: any FullDatabase, _ changes: [RecordChange], deletion: Int64, parts: Int
+        _ database: any RecordDatabase, _ changes: [RecordChange], deletion: Int64, parts: Int
     ) async throws {
-        let outline = try await outlining.outline(FeedOutlineRequest(notes, stretches: parts))
+        let outline = try await database.outline(FeedOutlineRequest(notes, stretches: parts))
         let stretches = outline.stretches
         #expect(stretches.count <= min(parts, FeedOutlineRequest.stretchLimit) && outline.floor == 0)
         #expect(stretches.last?.through == outline.position && outline.position == changes.last?.position)

@@ -22,7 +22,7 @@ public struct QueryItem: Sendable {
     static var names: [Name] { all.map { Name($0.name) } }
 
     /// Saves all items in the public database.
-    public static func fill(_ engine: any RecordEngine) async throws -> any FullDatabase {
+    public static func fill(_ engine: any RecordEngine) async throws -> any RecordDatabase {
         let database = try await engine.full(.public)
         _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: [.queryable, .sortable]]))])
         for start in stride(from: 0, to: all.count, by: 200) {

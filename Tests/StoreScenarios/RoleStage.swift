@@ -4,11 +4,11 @@ internal import Records
 
 /// Records to try every operation on.
 struct RoleStage {
-    let engine: any LedgerEngine
+    let engine: any RecordEngine
     let clock: TestClock
 
     /// Adds the roles, and makes Mary an editor.
-    init(_ engine: any LedgerEngine, _ clock: TestClock) async throws {
+    init(_ engine: any RecordEngine, _ clock: TestClock) async throws {
         self.engine = engine
         self.clock = clock
         let database = try await engine.full(.public, as: mary)
@@ -93,13 +93,11 @@ struct RoleStage {
         case .query: return .found(Set(try await database.all(Query(recordType: type), in: .zone(zone), pageSize: 4).map(\.recordID.recordName)))
         case .lookup: return try await database.fetch([RecordID(recordName: name, zoneID: zone)], desiredKeys: nil).map(\.roleOutcome)[0]
         case .uploadAbsent, .uploadThere:
-            guard let uploading = database as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
             let slot = AssetSlot(recordType: type, fieldName: "file", recordName: name)
-            return try await uploading.grantUploads([slot], in: zone).map(\.roleOutcome)[0]
+            return try await database.grantUploads([slot], in: zone).map(\.roleOutcome)[0]
         case .rereference:
-            guard let uploading = database as? any AssetUploading else { throw RecordError(.internalError, "no assets") }
             let source = AssetSource(recordName: name, fieldName: "file")
-            return try await uploading.rereference([source], from: zone, to: zone).map(\.roleOutcome)[0]
+            return try await database.rereference([source], from: zone, to: zone).map(\.roleOutcome)[0]
         default:
             guard let kind = operation.kind else { throw RecordError(.internalError, "no save") }
             let change = RecordOperation(

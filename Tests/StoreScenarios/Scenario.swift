@@ -21,5 +21,6 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
         + JournalScenarios.all
     public static let following = FeedScenarios.all + OutlineScenarios.all + TokenScenarios.all
     public static let querying = QueryScenarios.all + ExplainScenarios.all
-    public static let zones = ZoneScenarios.all + ListingScenarios.all
+    public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
+    public static let capabilities = CapabilityScenarios.all
 }

@@ -209,7 +209,7 @@ struct AssetServiceTests {
 }
 
 /// An engine with one container whose ledger fails or never answers.
-private final class KeepingEngine: AssetKeeping {
+private final class KeepingEngine: ForwardingEngine {
     struct Ledger: AssetLedger {
         let engine: KeepingEngine
         let tickets = AssetTickets(key: Array(repeating: 1, count: 32))
@@ -233,14 +233,13 @@ private final class KeepingEngine: AssetKeeping {
     let failure: (any Error)?
     /// The number of calls that wait for an answer.
     let waiting = Mutex(0)
-    private let base = InMemoryRecordEngine()
+    let base: any RecordEngine = InMemoryRecordEngine()
+    let capabilities: Set<Capability> = [.listContainers, .keepAssets]
 
     init(failure: (any Error)?) {
         self.failure = failure
     }
 
     func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger { Ledger(engine: self) }
-    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { try await base.database(address, as: caller) }
     func containers() async throws -> [ContainerID] { [ContainerID(ScenarioRunner.container)].compactMap(\.self) }
-    func close() async {}
 }

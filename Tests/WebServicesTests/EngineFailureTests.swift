@@ -56,6 +56,7 @@ struct EngineFailureTests {
 
 private struct FailingEngine: RecordEngine {
     let error: any Error
+    let capabilities: Set<Capability> = [.listContainers]
 
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw error }
     func containers() async throws -> [ContainerID] { throw error }

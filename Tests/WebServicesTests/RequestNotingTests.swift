@@ -33,7 +33,7 @@ import Traffic
             let bodies = try #require(server.log.bodies(of: noted.id))
             #expect(bodies.request?.bytes == Array(body.utf8) && bodies.response?.bytes == answer.body)
             let anna = Caller(userRecordName: User.recordName(ofHandle: "anna"))
-            let database = try #require(try await server.engine.database(ScenarioRunner.address, as: anna) as? any RecordJournalling)
+            let database = try await server.engine.database(ScenarioRunner.address, as: anna)
             let journal = try await database.journal(RecordJournalRequest(RecordID(recordName: "a")))
             #expect(journal.entries.map(\.requestID) == [noted.id])
         }
@@ -45,8 +45,7 @@ import Traffic
             let client = NotedClient(server: server)
             try await client.save(["a"])
             let database = try await server.engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-            let editing = try #require(database as? any SchemaEditing)
-            _ = try await editing.edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
+            _ = try await database.edit([.addIndexes(.queryable, of: .system(.recordID), in: "N")])
             let noted = try client.noted(try await client.post("records/query", #"{"query":{"recordType":"N"}}"#))
             let expected = try await database.query(QueryRequest(Query(recordType: "N"))).plan
             #expect(noted.plan == expected.map { ServedRequest.Plan(index: $0.index?.description, sentence: $0.summary) } && noted.plan != nil)

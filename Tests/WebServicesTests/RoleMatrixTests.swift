@@ -164,7 +164,7 @@ struct RoleMatrixTests {
             self.server = server
             credentials = try await CredentialStage(server)
             let address = DatabaseAddress(container: ScenarioRunner.address.container, environment: .development, scope: .public)
-            let owner = try #require(try await server.engine.database(address, as: ScenarioRunner.developer) as? any SchemaEditing)
+            let owner = try await server.engine.database(address, as: ScenarioRunner.developer)
             _ = try await owner.edit(
                 [.addRole("Editors"), .addRole("Readers")]
                     + Granted.all.map { granted in
@@ -204,9 +204,9 @@ struct RoleMatrixTests {
 
         /// An asset as an upload would return it, without bytes.
         private func file(for name: Name, _ granted: Granted, in database: any RecordDatabase) async throws -> FieldInput {
-            let ledger = try await #require(server.engine as? any AssetKeeping).assetLedger(database.address.container, .development)
+            let ledger = try await server.engine.assetLedger(database.address.container, .development)
             let slot = AssetSlot(recordType: granted.type, fieldName: "file", recordName: name)
-            let grant = try await #require(database as? any AssetUploading).grantUploads([slot], in: .default)[0].get()
+            let grant = try await database.grantUploads([slot], in: .default)[0].get()
             let ticket = try #require(ledger.tickets.openUpload(grant.ticket))
             let checksum = try #require(FileChecksum(bytes: Array(repeating: 7, count: FileChecksum.length)))
             try await ledger.enter(checksum, size: 3, inUseUntil: ticket.expires)

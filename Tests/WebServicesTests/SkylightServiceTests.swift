@@ -147,11 +147,11 @@ struct SkylightServiceTests {
     }
 }
 
-private struct SickEngine: StoreHealthReporting {
+private struct SickEngine: RecordEngine {
+    let capabilities: Set<Capability> = [.reportHealth]
     let stores: [StoreHealth]
 
     func health() async -> [StoreHealth] { stores }
     func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError(.internalError, "none") }
-    func containers() async throws -> [ContainerID] { [] }
     func close() async {}
 }

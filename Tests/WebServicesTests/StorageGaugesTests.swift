@@ -71,7 +71,8 @@ import Testing
     }
 
     /// Its record count is the number of times that it was asked.
-    private final class CountedEngine: StorageReporting {
+    private final class CountedEngine: RecordEngine {
+        let capabilities: Set<Capability> = [.measureStorage]
         private let asked = Mutex(0)
         private let hasFailed = Mutex(false)
         private let work: @Sendable () -> Void
@@ -97,7 +98,6 @@ import Testing
         }
 
         func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { throw RecordError.recordNotFound }
-        func containers() async throws -> [ContainerID] { [] }
         func close() async {}
     }
 }

@@ -189,7 +189,7 @@ import Traffic
             let answer = try await client.send("GET", "/metrics")
             #expect(answer.status == 200 && answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8")
             let lines = answer.text.split(separator: "\n").map(String.init)
-            let stores = try await #require(server.engine as? any StorageReporting).storage(limit: 10)
+            let stores = try await server.engine.storage(limit: 10)
             let amount = try #require(stores.first?.total)
             #expect(amount.records == 2 && amount.bytes > 0 && stores.count == 1)
             let type = try #require(stores.first?.types.keys.first)

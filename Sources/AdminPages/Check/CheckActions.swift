@@ -6,12 +6,12 @@ internal import Records
 /// Starts and cancels checks.
 enum CheckActions {
     static func start(_ visit: Visit, runs: BackgroundRuns) async throws -> String {
-        guard let database = visit.database as? any RecordListing else { throw RecordError(.badRequest, "This engine can't list its records") }
+        try visit.database.require(.listRecords)
         let address = visit.place.address
         let store = try await visit.assets.existingStore(address.container, address.environment)
         var isStored: RecordCheck.FileLookup?
         if let ledger = store?.ledger { isStored = { checksum in try await ledger.entry(of: checksum) != nil } }
-        let check = RecordCheck(database, zoneID: visit.place.zoneID, isStored: isStored)
+        let check = RecordCheck(visit.database, zoneID: visit.place.zoneID, isStored: isStored)
         let (place, findings) = (place(visit), CheckFindings())
         let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
         let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)

@@ -41,7 +41,7 @@ extension DeployView {
         let shown = Name(visit.fields["fingerprint"] ?? "")
         guard Name(SchemaFingerprint.text(from: development, to: production)) == shown else { return .page(try await load(visit, isStale: true)) }
         if let refusal = SchemaDeploymentPlan(from: development, to: production).refusal { throw refusal }
-        let editing = try await visit.schemaEditing(in: .production)
+        let editing = try await visit.database(in: .production)
         _ = try await visit.measure { try await editing.deploy(development, waitingForIndexes: false) }
         return .redirect(visit.place.link("deploy", [Notice.deployed.parameter]))
     }

@@ -43,7 +43,7 @@ extension ResetView {
         }
         let typed = visit.fields["container"]?.trimmingSpaces ?? ""
         guard Name(typed) == Name(visit.place.address.container.description) else { return .page(try await load(visit, typed: typed)) }
-        let editing = try await visit.schemaEditing(in: .development)
+        let editing = try await visit.database(in: .development)
         let production = try await visit.schema(of: .production)
         _ = try await visit.measure { try await editing.reset(to: production) }
         return .redirect(visit.place.with { $0.zone = .unspecified }.link("reset", [Notice.environmentReset.parameter]))
@@ -54,8 +54,7 @@ extension ResetView {
         let isProduction = place.address.environment == .production
         let schema = visit.schema ?? Schema()
         let difference = isProduction ? nil : SchemaDifference(from: schema, to: try await visit.schema(of: .production))
-        let measuring = isProduction ? nil : visit.database as? any SchemaMeasuring
-        let counts = try await records(of: schema, measuring, visit)
+        let counts = isProduction ? nil : try await records(of: schema, visit)
         return ResetView(
             container: place.address.container.description, notice: Notice.text(visit.fields["notice"]), isProduction: isProduction,
             development: place.with { $0.address.environment = .development; $0.zone = .unspecified }.link("reset"), typed: typed,
@@ -69,11 +68,11 @@ extension ResetView {
             action: place.link("reset"), back: place.link("types"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    private static func records(of schema: Schema, _ measuring: (any SchemaMeasuring)?, _ visit: Visit) async throws -> [Name: Int]? {
-        guard let measuring else { return nil }
+    private static func records(of schema: Schema, _ visit: Visit) async throws -> [Name: Int]? {
+        guard visit.database.can(.measureTypes) else { return nil }
         var counts: [Name: Int] = [:]
         for name in schema.types.keys where name != Schema.usersType {
-            counts[name] = try await visit.measure { try await measuring.valueCounts(of: [], in: name).records }
+            counts[name] = try await visit.measure { try await visit.database.valueCounts(of: [], in: name).records }
         }
         return counts
     }

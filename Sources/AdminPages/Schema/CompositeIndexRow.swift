@@ -20,7 +20,7 @@ struct CompositeIndexRow: ViewModel {
 extension CompositeIndexRow {
     /// The composite indexes of a type, sorted by field names.
     static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit) -> [CompositeIndexRow] {
-        let canEdit = visit.database is any SchemaEditing
+        let canEdit = visit.database.can(.editSchema)
         return type.compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }.map { composite in
             CompositeIndexRow(
                 typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]), filter: composite.filter.label.string,

@@ -36,13 +36,12 @@ struct HistoryView: Page {
     let milliseconds: String
 
     static func load(_ visit: Visit) async throws -> HistoryView {
-        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine does not show its schema") }
         let before = try visit.fields.text("before").map { text in
             guard let number = Int64(text) else { throw RecordError(.badRequest, "‘\(text)’ is not the number of an entry") }
             return number
         }
         // Reads one extra entry to determine whether there is another page.
-        let found = try await visit.measure { try await editing.schemaHistory(before: before, limit: limit + 1) }
+        let found = try await visit.measure { try await visit.database.schemaHistory(before: before, limit: limit + 1) }
         let entries = found.prefix(limit)
         return HistoryView(
             rows: entries.map { Row($0, people: visit.people) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,

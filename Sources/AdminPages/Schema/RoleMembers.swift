@@ -17,9 +17,10 @@ struct RoleMembers: Sendable {
 
     /// Reads the existing records. A page view does not create any.
     static func load(_ visit: Visit) async throws -> RoleMembers {
-        guard let listing = try await publicDatabase(of: visit) as? any RecordListing else { return RoleMembers(numbers: [:], isCut: false) }
+        let database = try await publicDatabase(of: visit)
+        guard database.can(.listRecords) else { return RoleMembers(numbers: [:], isCut: false) }
         let request = RecordListRequest(.default, after: start, recordTypes: [Schema.usersType], limit: PageLimit(records: limit))
-        let page = try await visit.measure { try await listing.list(request) }
+        let page = try await visit.measure { try await database.list(request) }
         let numbers = try page.records.map { ($0.recordID.recordName, try UserRecords.roleNumbers(in: $0)) }
         return RoleMembers(
             numbers: Dictionary(numbers, uniquingKeysWith: { first, _ in first }), isCut: page.last?.isUserRecordName ?? false)

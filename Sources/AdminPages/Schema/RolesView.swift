@@ -95,7 +95,7 @@ struct RolesView: Page {
     let milliseconds: String
 
     static func load(_ visit: Visit) async throws -> RolesView {
-        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema") }
+        guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let names = roles(of: schema)
         let types = schema.sortedTypes
         let edited = visit.fields.text("type").map { Name($0) }

@@ -44,8 +44,7 @@ enum SchemaActions {
 
     /// Applies edits. Large indexes are built in the background, and pages show the progress.
     static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
-        guard let editing = visit.database as? any SchemaEditing else { throw RecordError(.badRequest, "This engine's schema can't be edited") }
-        _ = try await visit.measure { try await editing.edit(edits, because: .edit, waitingForIndexes: false) }
+        _ = try await visit.measure { try await visit.database.edit(edits, because: .edit, waitingForIndexes: false) }
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.

@@ -40,7 +40,7 @@ struct SchemaView: Page {
     }
 
     private static func schema(_ visit: Visit) throws -> Schema {
-        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema") }
+        guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         return schema
     }
 }

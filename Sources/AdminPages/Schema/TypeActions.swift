@@ -78,8 +78,8 @@ enum TypeActions {
     // MARK: Data loss
 
     private static func counts(of fields: Set<Name>, in type: RecordType, visit: Visit) async throws -> ValueCounts? {
-        guard let measuring = visit.database as? any SchemaMeasuring else { return nil }
-        return try await visit.measure { try await measuring.valueCounts(of: fields, in: type.name) }
+        guard visit.database.can(.measureTypes) else { return nil }
+        return try await visit.measure { try await visit.database.valueCounts(of: fields, in: type.name) }
     }
 
     private static func loss(_ records: Int?, _ what: String, verb: String) -> String {

@@ -67,10 +67,10 @@ struct TypeView: Page {
         let name = Name(visit.fields["type"] ?? "")
         guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
         let works = try await visit.indexWorks()
-        let measuring = visit.database as? any SchemaMeasuring
+        let canMeasure = visit.database.can(.measureTypes)
         let isAsked = visit.fields.text("usage") != nil
         var usage: TypeUsage?
-        if isAsked, let measuring { usage = try await visit.measure { try await measuring.usage(of: name) } }
+        if isAsked, canMeasure { usage = try await visit.measure { try await visit.database.usage(of: name) } }
         let reachable = try await records(Set(usage?.fields.compactMap(\.largestRecord) ?? []), of: name, visit: visit)
         let isSystemType = name == Schema.usersType
         func rows(_ isIncluded: (QueryField) -> Bool) -> [FieldRow] {
@@ -91,13 +91,13 @@ struct TypeView: Page {
             fields: rows { !$0.isSystem }.sorted { Name($0.name) < Name($1.name) }, systemFields: rows(\.isSystem),
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
             columns: String(5 + (usage != nil ? 4 : visit.canEditSchema ? 1 : 0)), measured: usage.map { Measured($0) },
-            measure: measuring == nil || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
+            measure: !canMeasure || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
             action: visit.place.link("type/indexes"), back: visit.place.link("type", back),
             here: visit.place.link("type", here),
             newField: visit.canEditSchema
                 ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,
             composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
-            newComposite: visit.database is any SchemaEditing && !isSystemType ? CompositeIndexForm(type) : nil,
+            newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
             compositeAction: visit.place.link("composites/change"), grants: type.sortedGrants.map { GrantRow($0) },
             editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

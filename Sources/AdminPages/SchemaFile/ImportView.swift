@@ -64,7 +64,7 @@ extension ImportView {
         }
         do {
             if !plan.isEmpty {
-                let editing = try await visit.schemaEditing(in: .development)
+                let editing = try await visit.database(in: .development)
                 _ = try await visit.measure { try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: false) }
             }
         } catch let error as RecordError {
@@ -77,7 +77,7 @@ extension ImportView {
         _ reading: Reading, isStale: Bool = false, complaint: RecordError? = nil, _ visit: Visit
     ) async throws -> ImportView {
         guard let plan = reading.plan else { return ImportView(reading, complaint: complaint ?? reading.refusal, visit) }
-        let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database as? any SchemaMeasuring) }
+        let losses = try await visit.measure { try await plan.losses(measuredBy: visit.database) }
         return ImportView(reading, losses: losses, isStale: isStale, complaint: complaint, visit)
     }
 

@@ -34,20 +34,20 @@ struct UserData: Sendable {
         summaries = try await visit.measure {
             guard try await Self.isKnown(user, in: environment, visit) else { return ZoneSummaries(zones: [], left: 0) }
             let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
-            return try await (database as? any ZoneSummarizing)?.summaries(limit: zones, changes: changes)
+            return database.can(.summarizeZones) ? try await database.summaries(limit: zones, changes: changes) : nil
         }
     }
 
     /// True if the store may have data of a user. Viewing a page does not create the user in the store.
     static func isKnown(_ user: User, in environment: Records.Environment, _ visit: Visit) async throws -> Bool {
-        guard let knowing = visit.engine as? any UserKnowing else { return true }
-        return try await knowing.knows(user.userRecordName, in: visit.place.address.container, environment)
+        guard visit.engine.can(.knowUsers) else { return true }
+        return try await visit.engine.knows(user.userRecordName, in: visit.place.address.container, environment)
     }
 
     /// The existing environments of the visit's container.
     static func environments(_ visit: Visit) async throws -> Set<Records.Environment> {
-        guard let listing = visit.engine as? any EnvironmentListing else { return Set(Records.Environment.allCases) }
-        return Set(try await visit.measure { try await listing.environments(of: visit.place.address.container) })
+        guard visit.engine.can(.listEnvironments) else { return Set(Records.Environment.allCases) }
+        return Set(try await visit.measure { try await visit.engine.environments(of: visit.place.address.container) })
     }
 
     var records: Int { summaries?.zones.reduce(0) { $0 + $1.counts.total } ?? 0 }
@@ -110,7 +110,7 @@ struct UserDataCell: ViewModel {
         last = data.lastSave.map { ValueView(.time($0)) }
         nothing =
             total > 0 ? nil
-            : data.isThere && data.summaries == nil ? "unknown: this engine does not count records"
+            : data.isThere && data.summaries == nil ? "unknown: this store can't \(Capability.summarizeZones.rawValue)"
             : left > 0 ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
             : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
     }

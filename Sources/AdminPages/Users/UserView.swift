@@ -161,7 +161,7 @@ extension UserView.ZoneRow {
         if isAsked {
             first = try await visit.measure {
                 let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
-                return try await (database as? any ZoneSummarizing)?.earliestCreation(in: zone.zoneID)
+                return try await database.earliestCreation(in: zone.zoneID)
             }
         }
         self.first = first.map { ValueView(.time($0)) } ?? .missing

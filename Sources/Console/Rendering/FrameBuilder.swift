@@ -116,22 +116,24 @@ struct FrameBuilder {
                 entries: [records, entry("Zones", .zones, visit.zones.count), entry("Import", .importing)])
         ]
         if visit.schema != nil {
-            let reset = place.address.environment == .development ? [entry("Reset", .reset)] : []
+            let deploy = visit.database.can(.deploySchema) ? [entry("Deploy", .deploy)] : []
+            let reset = visit.canEditSchema ? [entry("Reset", .reset)] : []
             sections.append(
                 Frame.Section(
                     title: "Schema",
                     entries: [
                         entry("Record types", .types, visit.types.count), entry("Indexes", .indexes), entry("Security roles", .roles),
-                        entry("Compare", .compare), entry("Deploy", .deploy), entry("Import and export", .schema),
-                    ] + reset + [entry("History", .history)]))
+                        entry("Compare", .compare),
+                    ] + deploy + [entry("Import and export", .schema)] + reset + [entry("History", .history)]))
         }
-        let tokens = visit.database is any TokenExplaining ? [entry("Tokens", .token)] : []
-        let advice = visit.database is any QueryStatisticsKeeping ? [entry("Query advice", .advice)] : []
+        let tokens = visit.database.can(.explainTokens) ? [entry("Tokens", .token)] : []
+        let check = visit.database.can(.listRecords) ? [entry("Check", .check)] : []
+        let advice = visit.database.can(.keepQueryStatistics) ? [entry("Query advice", .advice)] : []
         sections.append(
             Frame.Section(
                 title: "Debugging",
                 entries: [entry("Requests", .requests), entry("Clients", .clients)] + advice + tokens
-                    + [entry("Errors", .errors), entry("Check", .check), entry("Rehearsals", .rehearsals)]))
+                    + [entry("Errors", .errors)] + check + [entry("Rehearsals", .rehearsals)]))
         sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.count)]))
         sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry)]))
         return sections

@@ -1,6 +1,6 @@
 internal import Accounts
 internal import RecordStore
-internal import Records
+package import Records
 
 extension Visit {
     /// The same visit at another place of the container: another environment, database, user or zone.
@@ -21,7 +21,7 @@ extension Visit {
     ) async throws -> (database: any RecordDatabase, zones: [Zone], schema: Schema?) {
         try await stopwatch.measure {
             let database = try await engine.database(place.address, as: Caller(userRecordName: actor.userRecordName))
-            return (database, try await database.zones(), try await (database as? any SchemaEditing)?.schema())
+            return (database, try await database.zones(), database.can(.showSchema) ? try await database.schema() : nil)
         }
     }
 
@@ -33,9 +33,8 @@ extension Visit {
     }
 
     /// True if the environment of the container exists.
-    func exists(_ environment: Environment) async throws -> Bool {
+    package func exists(_ environment: Environment) async throws -> Bool {
         if environment == place.address.environment { return true }
-        guard let listing = engine as? any EnvironmentListing else { return true }
-        return try await measure { try await listing.environments(of: place.address.container) }.contains(environment)
+        return try await measure { try await engine.has(place.address.container, environment) }
     }
 }

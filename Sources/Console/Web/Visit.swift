@@ -29,7 +29,7 @@ package struct Visit: Sendable {
     }
 
     package var canEditSchema: Bool {
-        place.address.environment == .development && database is any SchemaEditing
+        place.address.environment == .development && database.can(.editSchema)
     }
 
     /// The display name of the zone.
@@ -63,7 +63,7 @@ package struct Visit: Sendable {
 
     /// The record counts by type in a zone; `nil` if the engine does not count.
     package func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
-        guard let counting = database as? any RecordCounting else { return nil }
-        return try await counting.counts(in: zoneID)
+        guard database.can(.countRecords) else { return nil }
+        return try await database.counts(in: zoneID)
     }
 }

@@ -43,15 +43,12 @@ final class AssetSupplier: Sendable {
     func supply(_ batch: SaveBatch, through database: any RecordDatabase) async throws -> [RecordOperation] {
         let places = try Self.places(in: batch.operations)
         if places.isEmpty { return batch.operations }
-        guard let uploading = database as? any AssetUploading else {
-            throw Failure(index: places[0].index, error: RecordError(.badRequest, "This database can't store assets"))
-        }
         var receipts: [Int: [Name: [Int: String]]] = [:]
         for place in places {
             var receipt: String?
             do {
-                receipt = await takenOver(place, in: batch.zoneID, through: uploading)
-                if receipt == nil { receipt = try await uploaded(place, in: batch.zoneID, through: uploading) }
+                receipt = await takenOver(place, in: batch.zoneID, through: database)
+                if receipt == nil { receipt = try await uploaded(place, in: batch.zoneID, through: database) }
             } catch let error as RecordError {
                 throw Failure(index: place.index, error: error)
             }
@@ -96,14 +93,14 @@ final class AssetSupplier: Sendable {
     }
 
     /// - Returns: `nil` if no record is known to have the bytes, or it no longer has them.
-    private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any AssetUploading) async -> String? {
+    private func takenOver(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async -> String? {
         guard let home = homes.withLock({ $0[place.checksum] }) else { return nil }
         // The record may have been deleted or changed. Then the bytes are uploaded.
         guard case .success(let asset)? = try? await database.rereference([home.source], from: home.zoneID, to: zoneID).first else { return nil }
         return Name(asset.fileChecksum) == Name(place.asset.fileChecksum) && asset.size == place.asset.size ? asset.receipt : nil
     }
 
-    private func uploaded(_ place: Place, in zoneID: ZoneID, through database: any AssetUploading) async throws -> String? {
+    private func uploaded(_ place: Place, in zoneID: ZoneID, through database: any RecordDatabase) async throws -> String? {
         let file = try exchange.folder.file(of: place.checksum, size: place.asset.size)
         guard let grant = try await database.grantUploads([place.slot], in: zoneID).first?.get() else { return nil }
         let asset = try await exchange.transport.upload(file, with: grant, fileName: place.asset.fileName)

@@ -17,9 +17,8 @@ struct DemoStage: Sendable {
 
     /// True if the container exists and has a record type of its own.
     func isUsed() async throws -> Bool {
-        guard try await engine.containers().contains(container) else { return false }
-        guard let editor = try await database(.private, as: developer) as? any SchemaEditing else { return true }
-        return try await editor.schema().types.keys.contains { $0 != Schema.usersType }
+        guard try await engine.has(container) else { return false }
+        return try await database(.private, as: developer).schema().types.keys.contains { $0 != Schema.usersType }
     }
 
     func play(_ story: DemoStory) async throws {
@@ -27,8 +26,8 @@ struct DemoStage: Sendable {
         let events = story.events.enumerated().sorted { ($0.element.moment, $0.offset) < ($1.element.moment, $1.offset) }.map(\.element)
         guard let first = events.first else { return }
         clock.set(first.moment)
-        if !story.types.isEmpty, let editor = try await database(.private, as: developer) as? any SchemaEditing {
-            _ = try await editor.edit(story.types.map { .addType($0) }, because: .data)
+        if !story.types.isEmpty {
+            _ = try await database(.private, as: developer).edit(story.types.map { .addType($0) }, because: .data)
         }
         for event in events {
             clock.set(event.moment)
@@ -49,14 +48,11 @@ struct DemoStage: Sendable {
         case .zones(let operations):
             for outcome in try await database(.private, as: event.user).modifyZones(operations) { _ = try outcome.get() }
         case .share(let zoneID, let user, let permission):
-            let sharing = try await database(.private, as: event.user) as? any ZoneSharing
-            try await sharing?.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
+            try await database(.private, as: event.user).share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
         case .stopSharing(let zoneID, let user):
-            let sharing = try await database(.private, as: event.user) as? any ZoneSharing
-            try await sharing?.stopSharing(zoneID, with: user)
+            try await database(.private, as: event.user).stopSharing(zoneID, with: user)
         case .purge(let zoneID):
-            let purging = try await database(.private, as: event.user) as? any ZonePurging
-            try await purging?.purge(zoneID)
+            try await database(.private, as: event.user).purge(zoneID)
         }
     }
 
@@ -70,7 +66,6 @@ struct DemoStage: Sendable {
         _ attachments: [DemoAttachment], to operations: [RecordOperation], in zoneID: ZoneID, of database: any RecordDatabase
     ) async throws -> [RecordOperation] {
         if attachments.isEmpty { return operations }
-        guard let uploading = database as? any AssetUploading else { return operations }
         let types = Dictionary(operations.map { ($0.recordName, $0.recordType) }, uniquingKeysWith: { first, _ in first })
         let uploads = attachments.flatMap { attachment in
             attachment.files.map { file in
@@ -78,7 +73,7 @@ struct DemoStage: Sendable {
                 return (slot: slot, file: file)
             }
         }
-        let grants = try await uploading.grantUploads(uploads.map(\.slot), in: zoneID).map { try $0.get() }
+        let grants = try await database.grantUploads(uploads.map(\.slot), in: zoneID).map { try $0.get() }
         var uploaded = try await upload(Array(zip(uploads.map(\.file), grants)))[...]
         var fields: [Name: [Name: FieldInput]] = [:]
         for attachment in attachments {

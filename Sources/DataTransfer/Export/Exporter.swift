@@ -34,11 +34,9 @@ public struct Exporter: Sendable {
     public func run(
         progress: (ExportProgress) -> Void = { _ in }, write: ([UInt8]) throws -> Void
     ) async throws -> ExportReport {
-        guard let listing = database as? any RecordListing, let editor = database as? any SchemaEditing else {
-            throw ExportError.invalid("This database can't list its records, so it can't be exported")
-        }
+        try database.require(.listRecords)
         let zones = try await zones()
-        var schema = try await editor.schema()
+        var schema = try await database.schema()
         if let recordTypes = options.recordTypes {
             for type in recordTypes.sorted() where schema.types[type] == nil {
                 let known = schema.sortedTypes.map(\.name.string).joined(separator: ", ")
@@ -60,7 +58,7 @@ public struct Exporter: Sendable {
         for zoneID in zones {
             var request = RecordListRequest(zoneID, recordTypes: options.recordTypes, limit: PageLimit(records: Self.pageSize))
             repeat {
-                let page = try await listing.list(request)
+                let page = try await database.list(request)
                 var records: [StoredRecord] = []
                 for record in page.records {
                     let count = report.records
@@ -98,10 +96,10 @@ public struct Exporter: Sendable {
     }
 
     private func total(of zones: [ZoneID]) async throws -> Int? {
-        guard let counting = database as? any RecordCounting else { return nil }
+        guard database.can(.countRecords) else { return nil }
         var total = 0
         for zoneID in zones {
-            let counts = try await counting.counts(in: zoneID).records
+            let counts = try await database.counts(in: zoneID).records
             total += counts.filter { options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
         }
         return total

@@ -29,16 +29,14 @@ public struct Importer: Sendable {
     /// - Throws: `ImportError` for invalid files or rows; `RecordError` if the database refuses the schema or the zone;
     ///   `CancellationError` on cancellation. Records saved until then stay, and `progress` has reported their number.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> ImportReport {
-        guard let editor = database as? any SchemaEditing else {
-            throw ImportError.invalid("This database can't change its schema, so the record type can't be created")
-        }
-        let plan = try ImportPlan(profiles(progress), options: options, schema: await editor.schema())
+        try database.require(.editSchema)
+        let plan = try ImportPlan(profiles(progress), options: options, schema: await database.schema())
         let check = try check(plan, progress)
         if check.problemCount > 0, !options.skipsBadRows { throw ImportError.badRows(check.problems, total: check.problemCount) }
         if check.good == 0 { throw ImportError.invalid("There is no row to import") }
         try checkUnchanged()
         // Changes the schema first, so that a refusal leaves no empty zone behind.
-        if let type = plan.addedType { _ = try await editor.edit([.addType(type)], because: .data) }
+        if let type = plan.addedType { _ = try await database.edit([.addType(type)], because: .data) }
         let madeZone = try await database.makeZone(options.zoneID)
         let saved = try await save(plan, of: check.good, progress)
         return ImportReport(

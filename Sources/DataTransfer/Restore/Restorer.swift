@@ -34,14 +34,12 @@ public struct Restorer: Sendable {
     /// - Parameter progress: called occasionally from the import's own task.
     /// - Throws: `ImportError` for an invalid export; `RecordError` if the database refuses the schema or a zone.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> RestoreReport {
-        guard let editor = database as? any SchemaEditing else {
-            throw ImportError.invalid("This database can't change its schema, so nothing can be restored")
-        }
+        try database.require(.editSchema)
         let check = try await check(progress)
-        let schema = try await editor.schema()
+        let schema = try await database.schema()
         let missing = missingTypes(in: schema)
         try file.checkUnchanged()
-        if !missing.isEmpty { _ = try await editor.edit(Self.edits(adding: missing, to: schema), because: .data) }
+        if !missing.isEmpty { _ = try await database.edit(Self.edits(adding: missing, to: schema), because: .data) }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
         let again = try await save(check, progress)

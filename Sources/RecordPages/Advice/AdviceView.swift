@@ -55,10 +55,7 @@ struct AdviceView: Page {
 
 extension AdviceView {
     static func load(_ visit: Visit) async throws -> AdviceView {
-        guard let keeping = visit.database as? any QueryStatisticsKeeping else {
-            throw RecordError(.badRequest, "This engine keeps no query statistics")
-        }
-        let statistics = try await visit.measure { try await keeping.queryStatistics() }
+        let statistics = try await visit.measure { try await visit.database.queryStatistics() }
         let schema = visit.schema ?? Schema()
         let works = try await visit.indexWorks()
         let uses = Dictionary(
@@ -137,7 +134,7 @@ extension AdviceView.Drop {
             value = "\(key.schemaName):\(name)"
             action = visit.place.link("type/indexes")
         case .composite(let index):
-            guard visit.database is any SchemaEditing else { return nil }
+            guard visit.database.can(.editSchema) else { return nil }
             value = "\(place.typeName)/\(index.filter.schemaName):\(index.sort.schemaName)"
             action = visit.place.link("composites/change")
         case .recordNames: return nil

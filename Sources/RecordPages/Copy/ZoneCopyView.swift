@@ -60,16 +60,13 @@ struct ZoneCopyView: Page {
 
     /// A confirmation, if the copy may replace records at the target; `nil` otherwise.
     private static func question(_ zoneID: ZoneID, _ other: OtherPlace, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
-        let count: Int
-        do {
-            count = try await (target as? any RecordCounting)?.counts(in: other.zoneID).total ?? 0
-        } catch let error as RecordError where error.code == .zoneNotFound {
-            return nil
-        }
+        guard case .success? = try await target.fetchZones([other.zoneID]).first else { return nil }
+        // A store that can't count may have records there.
+        let count = target.can(.countRecords) ? try await target.counts(in: other.zoneID).total : nil
         if count == 0 { return nil }
         let there = other.words
-        let records = Digits.count(count, "record")
-        var lines = ["\(there.prefix(1).uppercased() + there.dropFirst()), has \(records). Records with the same names are replaced; the others stay."]
+        let records = count.map { "has \(Digits.count($0, "record"))" } ?? "may have records"
+        var lines = ["\(there.prefix(1).uppercased() + there.dropFirst()), \(records). Records with the same names are replaced; the others stay."]
         if other.place.address.environment == .production { lines.append("This is production.") }
         let fields = other.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         return ConfirmationView(

@@ -94,7 +94,7 @@ struct EntryView: ViewModel {
             let records = found.map { Found(name: "pick-\(suffix)", recordName: $0.recordName.string, type: $0.recordType.string) }
             return Suggestions(isEmpty: records.isEmpty, records: records)
         }
-        canFind = offersTools && visit.database is any RecordListing
+        canFind = offersTools && visit.database.can(.listRecords)
         removal = field.type.isList && offersTools ? "drop-\(suffix)" : nil
         removalLabel = "Remove value \(element) of \(field.name)"
     }

@@ -15,16 +15,16 @@ enum RecordNames {
 
     /// The records whose names have the prefix, in name order; empty if the zone is empty or does not exist.
     static func beginning(with text: Name, in zoneID: ZoneID, visit: Visit) async throws -> [Found] {
-        guard let listing = visit.database as? any RecordListing else { return [] }
+        guard visit.database.can(.listRecords) else { return [] }
         var found: [StoredRecord] = []
         do {
             // The list starts after the given name, so a record with exactly this name needs a separate fetch.
             if !text.isEmpty {
-                let exact = try await visit.measure { try await listing.fetch([RecordID(recordName: text, zoneID: zoneID)], desiredKeys: []) }
+                let exact = try await visit.measure { try await visit.database.fetch([RecordID(recordName: text, zoneID: zoneID)], desiredKeys: []) }
                 found = exact.compactMap { try? $0.get() }
             }
             let request = RecordListRequest(zoneID, after: text.isEmpty ? nil : text, limit: PageLimit(records: limit, bytes: 256 << 10))
-            let page = try await visit.measure { try await listing.list(request) }
+            let page = try await visit.measure { try await visit.database.list(request) }
             found += page.records.prefix { $0.recordID.recordName.hasPrefix(text) }
         } catch let error as RecordError where error.code == .zoneNotFound {
             return []

@@ -35,9 +35,7 @@ extension ExplainView {
     }
 
     private static func load(_ visit: Visit, _ asked: QueryForm) async throws -> ExplainView {
-        guard let explaining = visit.database as? any QueryExplaining else {
-            throw RecordError(.badRequest, "This engine can't explain how it answers queries")
-        }
+        try visit.database.require(.explainQueries)
         var form = asked
         if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
         guard let typeName = form.type else {
@@ -71,7 +69,7 @@ extension ExplainView {
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last,
                 desiredKeys: form.desiredKeys)
-            let explanation = try await visit.measure { try await explaining.explain(request) }
+            let explanation = try await visit.measure { try await visit.database.explain(request) }
             let refusal = explanation.problems.isEmpty
                 ? nil
                 : QueryRefusal(

@@ -76,7 +76,7 @@ extension Explained {
                 ])
         }
         // Composite indexes are specific to Skylight, so production allows them too.
-        canAdvise = visit.database is any SchemaEditing
+        canAdvise = visit.database.can(.editSchema)
         action = visit.place.link("composites/change")
     }
 }

@@ -41,11 +41,11 @@ struct RecordHistory: ViewModel {
     ///   - limit: the maximum number of changes.
     /// - Returns: `nil` if the engine keeps no journal or has no entries for the record.
     static func load(_ name: Name, in zoneID: ZoneID, before: Int64? = nil, limit: Int, _ visit: Visit) async throws -> RecordHistory? {
-        guard let journal = visit.database as? any RecordJournalling else { return nil }
+        guard visit.database.can(.keepJournal) else { return nil }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         // Reads one extra entry, to determine the differences of the last one.
         let request = RecordJournalRequest(recordID, before: before, limit: PageLimit(records: limit + 1))
-        let page = try await visit.measure { try await journal.journal(request) }
+        let page = try await visit.measure { try await visit.database.journal(request) }
         if page.entries.isEmpty { return nil }
         let presenter = try await visit.presenter(of: page.entries, in: zoneID)
         // A page of the journal also has a byte limit. If it ends early, its last entry serves only to determine the differences of the previous one.

@@ -8,11 +8,10 @@ enum RecordRestoring {
     /// Saves the earlier version, provided that the record has not changed since the confirmation page.
     static func restore(_ visit: Visit) async throws -> String {
         let (name, zoneID) = try target(visit)
-        guard let journal = visit.database as? any RecordJournalling else { throw RecordError(.badRequest, "This engine keeps no earlier versions") }
         let reversion = RecordReversion(
             RecordID(recordName: name, zoneID: zoneID), to: try position(visit), recordChangeTag: visit.fields.text("tag"))
         do {
-            _ = try await visit.measure { try await journal.revert(reversion) }
+            _ = try await visit.measure { try await visit.database.revert(reversion) }
         } catch let error as RecordError where error.code == .conflict {
             throw RecordError(
                 .conflict, "The record ‘\(name)’ changed after you opened this page. Nothing was restored. Look at its history again")

@@ -25,11 +25,10 @@ struct RestoreView: Page {
     static func load(_ visit: Visit) async throws -> RestoreView {
         let (name, zoneID) = try RecordRestoring.target(visit)
         let position = try RecordRestoring.position(visit)
-        guard let journal = visit.database as? any RecordJournalling else { throw RecordError(.badRequest, "This engine keeps no earlier versions") }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
-        let latest = try await visit.measure { try await journal.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 1))) }
+        let latest = try await visit.measure { try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 1))) }
         let wanted = try await visit.measure {
-            try await journal.journal(RecordJournalRequest(recordID, before: position.addingSaturated(1), limit: PageLimit(records: 1)))
+            try await visit.database.journal(RecordJournalRequest(recordID, before: position.addingSaturated(1), limit: PageLimit(records: 1)))
         }
         guard let now = latest.entries.first, let entry = wanted.entries.first, entry.position == position else {
             throw RecordReversion(recordID, to: position, recordChangeTag: nil).notKept(latest.limits)

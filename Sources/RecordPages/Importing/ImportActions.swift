@@ -101,7 +101,7 @@ enum ImportActions {
 
     /// Reads all rows. Blocks the thread, so it must run on one that may block.
     private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
-        guard let schema = visit.schema else { throw RecordError(.badRequest, "This engine does not show its schema, so nothing can be imported") }
+        guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let zoneID = visit.place.zoneID ?? .default
         let database = visit.database
         return try reading {

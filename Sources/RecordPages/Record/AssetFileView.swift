@@ -73,8 +73,8 @@ struct AssetFileView: ViewModel {
                 advice: ["Upload the file again."])
             return
         }
-        if let uploading = visit.database as? any AssetUploading {
-            let found = try await visit.measure { try await uploading.uses(of: checksum, limit: Self.useLimit) }
+        if visit.database.can(.traceAssets) {
+            let found = try await visit.measure { try await visit.database.uses(of: checksum, limit: Self.useLimit) }
             uses = Uses(found, of: record, in: field, visit: visit)
         } else {
             uses = nil

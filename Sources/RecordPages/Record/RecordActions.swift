@@ -9,8 +9,8 @@ enum RecordActions {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
         var lines = ["The \(record.recordType) record \(name) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
-        if let tracing = visit.database as? any ReferenceTracing {
-            let referrers = try await visit.measure { try await tracing.referrers(to: record.recordID, limit: 1000) }
+        if visit.database.can(.traceReferences) {
+            let referrers = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: 1000) }
             let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
             if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too.") }

@@ -35,8 +35,8 @@ struct ReferrerPanel: ViewModel {
 
     /// - Returns: `nil` if the engine can't tell.
     static func load(_ record: StoredRecord, _ visit: Visit) async throws -> ReferrerPanel? {
-        guard let tracing = visit.database as? any ReferenceTracing else { return nil }
-        let found = try await visit.measure { try await tracing.referrers(to: record.recordID, limit: limit + 1) }
+        guard visit.database.can(.traceReferences) else { return nil }
+        let found = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: limit + 1) }
         return ReferrerPanel(found, to: record.recordID, visit)
     }
 

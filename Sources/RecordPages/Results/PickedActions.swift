@@ -86,11 +86,11 @@ enum PickedActions {
         let names = picked.prefix(shownNames).map(\.recordID.recordName.string).joined(separator: ", ")
         let left = picked.count - shownNames
         var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. A record that was saved after you opened the page stays."]
-        if let tracing = visit.database as? any ReferenceTracing {
+        if visit.database.can(.traceReferences) {
             var cascading: Set<RecordID> = []
             var blocked = 0
             for record in picked {
-                let referrers = try await tracing.referrers(to: record.recordID, limit: 1000)
+                let referrers = try await visit.database.referrers(to: record.recordID, limit: 1000)
                 for referrer in referrers where referrer.action == .deleteSelf {
                     cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }

@@ -1,11 +1,5 @@
 public import Records
 
-/// An engine that tracks which files its records refer to.
-public protocol AssetKeeping: RecordEngine {
-    /// The asset ledger of a container and environment. Its tickets are valid even before anything is saved.
-    func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
-}
-
 /// Tracks the asset files of a container and environment and their use by records.
 ///
 /// A file is entered after its bytes are safely on disk, and records can refer only to entered files. It is struck

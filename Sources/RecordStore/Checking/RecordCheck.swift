@@ -25,14 +25,14 @@ public struct RecordCheck: Sendable {
     /// Number of lookup results kept, so that common targets are looked up once.
     private static let memory = 20_000
 
-    private let database: any RecordListing
+    private let database: any RecordDatabase
     private let zoneID: ZoneID?
     private let isStored: FileLookup?
 
     /// - Parameters:
     /// - zoneID: the zone to check; `nil` for all zones.
     /// - isStored: checks asset files; `nil` skips assets.
-    public init(_ database: any RecordListing, zoneID: ZoneID? = nil, isStored: FileLookup? = nil) {
+    public init(_ database: any RecordDatabase, zoneID: ZoneID? = nil, isStored: FileLookup? = nil) {
         self.database = database
         self.zoneID = zoneID
         self.isStored = isStored
@@ -71,9 +71,9 @@ public struct RecordCheck: Sendable {
     }
 
     private func total(in zones: [ZoneID]) async throws -> Int? {
-        guard let counting = database as? any RecordCounting else { return nil }
+        guard database.can(.countRecords) else { return nil }
         var total = 0
-        for zoneID in zones { total += try await counting.counts(in: zoneID).total }
+        for zoneID in zones { total += try await database.counts(in: zoneID).total }
         return total
     }
 

@@ -12,12 +12,8 @@ extension Rehearsal {
     ///   does not support it; and errors of the engine.
     public func perform(in database: any RecordDatabase, zoneID: ZoneID?) async throws {
         switch self {
-        case .expireTokens:
-            guard let expiring = database as? any TokenExpiring else { throw RecordError(.badRequest, "This engine can't expire its tokens") }
-            try await expiring.expireTokens()
-        case .purgeZone:
-            guard let purging = database as? any ZonePurging else { throw RecordError(.badRequest, "This engine can't purge zones") }
-            try await purging.purge(try required(zoneID))
+        case .expireTokens: try await database.expireTokens()
+        case .purgeZone: try await database.purge(try required(zoneID))
         case .resetZone:
             let zoneID = try required(zoneID)
             for operation in [ZoneOperation.delete(zoneID), .create(zoneID)] {

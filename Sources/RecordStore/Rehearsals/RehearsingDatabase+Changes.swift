@@ -23,6 +23,17 @@ extension RehearsingDatabase {
         return page
     }
 
+    /// For a token within a pull with injected faults, explains the engine token that the pull continues from.
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation {
+        try require(.explainTokens)
+        guard let token = RehearsedToken.engineToken(of: token) else {
+            return TokenExplanation(
+                subject: .zone(nil), scope: address.scope, userRecordName: address.scope == .public ? nil : caller.userRecordName, position: 0,
+                moment: nil, progress: .firstPull, standing: .good, changesAfter: nil)
+        }
+        return try await base.explain(token)
+    }
+
     // MARK: Zone
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {

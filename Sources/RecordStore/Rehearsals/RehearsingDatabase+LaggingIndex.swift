@@ -86,7 +86,7 @@ extension RehearsingDatabase {
     private func past(of request: QueryRequest, at horizon: Timestamp) async throws -> (
         records: [RecordID: StoredRecord], query: ResolvedQuery, area: QueryRequest.Area
     )? {
-        guard let editing = base as? any SchemaEditing else { return nil }
+        guard base.can(.showSchema) else { return nil }
         let zones: [Zone]
         switch request.area {
         case .allZones: zones = try await base.zones()
@@ -99,7 +99,7 @@ extension RehearsingDatabase {
         guard !records.isEmpty else { return nil }
         // Markers contain the zone's owner.
         let area: QueryRequest.Area = if case .zone(let asked) = request.area { .zone(zones.first?.zoneID ?? asked) } else { .allZones }
-        let schema = try await editing.schema()
+        let schema = try await base.schema()
         let grants = try await grants()
         let reach = try grants.reach(of: request.query, schema)
         return (records, grants.narrowed(try ResolvedQuery(request.query, in: schema), request, to: reach, schema).query, area)

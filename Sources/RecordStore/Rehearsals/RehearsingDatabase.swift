@@ -2,16 +2,13 @@ internal import JSON
 internal import Records
 
 /// A database with injected faults.
-struct RehearsingDatabase: RecordDatabase {
+struct RehearsingDatabase: ForwardingDatabase {
     let base: any RecordDatabase
     /// The same database without role restrictions.
     let unrestricted: @Sendable () async throws -> any RecordDatabase
     let rehearsals: Rehearsals
     /// The scope of the request that opened the handle.
     let scope: RehearsalScope?
-
-    var address: DatabaseAddress { base.address }
-    var caller: Caller { base.caller }
 
     /// True if a fault is on for a request that accesses these zones.
     func rehearses(_ rehearsal: Rehearsal, _ reach: RehearsalArea.Reach) -> Bool {
@@ -60,17 +57,18 @@ struct RehearsingDatabase: RecordDatabase {
         return try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
     }
 
-    // MARK: Zones
-
-    func zones() async throws -> [Zone] {
-        try await base.zones()
+    func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
+        try checkBusy(.zones([reversion.recordID.zoneID]))
+        return try await base.revert(reversion)
     }
 
-    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await base.fetchZones(zoneIDs)
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+        try checkBusy(.zones([zoneID ?? .default]))
+        return try await base.grantUploads(slots, in: zoneID)
     }
 
-    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
-        try await base.modifyZones(operations)
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+        try checkBusy(.zones([zoneID, targetZoneID]))
+        return try await base.rereference(sources, from: zoneID, to: targetZoneID)
     }
 }

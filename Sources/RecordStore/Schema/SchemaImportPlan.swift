@@ -46,8 +46,8 @@ public struct SchemaImportPlan: Sendable, Hashable {
     public var lines: [String] { difference.lines + respellings.map(\.line) }
 
     /// The data that would be lost.
-    /// - Parameter database: counts the affected records; `nil` skips counting.
-    public func losses(measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
+    /// - Parameter database: counts the affected records, if it can.
+    public func losses(measuredBy database: any RecordDatabase) async throws -> [SchemaLoss] {
         try await SchemaLoss.losses(of: difference.losses, measuredBy: database)
     }
 

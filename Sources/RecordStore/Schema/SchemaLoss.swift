@@ -27,9 +27,9 @@ public struct SchemaLoss: Sendable, Hashable {
     }
 
     /// Counts the losses of changes, by type.
-    static func losses(of changes: [SchemaDifference.Change], measuredBy database: (any SchemaMeasuring)?) async throws -> [SchemaLoss] {
+    static func losses(of changes: [SchemaDifference.Change], measuredBy database: any RecordDatabase) async throws -> [SchemaLoss] {
         let changes = changes.filter(\.losesSomething)
-        guard let database else { return changes.map { SchemaLoss(change: $0, records: nil) } }
+        guard database.can(.measureTypes) else { return changes.map { SchemaLoss(change: $0, records: nil) } }
         var fields: [Name: Set<Name>] = [:]
         for change in changes {
             guard let type = change.recordType else { continue }

@@ -57,8 +57,8 @@ struct ChangedAgain: ViewModel {
         sentence =
             "\(noun)\(form.type == nil ? "" : ", of any type,") changed after the second token. The feed has each record once, at its latest change. An earlier change of \(them) "
             + "between the tokens is therefore not listed."
-        guard let journalling = visit.database as? any RecordJournalling else {
-            finding = "This engine keeps no journal, so it can't tell which of them also changed between the tokens."
+        guard visit.database.can(.keepJournal) else {
+            finding = "This store can't \(Capability.keepJournal.rawValue), so it can't tell which of them also changed between the tokens."
             (rows, list, next, hasLinks) = ([], nil, nil, back != nil)
             return
         }
@@ -75,7 +75,7 @@ struct ChangedAgain: ViewModel {
         let request = ZoneChangesRequest(
             zoneID, since: start, limit: PageLimit(records: Self.limit), desiredKeys: [], desiredRecordTypes: form.type.map { [$0] })
         let page = try await visit.measure { try await visit.database.zoneChanges(request) }
-        let lookup = JournalLookup(journalling, after: span.base, through: end.position, isComplete: end.progress == .complete)
+        let lookup = JournalLookup(visit.database, after: span.base, through: end.position, isComplete: end.progress == .complete)
         var (rows, only, lost) = ([Row](), 0, 0)
         for change in page.changes {
             let between: Moment?

@@ -35,19 +35,18 @@ struct FeedSpan: Sendable {
     }
 
     private static func explain(_ token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
-        guard let explaining = visit.database as? any TokenExplaining else { return nil }
-        return try await visit.measure { try await explaining.explain(token) }
+        guard visit.database.can(.explainTokens) else { return nil }
+        return try await visit.measure { try await visit.database.explain(token) }
     }
 
     private static func meaning(of token: ChangeToken, _ visit: Visit) async throws -> TokenExplanation? {
-        guard let explaining = visit.database as? any TokenExplaining else { return nil }
-        return try await visit.measure { try await explaining.meaning(of: token) }
+        try await visit.measure { try await visit.database.meaning(of: token) }
     }
 
     private static func refusal(
         _ end: TokenExplanation?, begin: TokenExplanation?, form: RecordFeedForm, zoneID: ZoneID, visit: Visit
     ) -> SpanRefusal? {
-        guard let end else { return SpanRefusal("This engine can't tell the positions of its tokens.", "Leave the second token out.") }
+        guard let end else { return SpanRefusal("This store can't \(Capability.explainTokens.rawValue).", "Leave the second token out.") }
         let zoneName = visit.zoneName(zoneID)
         let wanted = "Paste a token from a pull of the zone \(zoneName)."
         switch end.standing {

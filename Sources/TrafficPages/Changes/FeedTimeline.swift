@@ -76,14 +76,14 @@ struct FeedTimeline: ViewModel {
 extension FeedTimeline {
     /// - Returns: `nil` if the engine can't outline the feed, or the feed is empty.
     init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit) async throws {
-        guard let outlining = visit.database as? any FeedOutlining,
-            let whole = try await Self.outline(outlining, FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit)
+        guard visit.database.can(.outlineFeed),
+            let whole = try await Self.outline(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit)
         else { return nil }
         let from = span.base
         let to = span.refusal == nil ? span.end?.position ?? whole.position : whole.position
         var outline = whole
         if form.isZoomed, span.refusal == nil,
-            let part = try await Self.outline(outlining, FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit)
+            let part = try await Self.outline(FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit)
         {
             outline = part
         }
@@ -111,9 +111,9 @@ extension FeedTimeline {
         label = Self.label(outline, most: most, marks: marks)
     }
 
-    private static func outline(_ outlining: any FeedOutlining, _ request: FeedOutlineRequest, _ visit: Visit) async throws -> FeedOutline? {
+    private static func outline(_ request: FeedOutlineRequest, _ visit: Visit) async throws -> FeedOutline? {
         do {
-            let outline = try await visit.measure { try await outlining.outline(request) }
+            let outline = try await visit.measure { try await visit.database.outline(request) }
             return outline.stretches.isEmpty ? nil : outline
         } catch is RecordError {
             // The page itself shows the error of the zone.

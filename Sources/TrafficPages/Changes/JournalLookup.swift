@@ -12,7 +12,7 @@ struct JournalLookup: Sendable {
         case unknown
     }
 
-    private let database: any RecordJournalling
+    private let database: any RecordDatabase
     private let after: Int64
     private let through: Int64
     private let isComplete: Bool
@@ -21,7 +21,7 @@ struct JournalLookup: Sendable {
     ///   - after: searches for changes after this position.
     ///   - through: searches for changes up to this position.
     ///   - isComplete: true if a change of kind `created` proves that the record name was unused before.
-    init(_ database: any RecordJournalling, after: Int64, through: Int64, isComplete: Bool) {
+    init(_ database: any RecordDatabase, after: Int64, through: Int64, isComplete: Bool) {
         self.database = database
         self.after = after
         self.through = through

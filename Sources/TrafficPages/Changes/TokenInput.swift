@@ -19,8 +19,8 @@ struct TokenInput: ViewModel {
     init(_ text: String, isUsed: Bool, visit: Visit) async throws {
         self.text = text
         self.isUsed = isUsed
-        guard isUsed, !text.isEmpty, let explaining = visit.database as? any TokenExplaining,
-            let explanation = try await visit.measure({ try await explaining.meaning(of: ChangeToken(text: text)) })
+        guard isUsed, !text.isEmpty,
+            let explanation = try await visit.measure({ try await visit.database.meaning(of: ChangeToken(text: text)) })
         else {
             facts = []
             standing = nil

@@ -64,7 +64,7 @@ extension RequestLog {
 extension DeliveryPanel {
     /// - Returns: `nil` if the engine does not know the positions of its records.
     package static func load(_ record: StoredRecord, _ visit: Visit) async throws -> DeliveryPanel? {
-        guard let positioning = visit.database as? any RecordPositioning else { return nil }
+        guard visit.database.can(.positionRecords) else { return nil }
         let zoneID = record.recordID.zoneID
         let address = visit.place.address
         guard visit.hasFeed(zoneID) else {
@@ -74,7 +74,7 @@ extension DeliveryPanel {
                     : "The default zone has no changes feed: clients get its records by queries and lookups, and are not told about new ones.",
                 rows: [], others: nil)
         }
-        guard let position = try await visit.measure({ try await positioning.position(of: record.recordID) }) else { return nil }
+        guard let position = try await visit.measure({ try await visit.database.position(of: record.recordID) }) else { return nil }
         let histories = visit.log.clients.histories(in: address.container)
         if histories.isEmpty {
             return DeliveryPanel(
@@ -119,9 +119,9 @@ extension DeliveryPanel {
         var address = visit.place.address
         address.scope = .private
         let database = try await tokens.database(address, of: owner)
-        guard let sharing = database as? any ZoneSharing else { return [owner] }
+        guard database.can(.shareZones) else { return [owner] }
         let zone = ZoneID(zoneName: zoneID.zoneName)
-        let participants = try await visit.measure { try await sharing.participants(of: zone) }
+        let participants = try await visit.measure { try await database.participants(of: zone) }
         return Set(participants.map(\.userRecordName) + [owner])
     }
 }

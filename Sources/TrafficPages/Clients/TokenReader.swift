@@ -35,8 +35,7 @@ final class TokenReader {
         if isExhausted { return nil }
         count += 1
         let database = try await database(key)
-        guard let explaining = database as? any TokenExplaining else { return nil }
-        let explanation = try await measure.measure { try await explaining.meaning(of: token) }
+        let explanation = try await measure.measure { try await database.meaning(of: token) }
         explained[key, default: [:]][token] = .some(explanation)
         return explanation
     }

@@ -134,8 +134,8 @@ extension TelemetryView {
 
     /// The storage of the database; `nil` if the engine does not measure it.
     private static func stored(_ visit: Visit) async throws -> DatabaseStorage? {
-        guard let measuring = visit.database as? any StorageMeasuring else { return nil }
-        return try await visit.measure { try await measuring.storage(limit: zoneLimit) }
+        guard visit.database.can(.measureStorage) else { return nil }
+        return try await visit.measure { try await visit.database.storage(limit: zoneLimit) }
     }
 
     /// The storage by zone and type, the largest first.

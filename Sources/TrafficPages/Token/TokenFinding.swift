@@ -19,11 +19,9 @@ enum TokenFinding: Sendable {
     /// - Parameter searches: true to search other containers and environments too.
     /// - Throws: `RecordError` BAD_REQUEST if the engine can't explain tokens.
     static func find(_ token: ChangeToken, searches: Bool, visit: Visit) async throws -> TokenFinding {
-        guard let explaining = visit.database as? any TokenExplaining else {
-            throw RecordError(.badRequest, "This engine can't explain its tokens")
-        }
+        try visit.database.require(.explainTokens)
         do {
-            return .explained(try await visit.measure { try await explaining.explain(token) })
+            return .explained(try await visit.measure { try await visit.database.explain(token) })
         } catch let error as RecordError {
             return .unknown(error, origin: searches ? try await origin(of: token, visit: visit) : nil)
         }
@@ -31,15 +29,15 @@ enum TokenFinding: Sendable {
 
     /// The place that issued a token. Does not create stores.
     private static func origin(of token: ChangeToken, visit: Visit) async throws -> Place? {
-        guard let listing = visit.engine as? any EnvironmentListing else { return nil }
+        guard visit.engine.can(.listEnvironments) else { return nil }
         let caller = Caller(userRecordName: visit.people.actor.userRecordName)
         for container in visit.containers.prefix(containerLimit) {
-            for environment in try await listing.environments(of: container) {
+            for environment in try await visit.engine.environments(of: container) {
                 var address = visit.place.address
                 (address.container, address.environment) = (container, environment)
                 if address == visit.place.address { continue }
-                let database = try await visit.engine.database(address, as: caller) as? any TokenExplaining
-                guard let explanation = try await visit.measure({ try await database?.meaning(of: token) }) else { continue }
+                let database = try await visit.engine.database(address, as: caller)
+                guard let explanation = try await visit.measure({ try await database.meaning(of: token) }) else { continue }
                 return Place(address: address, user: visit.place.user, zone: .unspecified).home(of: explanation, people: visit.people)
             }
         }

@@ -130,10 +130,8 @@ extension TokenView {
         }
         let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
         // The public database has no token.
-        guard let explaining = visit.database as? any TokenExplaining,
-            // The link is optional, so errors are ignored.
-            let token = try? await visit.measure({ try await explaining.currentToken() })
-        else { return zones }
+        // The link is optional, so errors are ignored.
+        guard let token = try? await visit.measure({ try await visit.database.currentToken() }) else { return zones }
         return zones + [link("the database", token)]
     }
 }

@@ -33,9 +33,8 @@ enum ZoneActions {
     }
 
     static func purge(_ visit: Visit) async throws -> String {
-        guard let purging = visit.database as? any ZonePurging else { throw RecordError(.badRequest, "This engine can't purge zones") }
         let zoneID = try zoneID(visit)
-        try await visit.measure { try await purging.purge(zoneID) }
+        try await visit.measure { try await visit.database.purge(zoneID) }
         return visit.place.with { $0.zone = .unspecified }.link("zones", [Notice.zonePurged.parameter])
     }
 
@@ -53,15 +52,14 @@ enum ZoneActions {
         }
         let zoneID = try zoneID(visit)
         let participant = ZoneParticipant(userRecordName: user.userRecordName, permission: permission)
-        let sharing = try sharing(visit)
-        try await visit.measure { try await sharing.share(zoneID, with: participant) }
+        try await visit.measure { try await visit.database.share(zoneID, with: participant) }
         return visit.place.link("zone", [Notice.shared.parameter])
     }
 
     static func confirmEndOfSharing(_ visit: Visit) async throws -> ConfirmationView {
         let zoneID = try zoneID(visit)
         let name = Name(visit.fields["with"] ?? "")
-        guard try await sharing(visit).participants(of: zoneID).contains(where: { $0.userRecordName == name }) else { throw ZoneRules.notShared }
+        guard try await visit.database.participants(of: zoneID).contains(where: { $0.userRecordName == name }) else { throw ZoneRules.notShared }
         let userName = visit.people.name(of: name)
         return ConfirmationView(
             title: "Stop sharing \(visit.zoneName(zoneID)) with \(userName)?",
@@ -72,9 +70,8 @@ enum ZoneActions {
 
     static func stopSharing(_ visit: Visit) async throws -> String {
         let zoneID = try zoneID(visit)
-        let sharing = try sharing(visit)
         let name = Name(visit.fields["with"] ?? "")
-        try await visit.measure { try await sharing.stopSharing(zoneID, with: name) }
+        try await visit.measure { try await visit.database.stopSharing(zoneID, with: name) }
         return visit.place.link("zone", [Notice.unshared.parameter])
     }
 
@@ -98,10 +95,5 @@ enum ZoneActions {
     private static func zoneID(_ visit: Visit) throws -> ZoneID {
         guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs the zone: zone=…") }
         return zoneID
-    }
-
-    private static func sharing(_ visit: Visit) throws -> any ZoneSharing {
-        guard let sharing = visit.database as? any ZoneSharing else { throw RecordError(.badRequest, "This engine can't share zones") }
-        return sharing
     }
 }

@@ -70,16 +70,16 @@ struct ZoneView: Page {
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
             sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
-            copy: visit.database is any RecordListing ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
-            purge: isOwned && visit.database is any ZonePurging ? place.link("zone/purge") : nil,
+            copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
+            purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 
 extension ZoneView.Sharing {
     fileprivate init?(_ zoneID: ZoneID, visit: Visit) async throws {
-        guard let sharing = visit.database as? any ZoneSharing else { return nil }
-        let found = try await visit.measure { try await sharing.participants(of: zoneID) }
+        guard visit.database.can(.shareZones) else { return nil }
+        let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
         let place = visit.place
         participants = found.map { participant in
             let user = visit.people.user(participant.userRecordName)

@@ -77,8 +77,8 @@ extension ZonesView.Row {
         deletions = counts.map { Digits.grouped($0.deletions) }
         types = counts.map { $0.typesText(limit: 4) }
         var participants: String?
-        if visit.place.address.scope == .private, visit.hasFeed(zoneID), let sharing = visit.database as? any ZoneSharing {
-            let found = try await visit.measure { try await sharing.participants(of: zoneID) }
+        if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareZones) {
+            let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
             participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
         }
         self.participants = participants

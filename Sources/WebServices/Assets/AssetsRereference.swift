@@ -16,7 +16,7 @@ struct AssetsRereference: Endpoint {
                 recordName: try asset.required("recordName", "a string", asset.name("recordName")),
                 fieldName: try asset.required("fieldName", "a string", asset.name("fieldName")), index: try asset.wholeNumber("index", from: 0))
         }
-        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("store assets") }
+        let database = try await call.database()
         let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)
         call.note?.about([zoneID, targetZoneID])
         call.note?.items(assets, areRecords: false) { sources[$0].recordName }

@@ -15,7 +15,7 @@ struct AssetsUpload: Endpoint {
                 recordType: try token.required("recordType", "a string", token.name("recordType")),
                 fieldName: try token.required("fieldName", "a string", token.name("fieldName")), recordName: try token.name("recordName"))
         }
-        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("store assets") }
+        let database = try await call.database()
         let grants = try await database.grantUploads(slots, in: zoneID)
         call.note?.about([zoneID ?? .default])
         call.note?.items(grants, areRecords: false) { slots[$0].recordName }

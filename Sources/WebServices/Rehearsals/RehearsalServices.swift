@@ -81,7 +81,7 @@ struct RehearsalServices: Sendable {
             throw RecordError.unexpectedInput("'\(act.rawValue)' needs one container: expected 'container' to be a string")
         }
         // Opening a database of an unknown container would create the container.
-        guard try await engine.containers().contains(container) else { throw RecordError(.notFound, "There is no container \(container)") }
+        guard try await engine.has(container) else { throw RecordError(.notFound, "There is no container \(container)") }
         let address = DatabaseAddress(container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
         try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
     }

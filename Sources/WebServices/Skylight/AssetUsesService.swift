@@ -10,7 +10,7 @@ struct AssetUsesService: Endpoint {
         let body = call.body
         let checksum = try body.fileChecksum()
         let limit = try body.widePageLimit().records
-        guard let database = try await call.database() as? any AssetUploading else { throw call.unable("store assets") }
+        let database = try await call.database()
         let uses = try await database.uses(of: checksum, limit: limit)
         writer.object { writer in
             writer.name("visible")

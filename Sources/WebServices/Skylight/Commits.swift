@@ -18,8 +18,7 @@ struct Commits {
     }
 
     func response() async throws -> Response {
-        guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
-        let commits = signalling.commits()
+        let commits = try request.database.commits()
         let body = ResponseBody { writer in
             // The first event confirms that the subscription is active. Earlier commits are already readable.
             try await Wake.forEach(of: commits) { wake in

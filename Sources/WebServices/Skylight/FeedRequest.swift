@@ -46,8 +46,7 @@ struct FeedRequest: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
     func currentToken() async throws -> ChangeToken {
         guard let zoneID else {
-            guard let explaining = database as? any TokenExplaining else { throw unable("tell its current token") }
-            return try await explaining.currentToken()
+            return try await database.currentToken()
         }
         guard case .success(let zone)? = try await database.fetchZones([zoneID]).first else { throw RecordError.zoneNotFound }
         guard let token = zone.syncToken else { throw ZoneRules.noFeed }
@@ -57,8 +56,8 @@ struct FeedRequest: Sendable {
     /// The number of changes in a playback from `since`; `nil` if the engine keeps no counts.
     func total() async throws -> Int? {
         let zoneID = try requiredZoneID()
-        if let since { return try await (database as? any TokenExplaining)?.explain(since).changesAfter }
-        return try await (database as? any RecordCounting)?.counts(in: zoneID).total
+        if let since { return database.can(.explainTokens) ? try await database.explain(since).changesAfter : nil }
+        return database.can(.countRecords) ? try await database.counts(in: zoneID).total : nil
     }
 
     /// A page of a zone's changes.
@@ -84,8 +83,4 @@ struct FeedRequest: Sendable {
 
     /// Releases that memory until the next page is made.
     func giveBackRoom() { memory?.giveBackAnswer() }
-
-    func unable(_ what: String) -> RecordError {
-        RecordError(.badRequest, "This database can't \(what)")
-    }
 }

@@ -23,10 +23,9 @@ struct Follow {
 
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
-        guard let signalling = request.database as? any CommitSignalling else { throw request.unable("be followed") }
         try await request.makeRoom(forPagesOf: Self.pageLimit)
         // Subscribes before the first read, so that no commit is missed in between.
-        let commits = signalling.commits()
+        let commits = try request.database.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
             let start = if let since = request.since { since } else { try await request.currentToken() }
             return (start, FirstPage(try await request.page(of: zoneID, since: start, limit: Self.pageLimit)))

@@ -12,7 +12,7 @@ struct RecordsJournal: Endpoint {
             try call.body.recordIdentity(), before: try call.body.wholeNumber("before", from: 1).map { Int64($0) },
             limit: try call.body.widePageLimit())
         call.note?.about([request.recordID.zoneID])
-        let page = try await call.journalling().journal(request)
+        let page = try await call.database().journal(request)
         try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
         call.note?.update { $0.records = page.entries.count }
         try writer.object { writer in
@@ -38,16 +38,9 @@ struct RecordsRevert: Endpoint {
         let position = try call.body.required("position", "a whole number", call.body.wholeNumber("position", from: 1))
         let reversion = RecordReversion(recordID, to: Int64(position), recordChangeTag: try call.body.string("recordChangeTag"), requestID: call.requestID)
         call.note?.about([recordID.zoneID])
-        let record = try await call.journalling().revert(reversion)
+        let record = try await call.database().revert(reversion)
         call.note?.update { $0.records = 1 }
         try writer.value(record, downloadURL: try await call.assets.addresses(in: CollectionOfOne(record)))
-    }
-}
-
-extension EndpointCall {
-    fileprivate func journalling() async throws -> any RecordJournalling {
-        guard let database = try await database() as? any RecordJournalling else { throw unable("show the history of records") }
-        return database
     }
 }
 

@@ -6,7 +6,7 @@ internal import Records
 struct RecordsExplain: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
-        guard let database = try await call.database() as? any QueryExplaining else { throw call.unable("explain queries") }
+        let database = try await call.database()
         let explanation = try await database.explain(request)
         let remedy = explanation.problems.isEmpty ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
         writer.object { writer in
@@ -21,7 +21,7 @@ struct RecordsExplain: Endpoint {
 
     /// The schema edits that let the query run; `nil` if there is no such record type.
     private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
-        guard let editing = database as? any SchemaEditing, let type = try await editing.schema().types[query.recordType] else { return nil }
+        guard database.can(.showSchema), let type = try await database.schema().types[query.recordType] else { return nil }
         return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
     }
 }
@@ -31,7 +31,7 @@ struct QueryStatisticsRead: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        guard let database = try await call.database() as? any QueryStatisticsKeeping else { throw call.unable("report its query statistics") }
+        let database = try await call.database()
         writer.value(try await database.queryStatistics())
     }
 }

@@ -27,7 +27,7 @@ struct RecordsList: Endpoint {
         let request = RecordListRequest(
             try body.namedZone(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
             limit: try body.widePageLimit())
-        guard let database = try await call.database() as? any RecordListing else { throw call.unable("list records") }
+        let database = try await call.database()
         call.note?.about([request.zoneID])
         let page = try await database.list(request)
         try call.makeRoom(for: page.records)
@@ -49,7 +49,7 @@ struct RecordsCounts: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
-        guard let database = try await call.database() as? any RecordCounting else { throw call.unable("count records") }
+        let database = try await call.database()
         let counts = try await database.counts(in: zoneID)
         writer.object { writer in
             writer.name("records")
@@ -71,7 +71,7 @@ struct RecordsReferrers: Endpoint {
         let recordID = RecordID(
             recordName: try body.required("recordName", "a string", body.name("recordName")), zoneID: try body.zoneID() ?? .default)
         let limit = try body.widePageLimit().records
-        guard let database = try await call.database() as? any ReferenceTracing else { throw call.unable("trace references") }
+        let database = try await call.database()
         let referrers = try await database.referrers(to: recordID, limit: limit)
         writer.object { writer in
             writer.name("referrers")

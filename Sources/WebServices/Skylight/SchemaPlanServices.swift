@@ -36,7 +36,7 @@ struct SchemaDiff: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let other = try await call.comparedSchema()
-        let current = try await call.schemaEditing().schema()
+        let current = try await call.database().schema()
         let (difference, respellings) = try await WorkPool.prompt.run(on: call.body.textSize) {
             (SchemaDifference(from: current, to: other), SchemaRespelling.all(from: current, to: other))
         }
@@ -60,21 +60,21 @@ struct SchemaImport: Endpoint {
         if call.path.environment == .production {
             throw RecordError(.accessDenied, "A schema is imported only into development; import it there, then deploy it")
         }
-        let editing = try await call.schemaEditing()
-        let current = try await editing.schema()
+        let database = try await call.database()
+        let current = try await database.schema()
         let production = try await call.schema(of: .production)
         let plan = try await WorkPool.prompt.run(on: text.utf8.count) {
             try SchemaImportPlan(importing: RequestObject.schema(text: text), into: current, merging: isMerge, production: production)
         }
-        let losses = try await plan.losses(measuredBy: editing as? any SchemaMeasuring)
+        let losses = try await plan.losses(measuredBy: database)
         if !isDryRun, !allowsLoss, !losses.isEmpty {
             throw RecordError(
                 .badRequest,
                 "The import would delete data: \(losses.map(\.line).joined(separator: "; ")). Send 'allowLoss' to allow it, 'merge' to only add, or 'dryRun' to preview")
         }
-        let change = try await SchemaWork(editing, unless: isDryRun) { editing in
-            if plan.isEmpty { return try await editing.schema() }
-            return try await editing.edit(plan.edits, because: .schemaImport, waitingForIndexes: waits)
+        let change = try await SchemaWork(database, unless: isDryRun) { database in
+            if plan.isEmpty { return try await database.schema() }
+            return try await database.edit(plan.edits, because: .schemaImport, waitingForIndexes: waits)
         }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
@@ -95,16 +95,16 @@ struct SchemaDeploy: Endpoint {
         let body = call.body
         let isDryRun = try body.bool("dryRun") ?? false
         let waits = try body.waitsForIndexes()
-        let editing = try await call.schemaEditing()
-        try SchemaRules.checkDeploying(in: editing.address)
+        let database = try await call.database()
+        try SchemaRules.checkDeploying(in: database.address)
         let development = if let given = try body.schema() { given } else { try await call.schema(of: .development) }
-        let production = try await editing.schema()
+        let production = try await database.schema()
         let plan = SchemaDeploymentPlan(from: development, to: production)
         if !isDryRun, let refusal = plan.refusal { throw refusal }
         _ = try production.applying(plan.edits)
-        let change = try await SchemaWork(editing, unless: isDryRun) { editing in
-            if plan.isEmpty { return try await editing.schema() }
-            return try await editing.deploy(development, waitingForIndexes: waits)
+        let change = try await SchemaWork(database, unless: isDryRun) { database in
+            if plan.isEmpty { return try await database.schema() }
+            return try await database.deploy(development, waitingForIndexes: waits)
         }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
@@ -128,16 +128,16 @@ struct SchemaReset: Endpoint {
         let body = call.body
         let isDryRun = try body.bool("dryRun") ?? false
         let container = call.path.container.description
-        let editing = try await call.schemaEditing()
-        try SchemaRules.checkResetting(in: editing.address)
+        let database = try await call.database()
+        try SchemaRules.checkResetting(in: database.address)
         if !isDryRun, try body.name("confirm") != Name(container) {
             throw RecordError(
                 .badRequest, "A reset deletes all records of all users in development; to confirm it, send the container's name, \(container), as 'confirm'")
         }
         let production = if let given = try body.schema() { given } else { try await call.schema(of: .production) }
-        let before = try await editing.schema()
-        let records = isDryRun ? try await Self.records(of: before, in: editing) : []
-        let change = try await SchemaWork(editing, unless: isDryRun) { try await $0.reset(to: production) }
+        let before = try await database.schema()
+        let records = isDryRun ? try await Self.records(of: before, in: database) : []
+        let change = try await SchemaWork(database, unless: isDryRun) { try await $0.reset(to: production) }
         writer.object { writer in
             writer.member("dryRun", isDryRun)
             writer.members(of: SchemaDifference(from: before, to: production))
@@ -152,10 +152,10 @@ struct SchemaReset: Endpoint {
     }
 
     /// The number of records of each type, over all databases and users.
-    private static func records(of schema: Schema, in editing: any SchemaEditing) async throws -> [(Name, Int)] {
-        guard let measuring = editing as? any SchemaMeasuring else { return [] }
+    private static func records(of schema: Schema, in database: any RecordDatabase) async throws -> [(Name, Int)] {
+        guard database.can(.measureTypes) else { return [] }
         var counts: [(Name, Int)] = []
-        for type in schema.sortedTypes { counts.append((type.name, try await measuring.valueCounts(of: [], in: type.name).records)) }
+        for type in schema.sortedTypes { counts.append((type.name, try await database.valueCounts(of: [], in: type.name).records)) }
         return counts
     }
 }
@@ -166,10 +166,10 @@ private struct SchemaWork {
     let builds: [IndexBuildProgress]
 
     /// - Returns: `nil` for a dry run.
-    init?(_ editing: any SchemaEditing, unless isDryRun: Bool, _ change: (any SchemaEditing) async throws -> Schema) async throws {
+    init?(_ database: any RecordDatabase, unless isDryRun: Bool, _ change: (any RecordDatabase) async throws -> Schema) async throws {
         if isDryRun { return nil }
-        schema = try await change(editing)
-        builds = try await editing.indexBuilds()
+        schema = try await change(database)
+        builds = try await database.indexBuilds()
     }
 
     func write(into writer: inout JSONWriter) {
@@ -181,14 +181,11 @@ private struct SchemaWork {
 extension EndpointCall {
     /// The schema of an environment of the same container; the initial schema if the environment does not exist yet.
     fileprivate func schema(of environment: Environment) async throws -> Schema {
-        if environment == path.environment { return try await schemaEditing().schema() }
+        if environment == path.environment { return try await database().schema() }
         // A comparison must not create the environment.
-        if let listing = engine as? any EnvironmentListing, let known = try? await listing.environments(of: path.container), !known.contains(environment) {
-            return .initial
-        }
+        guard try await engine.has(path.container, environment) else { return .initial }
         let address = DatabaseAddress(container: path.container, environment: environment, scope: .public)
-        guard let editing = try await engine.database(address, as: caller) as? any SchemaEditing else { throw unable("show its schema") }
-        return try await editing.schema()
+        return try await engine.database(address, as: caller).schema()
     }
 
     /// The schema in the body, given as a text, as an object, or by an environment's name.

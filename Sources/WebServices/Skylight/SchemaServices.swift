@@ -12,16 +12,15 @@ struct SchemaRead: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        writer.value(try await call.schemaEditing().schema())
+        writer.value(try await call.database().schema())
     }
 }
 
 /// `schema/text`: returns the schema as a file in CloudKit's schema language.
 enum SchemaTextService {
     @Sendable static func answer(_ request: FeedRequest) async throws -> Response {
-        guard let editing = request.database as? any SchemaEditing else { throw request.unable("show its schema") }
-        let address = editing.address
-        var response = Response.text(try await editing.schema().text)
+        let address = request.database.address
+        var response = Response.text(try await request.database.schema().text)
         response.headers[.contentDisposition] = "attachment; filename=\"\(address.container)-\(address.environment.rawValue).ckdb\""
         return response
     }
@@ -33,10 +32,10 @@ struct SchemaEdits: Endpoint {
         let edits = try call.body.required("edits", "an array", call.body.objects("edits")).map { try $0.schemaEdit() }
         let reason = try call.body.historyReason()
         let waits = try call.body.waitsForIndexes()
-        let editing = try await call.schemaEditing()
-        let resolved = try await editing.schema().resolvingNames(in: edits)
-        let schema = try await editing.edit(resolved, because: reason, waitingForIndexes: waits)
-        let builds = try await editing.indexBuilds()
+        let database = try await call.database()
+        let resolved = try await database.schema().resolvingNames(in: edits)
+        let schema = try await database.edit(resolved, because: reason, waitingForIndexes: waits)
+        let builds = try await database.indexBuilds()
         writer.object { writer in
             writer.members(of: schema)
             writer.members(of: builds)
@@ -49,7 +48,7 @@ struct SchemaBuilds: Endpoint {
     static let allowsGET = true
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
-        let builds = try await call.schemaEditing().indexBuilds()
+        let builds = try await call.database().indexBuilds()
         writer.object { $0.members(of: builds) }
     }
 }
@@ -61,7 +60,7 @@ struct SchemaHistory: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let before = try call.body.wholeNumber("before", from: 1).map { Int64($0) }
         let limit = try call.body.resultsLimit() ?? RequestObject.pageLimit
-        let entries = try await call.schemaEditing().schemaHistory(before: before, limit: limit)
+        let entries = try await call.database().schemaHistory(before: before, limit: limit)
         writer.object { writer in
             writer.name("entries")
             writer.array { writer in
@@ -79,7 +78,7 @@ struct SchemaUsage: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let recordType = try call.body.required("recordType", "a string", call.body.name("recordType"))
-        guard let database = try await call.database() as? any SchemaMeasuring else { throw call.unable("measure its types") }
+        let database = try await call.database()
         writer.value(try await database.usage(of: recordType))
     }
 }
@@ -91,15 +90,8 @@ struct SchemaCounts: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let recordType = try call.body.required("recordType", "a string", call.body.name("recordType"))
         let fields = try call.body.names("fields") ?? []
-        guard let database = try await call.database() as? any SchemaMeasuring else { throw call.unable("measure its types") }
+        let database = try await call.database()
         writer.value(try await database.valueCounts(of: Set(fields), in: recordType))
-    }
-}
-
-extension EndpointCall {
-    func schemaEditing() async throws -> any SchemaEditing {
-        guard let database = try await database() as? any SchemaEditing else { throw unable("show and change its schema") }
-        return database
     }
 }
 

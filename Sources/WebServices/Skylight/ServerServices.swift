@@ -8,7 +8,7 @@ internal import Records
 /// are, 503 otherwise. If credentials are required, only the administrator sees the list of stores.
 enum HealthService: ServerService {
     static func answer(_ call: ServerCall, into writer: inout JSONWriter) async throws -> HTTPResponse.Status {
-        let stores = await (call.engine as? any StoreHealthReporting)?.health() ?? []
+        let stores = call.engine.can(.reportHealth) ? try await call.engine.health() : []
         let states = Set(stores.map(\.status))
         let status: StoreHealth.Status = states.contains(.unreadable) ? .unreadable : states.contains(.readOnly) ? .readOnly : .ok
         let mayKnow = try await call.isOfAdministrator
@@ -52,9 +52,9 @@ enum ContainersService: ServerService {
 
 extension ContainersService {
     private static func environments(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [[Environment]]? {
-        guard let listing = engine as? any EnvironmentListing else { return nil }
+        guard engine.can(.listEnvironments) else { return nil }
         var environments: [[Environment]] = []
-        for container in containers { environments.append(try await listing.environments(of: container)) }
+        for container in containers { environments.append(try await engine.environments(of: container)) }
         return environments
     }
 }

@@ -24,8 +24,7 @@ enum TokenServices {
     /// The meaning of a token.
     @Sendable static func explained(_ request: FeedRequest) async throws -> Response {
         guard let text = request.parameter("token"), !text.isEmpty else { throw RecordError.unexpectedInput("Expected the query parameter 'token'") }
-        guard let explaining = request.database as? any TokenExplaining else { throw request.unable("explain tokens") }
-        let explanation = try await explaining.explain(ChangeToken(text: text))
+        let explanation = try await request.database.explain(ChangeToken(text: text))
         var writer = JSONWriter()
         writer.value(explanation)
         request.note?.answered(writer.bytes)

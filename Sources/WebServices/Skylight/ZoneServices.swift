@@ -16,7 +16,7 @@ struct ZonesShare: Endpoint {
             throw RecordError.unexpectedInput(
                 "Unknown permission '\(name)'; known are \(ZoneParticipant.Permission.allCases.map(\.rawValue).joined(separator: ", "))")
         }
-        let database = try await call.sharing()
+        let database = try await call.database()
         try await database.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
         writer.value(try await database.participants(of: zoneID), of: zoneID)
     }
@@ -27,7 +27,7 @@ struct ZonesUnshare: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
         let user = try call.body.userRecordName()
-        let database = try await call.sharing()
+        let database = try await call.database()
         try await database.stopSharing(zoneID, with: user)
         writer.value(try await database.participants(of: zoneID), of: zoneID)
     }
@@ -39,7 +39,7 @@ struct ZonesParticipants: Endpoint {
 
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
-        writer.value(try await call.sharing().participants(of: zoneID), of: zoneID)
+        writer.value(try await call.database().participants(of: zoneID), of: zoneID)
     }
 }
 
@@ -47,20 +47,13 @@ struct ZonesParticipants: Endpoint {
 struct ZonesPurge: Endpoint {
     func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
         let zoneID = try call.body.namedZone()
-        guard let database = try await call.database() as? any ZonePurging else { throw call.unable("purge zones") }
+        let database = try await call.database()
         try await database.purge(zoneID)
         writer.object { writer in
             writer.name("zoneID")
             writer.value(zoneID)
             writer.member("purged", true)
         }
-    }
-}
-
-extension EndpointCall {
-    fileprivate func sharing() async throws -> any ZoneSharing {
-        guard let database = try await database() as? any ZoneSharing else { throw unable("share zones") }
-        return database
     }
 }
 

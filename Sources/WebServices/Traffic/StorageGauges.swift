@@ -15,7 +15,7 @@ actor StorageGauges {
     /// The maximum number of types and zone names per database.
     static let limit = 50
 
-    private let engine: (any StorageReporting)?
+    private let engine: any RecordEngine
     private let interval: Duration
     private let now: @Sendable () -> ContinuousClock.Instant
     private var stores: [StoreStorage] = []
@@ -29,7 +29,7 @@ actor StorageGauges {
     init(
         _ engine: any RecordEngine, interval: Duration = .seconds(10), now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
-        self.engine = engine as? any StorageReporting
+        self.engine = engine
         self.interval = interval
         self.now = now
     }
@@ -46,7 +46,7 @@ actor StorageGauges {
     }
 
     private func measure() async {
-        guard let engine else { return }
+        guard engine.can(.measureStorage) else { return }
         let begun = now()
         let measuring = Task {
             // Unreadable stores are left out. If the engine reports nothing, for example while it closes, the previous values stay.

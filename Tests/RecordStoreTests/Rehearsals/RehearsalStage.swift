@@ -9,8 +9,8 @@ struct RehearsalStage {
     let clock: TestClock
     let rehearsals: Rehearsals
     let engine: InMemoryRecordEngine
-    let plain: any FullDatabase
-    let door: any FullDatabase
+    let plain: any RecordDatabase
+    let door: any RecordDatabase
 
     init() async throws {
         let clock = TestClock()
@@ -22,7 +22,7 @@ struct RehearsalStage {
     }
 
     /// A database for a request that asks for faults itself.
-    func door(_ scope: RehearsalScope) async throws -> any FullDatabase {
+    func door(_ scope: RehearsalScope) async throws -> any RecordDatabase {
         try await RehearsalScope.$current.withValue(scope) { try await RehearsingEngine(engine, rehearsals).full(.private) }
     }
 

@@ -62,4 +62,17 @@ import Testing
         for rehearsal in Rehearsal.allCases where rehearsal.kind != .act { try rehearsals.start(RehearsalCue(rehearsal), in: elsewhere) }
         try await scenario.play(RehearsingEngine(InMemoryRecordEngine(clock: { clock.now() }), rehearsals), clock)
     }
+
+    /// Fault injection claims what stands behind it claims, no more and no less.
+    @Test(arguments: [false, true], Scenario.capabilities)
+    func theDoorClaimsWhatIsBehindIt(isProtocolOnly: Bool, scenario: Scenario) async throws {
+        let clock = TestClock()
+        let memory = InMemoryRecordEngine(clock: { clock.now() })
+        let base: any RecordEngine = isProtocolOnly ? ProtocolOnlyEngine(memory) : memory
+        let door = RehearsingEngine(base, Rehearsals())
+        let (behind, before) = (try await base.full(.private), try await door.full(.private))
+        #expect(door.capabilities == base.capabilities && before.capabilities == behind.capabilities)
+        for capability in Capability.allCases { #expect(door.unable(capability) == base.unable(capability) && before.unable(capability) == behind.unable(capability)) }
+        try await scenario.play(door, clock)
+    }
 }

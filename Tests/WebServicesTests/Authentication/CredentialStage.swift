@@ -174,9 +174,8 @@ extension CredentialStage {
     func makeOpenType() async throws {
         let address = DatabaseAddress(container: ScenarioRunner.address.container, environment: .development, scope: .public)
         let database = try await server.engine.database(address, as: ScenarioRunner.developer)
-        let editing = try #require(database as? any SchemaEditing)
         let fields = [Name("file"): FieldDefinition(type: .asset)]
-        _ = try await editing.edit([
+        _ = try await database.edit([
             .addType(RecordType(name: "Open", fields: fields, systemIndexes: [.recordID: [.queryable]])),
             .setGrants(
                 [

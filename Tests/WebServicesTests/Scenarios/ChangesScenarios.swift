@@ -23,7 +23,7 @@ extension Scenario {
         .act { engine in
             let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
             let participant = ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: permission)
-            try await (database as? any ZoneSharing)?.share(ZoneID(zoneName: "Z"), with: participant)
+            try await database.share(ZoneID(zoneName: "Z"), with: participant)
         }
     }
 
@@ -142,7 +142,7 @@ extension Scenario {
             post("private/records/lookup", #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"fields":{"x":{"value":5}}}]}"#),
             .act { engine in
                 let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-                try await (database as? any ZoneSharing)?.stopSharing(ZoneID(zoneName: "Z"), with: User.recordName(ofHandle: "anna"))
+                try await database.stopSharing(ZoneID(zoneName: "Z"), with: User.recordName(ofHandle: "anna"))
             },
             post(
                 "shared/changes/database", #"{"syncToken":"$token"}"#, 200,

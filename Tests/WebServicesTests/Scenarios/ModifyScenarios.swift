@@ -98,8 +98,7 @@ extension Scenario {
             .act { engine in
                 let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
                 let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE "my.Type" ("a.b" STRING QUERYABLE, "___recordID" REFERENCE QUERYABLE);"#)
-                let editing = try #require(database as? any SchemaEditing)
-                _ = try await editing.edit(SchemaImportPlan(importing: file, into: await editing.schema(), merging: true, production: nil).edits)
+                _ = try await database.edit(SchemaImportPlan(importing: file, into: await database.schema(), merging: true, production: nil).edits)
             },
             post(
                 "private/records/modify", #"{"operations":[{"operationType":"create","record":{"recordType":"my.Type","recordName":"a","fields":{"a.b":"x","plain":1}}}]}"#,

@@ -60,7 +60,6 @@ func call(
 func index(_ field: String, of type: Name, _ indexes: Indexes) -> Step {
     .act { engine in
         let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
-        let editing = try #require(database as? any SchemaEditing)
-        _ = try await editing.edit([.setIndexes(indexes, of: FieldKey(schemaName: Name(field)), in: type)])
+        _ = try await database.edit([.setIndexes(indexes, of: FieldKey(schemaName: Name(field)), in: type)])
     }
 }

@@ -50,7 +50,7 @@ struct TestServer: Sendable {
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let engine: any RecordEngine & AssetKeeping =
+        let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
@@ -62,7 +62,7 @@ struct TestServer: Sendable {
     }
 
     /// Runs a server on an engine with an asset ledger that the caller closes.
-    static func run(keeping engine: any AssetKeeping, _ body: @Sendable (TestServer) async throws -> Void) async throws {
+    static func run(keeping engine: any RecordEngine, _ body: @Sendable (TestServer) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let assets = AssetStores(folder: folder.url, engine: engine)
         try await run(on: engine, assets, folder.url, trusting: .loopback, routes: { _ in }, body)

@@ -67,7 +67,7 @@ extension IndexBuildProgress {
 extension Visit {
     /// The engine's current index jobs.
     package func indexWorks() async throws -> IndexWorks {
-        guard let editing = database as? any SchemaEditing else { return IndexWorks(builds: []) }
-        return IndexWorks(builds: try await measure { try await editing.indexBuilds() })
+        guard database.can(.showSchema) else { return IndexWorks(builds: []) }
+        return IndexWorks(builds: try await measure { try await database.indexBuilds() })
     }
 }

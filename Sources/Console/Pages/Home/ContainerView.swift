@@ -38,11 +38,11 @@ package struct ContainerView: Page {
                 throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
             }
             if name == container { return .redirect("/") }
-            let editing = try editing(console)
+            try console.engine.require(.editContainers)
             // Checks for a conflict before the rename closes requests in progress.
             let others = try await console.engine.containers().filter { $0 != container }
             if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
-            try await console.assets.withClosed([container, name]) { try await editing.renameContainer(container, to: name) }
+            try await console.assets.withClosed([container, name]) { try await console.engine.renameContainer(container, to: name) }
             try await console.accounts.moveSavedQueries(of: container, to: name)
             try await console.accounts.moveCredentials(of: container, to: name)
         } catch let error as RecordError {
@@ -58,10 +58,10 @@ package struct ContainerView: Page {
             guard Name(fields["typed"]?.trimmingSpaces ?? "") == Name(container.description) else {
                 throw RecordError(.badRequest, "Nothing was deleted: type the container's name, \(container), to confirm")
             }
-            let editing = try editing(console)
+            try console.engine.require(.editContainers)
             // Removes the credentials first: a client that keeps sending requests creates the container anew, and must not have access to it.
             try await console.accounts.removeCredentials(of: container)
-            try await console.assets.withClosed([container]) { try await editing.deleteContainer(container) }
+            try await console.assets.withClosed([container]) { try await console.engine.deleteContainer(container) }
             try await console.accounts.removeSavedQueries(of: container)
         } catch let error as RecordError {
             return .page(try await page(container, complaint: error, console: console))
@@ -71,14 +71,9 @@ package struct ContainerView: Page {
 
     // MARK: Parts
 
-    private static func editing(_ console: Console) throws -> any ContainerEditing {
-        guard let editing = console.engine as? any ContainerEditing else { throw RecordError(.badRequest, "This engine's containers can't be changed") }
-        return editing
-    }
-
     /// - Throws: ``MissingPage`` if the container does not exist. Does not create it.
     private static func container(_ fields: FormFields, _ console: Console) async throws -> ContainerID {
-        guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.containers().contains(container) else {
+        guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.has(container) else {
             throw MissingPage("There is no container with this name. It may have been renamed or deleted.")
         }
         return container
@@ -91,7 +86,7 @@ package struct ContainerView: Page {
         let developer = try People(console.accounts, actingAs: nil).actor
         let caller = Caller(userRecordName: developer.userRecordName)
         var environments = Environment.allCases
-        if let listing = console.engine as? any EnvironmentListing { environments = try await listing.environments(of: container) }
+        if console.engine.can(.listEnvironments) { environments = try await console.engine.environments(of: container) }
         var rows: [EnvironmentRow] = []
         for environment in environments {
             let address = DatabaseAddress(container: container, environment: environment, scope: .private)
@@ -109,18 +104,18 @@ package struct ContainerView: Page {
 extension ContainerView.EnvironmentRow {
     fileprivate init(_ database: any RecordDatabase, _ stopwatch: Stopwatch) async throws {
         name = database.address.environment.rawValue
-        guard let editing = database as? any SchemaEditing else {
+        guard database.can(.showSchema) else {
             (types, records) = ("–", "–")
             return
         }
-        let names = try await stopwatch.measure { try await editing.schema().types.keys.filter { $0 != Schema.usersType } }
+        let names = try await stopwatch.measure { try await database.schema().types.keys.filter { $0 != Schema.usersType } }
         types = Digits.count(names.count, "record type")
-        guard let measuring = database as? any SchemaMeasuring else {
+        guard database.can(.measureTypes) else {
             records = "–"
             return
         }
         var count = 0
-        for name in names { count += try await stopwatch.measure { try await measuring.valueCounts(of: [], in: name).records } }
+        for name in names { count += try await stopwatch.measure { try await database.valueCounts(of: [], in: name).records } }
         records = "\(Digits.count(count, "record")) of all users"
     }
 }

@@ -51,7 +51,7 @@ struct HomeView: Page {
     static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
         let engine = console.engine
-        let all = try await stopwatch.measure { try await engine.containers() }
+        let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
         let last = max(1, (all.count + limit - 1) / limit)
         let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let first = (page - 1) * limit
@@ -91,7 +91,7 @@ struct HomeView: Page {
     }
 
     private static func summaries(of containers: [ContainerID], _ engine: any RecordEngine) async throws -> [ContainerSummary] {
-        if let summarizing = engine as? any ContainerSummarizing { return try await summarizing.summaries(of: containers) }
+        if engine.can(.summarizeContainers) { return try await engine.summaries(of: containers) }
         return containers.map { ContainerSummary(container: $0) }
     }
 
@@ -129,6 +129,6 @@ extension HomeView.Row {
         publicQuery = HomeView.place(summary.container, .development, .public).link("query")
         schema = home.link("types")
         production = HomeView.place(summary.container, .production, .private).link("query")
-        whole = engine is any ContainerEditing ? FormFields.url("/container", [("container", summary.container.description)]) : nil
+        whole = engine.can(.editContainers) ? FormFields.url("/container", [("container", summary.container.description)]) : nil
     }
 }

@@ -1,15 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that can list the records of a zone without an index or a feed, as needed for a full copy.
-public protocol RecordListing: RecordDatabase {
-    /// One page of a zone's records of all types, ordered by name.
-    ///
-    /// A record that is neither saved nor deleted while the pages are read appears exactly once.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func list(_ request: RecordListRequest) async throws -> RecordListPage
-}
-
 /// Selects a page of a zone's records.
 public struct RecordListRequest: Sendable {
     public var zoneID: ZoneID

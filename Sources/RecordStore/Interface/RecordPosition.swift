@@ -1,13 +1,3 @@
-public import Records
-
-/// A database that knows the feed positions of its records.
-public protocol RecordPositioning: RecordDatabase {
-    /// The position of a record.
-    /// - Returns: `nil` if the record does not exist.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func position(of recordID: RecordID) async throws -> RecordPosition?
-}
-
 /// Position of a record in the feed of its zone, on the same scale as change tokens.
 public struct RecordPosition: Sendable, Hashable {
     /// Position of the latest save. A client whose token is at or after it has the current record.

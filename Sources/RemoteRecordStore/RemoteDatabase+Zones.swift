@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-extension RemoteDatabase: ZoneSharing {
+extension RemoteDatabase {
     func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
         _ = try await line.post("zones/share", of: .skylight, .saves) { writer in
             writer.member(zoneID: zoneID)
@@ -21,15 +21,11 @@ extension RemoteDatabase: ZoneSharing {
     func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
         try await line.post("zones/participants", of: .skylight, .reads) { $0.member(zoneID: zoneID) }.array("participants").map { try $0.participant() }
     }
-}
 
-extension RemoteDatabase: ZonePurging {
     func purge(_ zoneID: ZoneID) async throws {
         _ = try await line.post("zones/purge", of: .skylight, .saves) { $0.member(zoneID: zoneID) }
     }
-}
 
-extension RemoteDatabase: ReferenceTracing {
     func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
         let answer = try await line.post("records/referrers", of: .skylight, .reads) { writer in
             writer.member("recordName", recordID.recordName)
@@ -38,9 +34,7 @@ extension RemoteDatabase: ReferenceTracing {
         }
         return try answer.array("referrers").prefix(max(0, limit)).map { try $0.referrer() }
     }
-}
 
-extension RemoteDatabase: RecordCounting {
     func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
         let answer = try await line.post("records/counts", of: .skylight, .reads) { $0.member(zoneID: zoneID) }
         return ZoneCounts(

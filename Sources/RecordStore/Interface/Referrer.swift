@@ -1,12 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that can find the records that refer to a record.
-public protocol ReferenceTracing: RecordDatabase {
-    /// References to a record from its own zone, ordered by the name of the referring record.
-    func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer]
-}
-
 /// A reference as seen from its target.
 public struct Referrer: Sendable, Hashable {
     public var recordName: Name

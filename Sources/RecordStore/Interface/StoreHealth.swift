@@ -1,11 +1,5 @@
 public import Records
 
-/// An engine that knows whether its stores can be read and written.
-public protocol StoreHealthReporting: RecordEngine {
-    /// All open stores and all stores that can't be opened or read, by container and environment.
-    func health() async -> [StoreHealth]
-}
-
 /// Health of the store of a container and environment.
 public struct StoreHealth: Sendable, Hashable {
     public var container: ContainerID

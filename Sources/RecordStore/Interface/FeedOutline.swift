@@ -1,15 +1,5 @@
 public import Records
 
-/// A database that can describe the distribution of changes in a zone's feed without reading records.
-public protocol FeedOutlining: RecordDatabase {
-    /// Counts a zone's changes in stretches of equal width.
-    ///
-    /// No record fields are read. The cost grows with the number of stretches and slowly with the number of
-    /// positions: an engine may read one stored count per thousand positions.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND; BAD_REQUEST if the zone has no feed.
-    func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline
-}
-
 /// Selects a part of a zone's feed and the number of stretches.
 public struct FeedOutlineRequest: Sendable, Hashable {
     public var zoneID: ZoneID

@@ -1,8 +1,8 @@
 package import RecordStore
 package import Records
 
-extension TokenExplaining {
-    /// The meaning of a token; `nil` if this store did not issue it, or it is damaged.
+extension RecordDatabase {
+    /// The meaning of a token; `nil` if this store did not issue it or can't explain it, or it is damaged.
     /// - Throws: errors of the store itself.
     package func meaning(of token: ChangeToken) async throws -> TokenExplanation? {
         do {

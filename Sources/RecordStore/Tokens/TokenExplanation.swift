@@ -1,17 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that can explain its change tokens.
-public protocol TokenExplaining: RecordDatabase {
-    /// The current database token, as at the end of a complete pull. For zone tokens see `fetchZones`.
-    /// - Throws: `RecordError` BAD_REQUEST for the public database, which has no feed.
-    func currentToken() async throws -> ChangeToken
-
-    /// Explains a token.
-    /// - Throws: `RecordError` BAD_REQUEST if the token is damaged or was not issued by this store.
-    func explain(_ token: ChangeToken) async throws -> TokenExplanation
-}
-
 /// The decoded contents of a token.
 public struct TokenExplanation: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {

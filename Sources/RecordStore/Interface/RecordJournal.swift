@@ -1,21 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that keeps earlier versions of its records for a limited time (docs/journal.md).
-public protocol RecordJournalling: RecordDatabase {
-    /// One page of the saves and deletions of a record, latest first. The first entry of the first page is the
-    /// record's present state or its deletion.
-    ///
-    /// An unknown record has no entries.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage
-
-    /// Saves a record as an earlier change left it. It is a normal save by the caller, with the same rules.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND if the change is no longer kept; CONFLICT if the record's
-    ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.
-    func revert(_ reversion: RecordReversion) async throws -> StoredRecord
-}
-
 /// Selects a page of a record's journal.
 public struct RecordJournalRequest: Sendable, Hashable {
     public var recordID: RecordID

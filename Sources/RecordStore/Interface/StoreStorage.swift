@@ -1,23 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that can tell the size of its zones. An engine that maintains these sizes need not read any records.
-public protocol StorageMeasuring: RecordDatabase {
-    /// The contents of the existing zones by type, largest zone first. Zones without records are left out.
-    /// - Parameter limit: maximum number of zones. The others are only summed up.
-    func storage(limit: Int) async throws -> DatabaseStorage
-}
-
-/// An engine that can tell the size of its stores by type and zone.
-public protocol StorageReporting: RecordEngine {
-    /// The stores in use, ordered by container, environment and database, with all users combined. Stores without
-    /// records and unreadable stores are left out.
-    ///
-    /// If stores maintain the sizes of their zones, the cost depends on the number of zones, not of records.
-    /// - Parameter limit: maximum number of types and of zone names per database, largest first.
-    func storage(limit: Int) async throws -> [StoreStorage]
-}
-
 /// Number and size of records. A damaged file can contain any number, so sums saturate.
 public struct StoredAmount: Sendable, Hashable {
     public var records: Int

@@ -1,11 +1,5 @@
 public import Records
 
-/// An engine that can summarize containers without opening them, since there may be thousands.
-public protocol ContainerSummarizing: RecordEngine {
-    /// One summary for each container, in the given order.
-    func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary]
-}
-
 /// Summary of a container, taken without opening it.
 public struct ContainerSummary: Sendable, Hashable {
     public var container: ContainerID

@@ -1,21 +1,6 @@
 public import JSON
 public import Records
 
-/// A database that can measure the data of its types.
-public protocol SchemaMeasuring: RecordDatabase {
-    /// Reads every record of a type, in all databases of the environment and for all users. Can take long, but does
-    /// not block saves.
-    /// - Throws: `RecordError` NOT_FOUND for an unknown type.
-    func usage(of recordType: Name) async throws -> TypeUsage
-
-    /// Counts the records of a type, for all databases of the environment and all users, and how many have a value in
-    /// each of the given fields. Without fields the time does not depend on the number of records; otherwise every
-    /// record is read, which is faster than ``usage(of:)``.
-    /// - Parameter fields: names of the type's own fields. Unknown fields count 0.
-    /// - Throws: `RecordError` NOT_FOUND for an unknown type.
-    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts
-}
-
 /// Number of records of a type, and of records with a value per field.
 public struct ValueCounts: Sendable, Hashable {
     public var records: Int

@@ -1,10 +1,5 @@
 public import JSON
-public import Records
-
-/// A database that maintains record counts.
-public protocol RecordCounting: RecordDatabase {
-    func counts(in zoneID: ZoneID) async throws -> ZoneCounts
-}
+internal import Records
 
 /// Number of records and deletions in a zone.
 public struct ZoneCounts: Sendable, Hashable {

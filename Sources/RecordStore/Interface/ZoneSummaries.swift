@@ -1,24 +1,5 @@
 public import Records
 
-/// A database that can summarize its zones quickly.
-public protocol ZoneSummarizing: RecordDatabase {
-    /// Summaries of the existing zones, the default zone first, then by name. A default zone without records or
-    /// deletions is left out.
-    ///
-    /// The work is limited regardless of the number of zones and records.
-    /// - Parameters:
-    /// - limit: maximum number of zones.
-    /// - changes: number of changes to read at each end of the feeds, divided among the zones
-    ///   (``ZoneSummaries/depth(of:among:)``).
-    func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries
-
-    /// Creation date of the oldest existing record of a zone; `nil` if there is none.
-    ///
-    /// Reads every record of the zone without blocking saves.
-    /// - Throws: `RecordError` ZONE_NOT_FOUND.
-    func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp?
-}
-
 /// Summaries of the zones of a database.
 public struct ZoneSummaries: Sendable, Hashable {
     public var zones: [ZoneSummary]

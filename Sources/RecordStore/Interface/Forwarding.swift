@@ -1,0 +1,100 @@
+public import JSON
+public import Records
+
+/// A database in front of another one. It forwards everything that it does not do itself, and claims what that one claims.
+public protocol ForwardingDatabase: RecordDatabase {
+    var base: any RecordDatabase { get }
+}
+
+extension ForwardingDatabase {
+    public var capabilities: Set<Capability> { base.capabilities }
+    public func unable(_ capability: Capability) -> RecordError { base.unable(capability) }
+    public var address: DatabaseAddress { base.address }
+    public var caller: Caller { base.caller }
+
+    public func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { try await base.modify(request) }
+    public func query(_ request: QueryRequest) async throws -> QueryPage { try await base.query(request) }
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
+    }
+    public func zones() async throws -> [Zone] { try await base.zones() }
+    public func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { try await base.fetchZones(zoneIDs) }
+    public func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { try await base.modifyZones(operations) }
+    public func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage { try await base.databaseChanges(request) }
+    public func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { try await base.zoneChanges(request) }
+
+    public func schema() async throws -> Schema { try await base.schema() }
+    public func indexBuilds() async throws -> [IndexBuildProgress] { try await base.indexBuilds() }
+    public func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry] {
+        try await base.schemaHistory(before: before, limit: limit)
+    }
+    public func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema {
+        try await base.edit(edits, because: reason, waitingForIndexes: waitingForIndexes)
+    }
+    public func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema {
+        try await base.deploy(development, waitingForIndexes: waitingForIndexes)
+    }
+    public func reset(to production: Schema) async throws -> Schema { try await base.reset(to: production) }
+    public func usage(of recordType: Name) async throws -> TypeUsage { try await base.usage(of: recordType) }
+    public func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts {
+        try await base.valueCounts(of: fields, in: recordType)
+    }
+
+    public func explain(_ request: QueryRequest) async throws -> QueryExplanation { try await base.explain(request) }
+    public func queryStatistics() async throws -> QueryStatistics { try await base.queryStatistics() }
+
+    public func currentToken() async throws -> ChangeToken { try await base.currentToken() }
+    public func explain(_ token: ChangeToken) async throws -> TokenExplanation { try await base.explain(token) }
+    public func expireTokens() async throws { try await base.expireTokens() }
+    public func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline { try await base.outline(request) }
+    public func position(of recordID: RecordID) async throws -> RecordPosition? { try await base.position(of: recordID) }
+    public func commits() throws -> AsyncStream<Void> { try base.commits() }
+
+    public func counts(in zoneID: ZoneID) async throws -> ZoneCounts { try await base.counts(in: zoneID) }
+    public func list(_ request: RecordListRequest) async throws -> RecordListPage { try await base.list(request) }
+    public func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] { try await base.referrers(to: recordID, limit: limit) }
+    public func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries { try await base.summaries(limit: limit, changes: changes) }
+    public func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp? { try await base.earliestCreation(in: zoneID) }
+    public func storage(limit: Int) async throws -> DatabaseStorage { try await base.storage(limit: limit) }
+
+    public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { try await base.journal(request) }
+    public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { try await base.revert(reversion) }
+
+    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
+    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }
+    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { try await base.participants(of: zoneID) }
+    public func purge(_ zoneID: ZoneID) async throws { try await base.purge(zoneID) }
+
+    public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+        try await base.grantUploads(slots, in: zoneID)
+    }
+    public func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+        try await base.rereference(sources, from: zoneID, to: targetZoneID)
+    }
+    public func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses { try await base.uses(of: checksum, limit: limit) }
+}
+
+/// An engine in front of another one. It forwards everything that it does not do itself, and claims what that one claims.
+public protocol ForwardingEngine: RecordEngine {
+    var base: any RecordEngine { get }
+}
+
+extension ForwardingEngine {
+    public var capabilities: Set<Capability> { base.capabilities }
+    public func unable(_ capability: Capability) -> RecordError { base.unable(capability) }
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase { try await base.database(address, as: caller) }
+    public func close() async { await base.close() }
+    public func containers() async throws -> [ContainerID] { try await base.containers() }
+    public func environments(of container: ContainerID) async throws -> [Environment] { try await base.environments(of: container) }
+    public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] { try await base.summaries(of: containers) }
+    public func deleteContainer(_ container: ContainerID) async throws { try await base.deleteContainer(container) }
+    public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws { try await base.renameContainer(container, to: name) }
+    public func health() async throws -> [StoreHealth] { try await base.health() }
+    public func storage(limit: Int) async throws -> [StoreStorage] { try await base.storage(limit: limit) }
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
+        try await base.knows(userRecordName, in: container, environment)
+    }
+    public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
+        try await base.assetLedger(container, environment)
+    }
+}

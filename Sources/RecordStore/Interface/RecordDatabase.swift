@@ -1,0 +1,245 @@
+public import JSON
+public import Records
+
+/// The storage interface: the upper layers (web services, console, command line) access records through this
+/// protocol, and each engine implements it.
+///
+/// A handle is bound to a container, an environment, a scope and a caller. There are three ways to read:
+/// ``query(_:)``, ``fetch(_:desiredKeys:)`` and the changes (``databaseChanges(_:)``, ``zoneChanges(_:)``). A request
+/// that fails as a whole throws `RecordError`. If items can fail individually, the result contains a `Result` for
+/// each item, in the order of the request.
+///
+/// Every database has the first part, which CloudKit has too. The other methods need a ``Capability`` each, and throw
+/// ``Capable/unable(_:)`` without it: the implementation of a database that does not have its own.
+public protocol RecordDatabase: Capable {
+    var address: DatabaseAddress { get }
+    /// The user the store takes the caller for.
+    var caller: Caller { get }
+
+    // MARK: Records and zones
+
+    /// Saves and deletes records. Atomic if the request is atomic and its zones support it.
+    ///
+    /// Records returned as saved are on disk.
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>]
+
+    /// One page of the records that match a query. The required indexes must exist.
+    func query(_ request: QueryRequest) async throws -> QueryPage
+
+    /// Fetches records by ID.
+    /// - Parameters:
+    /// - desiredKeys: the fields to return; `nil` for all.
+    /// - bytesLimit: maximum total size of fields in bytes. Records beyond it fail with
+    ///   ``Records/RecordError/tooManyBytes``, except for the first one found.
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>]
+
+    /// All zones of the database, the default zone first.
+    func zones() async throws -> [Zone]
+
+    /// Fetches zones by ID.
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>]
+
+    /// Creates and deletes zones. Each operation is attempted.
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>]
+
+    /// The zones that changed since a token.
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage
+
+    /// The changes of a zone since a token: each changed record once, at its latest change, in commit order.
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage
+
+    // MARK: Schema
+    // It belongs to the container and environment and is shared by all their databases.
+
+    /// ``Capability/showSchema``.
+    func schema() async throws -> Schema
+
+    /// Indexes being built, and dropped indexes whose entries are being removed. ``Capability/showSchema``.
+    func indexBuilds() async throws -> [IndexBuildProgress]
+
+    /// The schema history, latest first. ``Capability/showSchema``.
+    /// - Parameter before: number of the last entry of the previous page; `nil` starts with the latest entry.
+    func schemaHistory(before: Int64?, limit: Int) async throws -> [SchemaHistoryEntry]
+
+    /// Applies edits atomically. ``Capability/editSchema``.
+    ///
+    /// An index on existing records is declared at once and built in the background. Saves continue; queries that
+    /// need the index fail with an error that says so. A build continues if the caller is cancelled, and after a
+    /// restart. Removing a type or field also removes its records or values.
+    /// - Parameters:
+    /// - reason: the reason for the history.
+    /// - waitingForIndexes: `true` to return only after the added indexes are built.
+    /// - Throws: `RecordError` BAD_REQUEST if an edit contradicts the schema, ACCESS_DENIED in production for all
+    ///   edits except composite indexes.
+    func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason, waitingForIndexes: Bool) async throws -> Schema
+
+    /// Adds to this production schema what the development schema has in addition. Atomic. ``Capability/deploySchema``.
+    /// - Parameter waitingForIndexes: as in `edit`.
+    /// - Throws: `RecordError` BAD_REQUEST in development, or if a type or field would be removed or changed.
+    func deploy(_ development: Schema, waitingForIndexes: Bool) async throws -> Schema
+
+    /// Deletes all records, zones and shares of all users in the environment, and replaces the schema with that of
+    /// production. ``Capability/editSchema``.
+    /// - Throws: `RecordError` ACCESS_DENIED in production.
+    func reset(to production: Schema) async throws -> Schema
+
+    /// Reads every record of a type, in all databases of the environment and for all users. Can take long, but does
+    /// not block saves. ``Capability/measureTypes``.
+    /// - Throws: `RecordError` NOT_FOUND for an unknown type.
+    func usage(of recordType: Name) async throws -> TypeUsage
+
+    /// Counts the records of a type, for all databases of the environment and all users, and how many have a value in
+    /// each of the given fields. Without fields the time does not depend on the number of records; otherwise every
+    /// record is read, which is faster than ``usage(of:)``. ``Capability/measureTypes``.
+    /// - Parameter fields: names of the type's own fields. Unknown fields count 0.
+    /// - Throws: `RecordError` NOT_FOUND for an unknown type.
+    func valueCounts(of fields: Set<Name>, in recordType: Name) async throws -> ValueCounts
+
+    // MARK: Queries
+
+    /// Runs one page of the query and records how it is answered. ``Capability/explainQueries``.
+    ///
+    /// If indexes are missing, nothing is read and ``QueryExplanation/problems`` lists them.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND, BAD_REQUEST for a marker of another query.
+    func explain(_ request: QueryRequest) async throws -> QueryExplanation
+
+    /// Indexes that queries used or lacked, for all databases and users of the container and environment.
+    /// ``Capability/keepQueryStatistics``.
+    func queryStatistics() async throws -> QueryStatistics
+
+    // MARK: Feeds and tokens
+
+    /// The current database token, as at the end of a complete pull. For zone tokens see `fetchZones`.
+    /// ``Capability/tellCurrentToken``.
+    /// - Throws: `RecordError` BAD_REQUEST for the public database, which has no feed.
+    func currentToken() async throws -> ChangeToken
+
+    /// Explains a token. ``Capability/explainTokens``.
+    /// - Throws: `RecordError` BAD_REQUEST if the token is damaged or was not issued by this store.
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation
+
+    /// Expires all tokens issued so far by the container and environment, for all databases and users, as happens in
+    /// CloudKit when the server has dropped the history. Stored data is unchanged; clients must start without a token.
+    /// ``Capability/expireTokens``.
+    func expireTokens() async throws
+
+    /// Counts a zone's changes in stretches of equal width. ``Capability/outlineFeed``.
+    ///
+    /// No record fields are read. The cost grows with the number of stretches and slowly with the number of
+    /// positions: an engine may read one stored count per thousand positions.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND; BAD_REQUEST if the zone has no feed.
+    func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline
+
+    /// The position of a record. ``Capability/positionRecords``.
+    /// - Returns: `nil` if the record does not exist.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func position(of recordID: RecordID) async throws -> RecordPosition?
+
+    /// Yields after each commit to the container and environment by any caller, so that followers need not poll.
+    /// Signals that are not consumed are merged, so a slow follower uses no memory. ``Capability/signalCommits``.
+    func commits() throws -> AsyncStream<Void>
+
+    // MARK: All records of a zone
+
+    /// ``Capability/countRecords``.
+    func counts(in zoneID: ZoneID) async throws -> ZoneCounts
+
+    /// One page of a zone's records of all types, ordered by name, without an index or a feed, as needed for a full
+    /// copy. ``Capability/listRecords``.
+    ///
+    /// A record that is neither saved nor deleted while the pages are read appears exactly once.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func list(_ request: RecordListRequest) async throws -> RecordListPage
+
+    /// References to a record from its own zone, ordered by the name of the referring record.
+    /// ``Capability/traceReferences``.
+    func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer]
+
+    /// Summaries of the existing zones, the default zone first, then by name. A default zone without records or
+    /// deletions is left out. ``Capability/summarizeZones``.
+    ///
+    /// The work is limited regardless of the number of zones and records.
+    /// - Parameters:
+    /// - limit: maximum number of zones.
+    /// - changes: number of changes to read at each end of the feeds, divided among the zones
+    ///   (``ZoneSummaries/depth(of:among:)``).
+    func summaries(limit: Int, changes: Int) async throws -> ZoneSummaries
+
+    /// Creation date of the oldest existing record of a zone; `nil` if there is none. ``Capability/summarizeZones``.
+    ///
+    /// Reads every record of the zone without blocking saves.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func earliestCreation(in zoneID: ZoneID) async throws -> Timestamp?
+
+    /// The contents of the existing zones by type, largest zone first. Zones without records are left out.
+    /// ``Capability/measureStorage``.
+    /// - Parameter limit: maximum number of zones. The others are only summed up.
+    func storage(limit: Int) async throws -> DatabaseStorage
+
+    // MARK: Journal (docs/journal.md)
+
+    /// One page of the saves and deletions of a record, latest first. The first entry of the first page is the
+    /// record's present state or its deletion. ``Capability/keepJournal``.
+    ///
+    /// An unknown record has no entries.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage
+
+    /// Saves a record as an earlier change left it. It is a normal save by the caller, with the same rules.
+    /// ``Capability/keepJournal``.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND; NOT_FOUND if the change is no longer kept; CONFLICT if the record's
+    ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.
+    func revert(_ reversion: RecordReversion) async throws -> StoredRecord
+
+    // MARK: Sharing and purging
+
+    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner.
+    /// Sharing again changes the permission. ``Capability/shareZones``.
+    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws
+
+    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted.
+    /// ``Capability/shareZones``.
+    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws
+
+    /// The users a zone is shared with, without its owner. ``Capability/shareZones``.
+    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant]
+
+    /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
+    /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.
+    func purge(_ zoneID: ZoneID) async throws
+
+    // MARK: Assets
+
+    /// Grants an upload for each slot. The ticket is valid for 15 minutes, for this record field and this caller.
+    /// ``Capability/uploadAssets``.
+    ///
+    /// Each slot has its own result: ACCESS_DENIED if the caller may not write, BAD_REQUEST if the field has another
+    /// type or can't be created.
+    /// - Parameter zoneID: the zone of the records. `nil` allows any zone of the database, for clients that request
+    ///   uploads without a zone (CloudKit JS 1.2).
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>]
+
+    /// Returns assets of existing records, each with a receipt that lets one other record in the target zone use it
+    /// without another upload. ``Capability/uploadAssets``.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>]
+
+    /// Fields with the same asset bytes that the caller can see through this database, ordered by the names of
+    /// record, zone and field, and the total number of uses. ``Capability/traceAssets``.
+    /// - Parameter limit: maximum number of returned fields.
+    func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses
+}
+
+extension RecordDatabase {
+    /// Fetches records by ID without a size limit.
+    /// - Parameter desiredKeys: the fields to return; `nil` for all.
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {
+        try await fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: .max)
+    }
+
+    /// Applies edits and waits until their indexes are built.
+    public func edit(_ edits: [SchemaEdit], because reason: SchemaHistoryEntry.Reason = .edit) async throws -> Schema {
+        try await edit(edits, because: reason, waitingForIndexes: true)
+    }
+}

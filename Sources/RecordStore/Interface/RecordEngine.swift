@@ -1,0 +1,80 @@
+public import JSON
+public import Records
+
+/// Stores containers: in files of this process, in its memory or on another server.
+///
+/// Only ``database(_:as:)`` and ``close()`` are every engine's duty. The other methods need a ``Capability`` each, and
+/// throw ``Capable/unable(_:)`` without it.
+public protocol RecordEngine: Capable {
+    /// Opens a database. The first save creates the container.
+    ///
+    /// An engine that reaches its containers with a credential of its own acts as the owner of that credential, whoever
+    /// the caller is: ``RecordDatabase/caller`` tells.
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase
+
+    /// Stops work in progress and closes files. The engine can't be used afterwards.
+    func close() async
+
+    // MARK: Containers
+
+    /// Existing containers, ordered by identifier. ``Capability/listContainers``.
+    func containers() async throws -> [ContainerID]
+
+    /// The environments of a container that exist, without creating them; empty if there is no such container.
+    /// ``Capability/listEnvironments``.
+    func environments(of container: ContainerID) async throws -> [Environment]
+
+    /// One summary for each container, in the given order, without opening it, since there may be thousands.
+    /// ``Capability/summarizeContainers``.
+    func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary]
+
+    /// Deletes a container irrevocably: records, zones, shares, users and the schemas of both environments. In CloudKit
+    /// this is not possible. ``Capability/editContainers``.
+    ///
+    /// Operations in progress fail, and existing handles become invalid. Asset files are stored with the container and
+    /// are deleted or moved with it, so open asset stores must be closed first.
+    /// - Throws: `RecordError` NOT_FOUND if the container does not exist, TRY_AGAIN_LATER while it is being deleted
+    ///   or renamed.
+    func deleteContainer(_ container: ContainerID) async throws
+
+    /// Renames a container. Change tokens stay valid, file URLs do not. ``Capability/editContainers``.
+    /// - Throws: like ``deleteContainer(_:)``, and `RecordError` EXISTS if a container has the new name or one that
+    ///   differs only in case.
+    func renameContainer(_ container: ContainerID, to name: ContainerID) async throws
+
+    // MARK: Stores
+
+    /// All open stores and all stores that can't be opened or read, by container and environment.
+    /// ``Capability/reportHealth``.
+    func health() async throws -> [StoreHealth]
+
+    /// The stores in use, ordered by container, environment and database, with all users combined. Stores without
+    /// records and unreadable stores are left out. ``Capability/measureStorage``.
+    ///
+    /// If stores maintain the sizes of their zones, the cost depends on the number of zones, not of records.
+    /// - Parameter limit: maximum number of types and of zone names per database, largest first.
+    func storage(limit: Int) async throws -> [StoreStorage]
+
+    /// True if anything was saved by or shared with the user, or if the user sent a request since the engine was
+    /// created. An unknown user has no data. Does not register the user, as opening a database may do.
+    /// ``Capability/knowUsers``.
+    func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool
+
+    /// The ledger of the files that records of a container and environment refer to. Its tickets are valid even before
+    /// anything is saved. ``Capability/keepAssets``.
+    func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
+}
+
+extension RecordEngine {
+    /// True if a container exists, as far as the engine can tell. Does not create it.
+    public func has(_ container: ContainerID) async throws -> Bool {
+        guard can(.listContainers) else { return true }
+        return try await containers().contains(container)
+    }
+
+    /// True if an environment of a container exists, as far as the engine can tell. Does not create it.
+    public func has(_ container: ContainerID, _ environment: Environment) async throws -> Bool {
+        guard can(.listEnvironments) else { return try await has(container) }
+        return try await environments(of: container).contains(environment)
+    }
+}

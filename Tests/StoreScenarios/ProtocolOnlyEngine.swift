@@ -1,0 +1,47 @@
+internal import JSON
+public import RecordStore
+public import Records
+
+/// An engine as CloudKit's own protocol shows it: it claims nothing, and leaves out what the protocol does not tell.
+public struct ProtocolOnlyEngine: RecordEngine {
+    private let base: any RecordEngine
+    public let capabilities: Set<Capability> = []
+
+    public init(_ base: any RecordEngine) {
+        self.base = base
+    }
+
+    public func unable(_ capability: Capability) -> RecordError { .cloudKitCant(capability) }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        ProtocolOnlyDatabase(base: try await base.database(address, as: caller))
+    }
+
+    public func close() async { await base.close() }
+}
+
+private struct ProtocolOnlyDatabase: RecordDatabase {
+    let base: any RecordDatabase
+    let capabilities: Set<Capability> = []
+    var address: DatabaseAddress { base.address }
+    var caller: Caller { base.caller }
+
+    func unable(_ capability: Capability) -> RecordError { .cloudKitCant(capability) }
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] { try await base.modify(request) }
+    func query(_ request: QueryRequest) async throws -> QueryPage { try await base.query(request) }
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
+    }
+    func zones() async throws -> [Zone] { try await base.zones() }
+    func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { try await base.fetchZones(zoneIDs) }
+    func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { try await base.modifyZones(operations) }
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage { try await base.databaseChanges(request) }
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { try await base.zoneChanges(request) }
+}
+
+extension RecordError {
+    fileprivate static func cloudKitCant(_ capability: Capability) -> RecordError {
+        RecordError(.badRequest, "CloudKit can't \(capability.rawValue)")
+    }
+}
