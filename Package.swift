@@ -286,7 +286,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore",
                 "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -87,7 +87,7 @@ class Panel {
   made(change) {
     const row = this.row.cloneNode(true)
     const text = (selector, value) => { row.querySelector(selector).textContent = value }
-    text('[data-position]', number.format(change.position))
+    text('[data-position]', change.position === undefined ? '–' : number.format(change.position))
     const kind = row.querySelector('.kind')
     kind.classList.add(change.kind)
     kind.textContent = change.kind === 'recreated' ? 're-created' : change.kind
@@ -148,7 +148,7 @@ function assetLink(name, href) {
 function summary({ change, position, record }) {
   const { modified = {} } = record
   return {
-    kind: change,
+    kind: change ?? 'saved',
     position,
     recordName: record.recordName,
     type: record.recordType ?? '',
@@ -252,7 +252,7 @@ class Playback {
 
   // Returns true for the last line.
   #take(line) {
-    if (line.change) {
+    if (line.record) {
       this.#done += 1
       this.#latest.push(summary(line))
       if (this.#latest.length > 2 * shown) this.#latest.splice(0, shown)
@@ -373,7 +373,7 @@ class Follow {
     if (changes.length > 0) {
       panel.prepend(panel.body(false), changes.map(summary))
       const latest = changes.at(-1)
-      panel.say(`${this.#draw()}: ${latest.record.recordName} ${latest.change}`)
+      panel.say(`${this.#draw()}: ${latest.record.recordName} ${latest.change ?? 'saved'}`)
     }
     panel.reach(syncToken)
   }

@@ -25,7 +25,7 @@ struct Play: AsyncParsableCommand {
                     // In place: copying each change to look at it would be measured too.
                     page.changes.withUnsafeBufferPointer { changes in
                         for index in changes.indices {
-                            bytes += changes[index].record.fields.bytes.count + changes[index].record.recordID.recordName.utf8.count
+                            bytes += changes[index].bytes + changes[index].recordID.recordName.utf8.count
                         }
                     }
                     if !page.moreComing { break }

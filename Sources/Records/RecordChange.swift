@@ -9,15 +9,29 @@ public struct RecordChange: Sendable, Hashable {
         case recreated
     }
 
-    public var kind: Kind
-    /// Position in commit order. Increases within a zone, with gaps.
-    public var position: Int64
-    /// The latest state of the record. For a deletion: name, type, user and time, without fields.
-    public var record: StoredRecord
+    public var recordID: RecordID
+    /// `nil` for a save, if the store does not tell whether it created the record.
+    public var kind: Kind?
+    /// Position in commit order, which increases within a zone, with gaps; `nil` if the store does not tell it.
+    public var position: Int64?
+    /// The latest state of the record. For a deletion: name, type, user and time, without fields; `nil` if the store
+    /// tells only the name of a deleted record.
+    public var record: StoredRecord?
 
-    public init(kind: Kind, position: Int64, record: StoredRecord) {
+    public init(kind: Kind?, position: Int64?, record: StoredRecord) {
+        recordID = record.recordID
         self.kind = kind
         self.position = position
         self.record = record
     }
+
+    /// The deletion of a record of which only the name is known.
+    public init(deletionOf recordID: RecordID, position: Int64? = nil) {
+        self.recordID = recordID
+        kind = .deleted
+        self.position = position
+    }
+
+    /// Size of the record's fields in bytes.
+    public var bytes: Int { record?.fields.bytes.count ?? 0 }
 }

@@ -26,11 +26,12 @@ public struct ZoneChange: Sendable, Hashable {
 
     public var zoneID: ZoneID
     public var kind: Kind
-    public var timestamp: Timestamp
+    /// `nil` if the store does not tell it.
+    public var timestamp: Timestamp?
     /// The zone's current token; `nil` for a deleted zone.
     public var syncToken: ChangeToken?
 
-    public init(zoneID: ZoneID, kind: Kind, timestamp: Timestamp, syncToken: ChangeToken?) {
+    public init(zoneID: ZoneID, kind: Kind, timestamp: Timestamp?, syncToken: ChangeToken?) {
         self.zoneID = zoneID
         self.kind = kind
         self.timestamp = timestamp

@@ -39,14 +39,21 @@ extension Answer {
     }
 
     func change() throws -> RecordChange {
-        guard let kind = RecordChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
-        return RecordChange(kind: kind, position: try integer("position"), record: try object("record").record())
+        let kind = try optionalString("change").map { text in
+            guard let kind = RecordChange.Kind(rawValue: text) else { throw unexpected("a kind of change that is known") }
+            return kind
+        }
+        let (position, record) = (has("position") ? try integer("position") : nil, try object("record"))
+        if kind == .deleted, !record.has("recordType") {
+            return RecordChange(deletionOf: RecordID(recordName: try record.name("recordName"), zoneID: try record.zoneID()), position: position)
+        }
+        return RecordChange(kind: kind, position: position, record: try record.record())
     }
 
     func zoneChange() throws -> ZoneChange {
         guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
         return ZoneChange(
-            zoneID: try zoneID(), kind: kind, timestamp: try timestamp("timestamp"), syncToken: try optionalToken())
+            zoneID: try zoneID(), kind: kind, timestamp: try optionalTimestamp("timestamp"), syncToken: try optionalToken())
     }
 
     func participant() throws -> ZoneParticipant {

@@ -57,6 +57,7 @@ extension SQLiteDatabase {
         var scanned = 0
         // The last change of a page that is not the final one.
         var end: (position: Int64, moment: Timestamp)?
+        var last: (position: Int64, moment: Timestamp)?
         try db.eachRow(
             "SELECT \(RowReader.columns) FROM records r WHERE r.id > ? AND r.id <= ? ORDER BY r.id \(plan.descending ? "DESC" : "ASC")",
             [try StoredRow.id(zone: zone.number, position: plan.after), StoredRow.id(zone: zone.number, position: max(plan.through, 0))],
@@ -73,17 +74,17 @@ extension SQLiteDatabase {
                 return .stop
             }
             guard fill.admits(bytes: row.size) else {
-                end = changes.last.map { ($0.position, $0.record.modified.timestamp) }
+                end = last
                 return .stop
             }
+            let record = try row.record(at: position)
+            last = (position, record.modified.timestamp)
             changes.append(
-                RecordChange(
-                    kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed), position: position,
-                    record: try row.record(at: position)))
+                RecordChange(kind: plan.kind(isDeleted: state.isDeleted, born: row.born, isRenewed: state.isRenewed), position: position, record: record))
             return .next
         }
         if request.desiredKeys != nil {
-            for index in changes.indices { changes[index].record = try changes[index].record.keeping(request.desiredKeys) }
+            for index in changes.indices { changes[index].record = try changes[index].record?.keeping(request.desiredKeys) }
         }
         guard let end else {
             return ZoneChangesPage(zoneID: zone.zoneID, changes: changes, syncToken: plan.finalToken(from: codec), moreComing: false)

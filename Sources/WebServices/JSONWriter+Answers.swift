@@ -48,10 +48,10 @@ extension JSONWriter {
 
     /// A change in a zone's feed.
     mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?) throws {
-        if change.kind == .deleted {
-            deletion(of: change.record.recordID.recordName)
+        if change.kind != .deleted, let record = change.record {
+            try value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
         } else {
-            try value(change.record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
+            deletion(of: change.recordID.recordName)
         }
     }
 

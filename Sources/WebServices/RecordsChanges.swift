@@ -13,8 +13,8 @@ struct RecordsChanges: Endpoint {
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let numbersAsStrings = try body.numbersAsStrings() ?? false
         let page = try await call.database().zoneChanges(request, noting: call.note)
-        try call.makeRoom(for: page.changes.lazy.map(\.record))
-        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
+        try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
+        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         try writer.object { try $0.members(of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
     }
 }

@@ -22,7 +22,7 @@ struct ZoneChanges: Endpoint {
             pull.request.limit.bytes = min(pull.request.limit.bytes, max(bytesLeft, 0))
             do {
                 let page = try await database.zoneChanges(pull.request, noting: call.note)
-                bytesLeft -= page.changes.reduce(0) { $0 + $1.record.fields.bytes.count }
+                bytesLeft -= page.changes.reduce(0) { $0 + $1.bytes }
                 try call.makeRoom(for: Self.answerLimit - bytesLeft)
                 pages.append(.success(page))
             } catch let error as RecordError where error.code != .internalError {
@@ -32,7 +32,7 @@ struct ZoneChanges: Endpoint {
         // The records were already counted per pull.
         call.note?.items(pages, areRecords: false) { pulls[$0].request.zoneID.zoneName }
         // Failed pulls have no assets; their errors are written below.
-        let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.map(\.record) })
+        let downloadURL = try await call.assets.addresses(in: pages.lazy.compactMap { try? $0.get() }.flatMap { $0.changes.lazy.compactMap(\.record) })
         try writer.object { writer in
             writer.name("zones")
             try writer.array { writer in

@@ -33,8 +33,9 @@ struct ChangePrinter: Sendable {
     }
 
     private static func line(_ change: RecordChange) -> String {
-        let record = change.record
-        return "\(padded(change.kind.rawValue, 9))  \(padded(String(change.position), 8))  \(record.recordType)  \(record.recordID.recordName)"
+        // A dash stands for what the store does not tell.
+        let (kind, position) = (change.kind?.rawValue ?? "saved", change.position.map { String($0) } ?? "-")
+        return "\(padded(kind, 9))  \(padded(position, 8))  \(change.record?.recordType ?? "-")  \(change.recordID.recordName)"
     }
 
     private static func line(_ change: ZoneChange) -> String {
@@ -47,7 +48,7 @@ struct ChangePrinter: Sendable {
     }
 
     private func json(_ change: RecordChange) throws -> [UInt8] {
-        var writer = JSONWriter(capacity: change.record.fields.bytes.count + 512)
+        var writer = JSONWriter(capacity: change.bytes + 512)
         try writer.value(change)
         return writer.bytes + [UInt8(ascii: "\n")]
     }
@@ -58,7 +59,7 @@ struct ChangePrinter: Sendable {
             writer.member("change", change.kind.rawValue)
             writer.name("zoneID")
             writer.value(change.zoneID)
-            writer.member("timestamp", change.timestamp.milliseconds)
+            if let timestamp = change.timestamp { writer.member("timestamp", timestamp.milliseconds) }
             if let token = change.syncToken { writer.member("syncToken", token.text) }
         }
         return writer.bytes + [UInt8(ascii: "\n")]

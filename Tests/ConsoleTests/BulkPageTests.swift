@@ -23,7 +23,7 @@ import Testing
     private func count(_ stage: EditStage, where isCounted: ([Name: FieldValue]) -> Bool) async throws -> Int {
         let page = try await stage.database().zoneChanges(ZoneChangesRequest(EditStage.notes, limit: PageLimit(records: 5000)))
         return try page.changes.count { change in
-            let fields = try change.record.fields.decoded().map { ($0.name, $0.value) }
+            let fields = try (change.record?.fields.decoded() ?? []).map { ($0.name, $0.value) }
             return change.kind != .deleted && isCounted(Dictionary(fields, uniquingKeysWith: { first, _ in first }))
         }
     }

@@ -19,16 +19,16 @@ extension InMemoryDatabase {
             if page.count < wanted.count, let last = page.last {
                 return DatabaseChangesPage(
                     changes: page.map(\.change),
-                    syncToken: plan.token(at: last.position, moment: last.change.timestamp, from: store.codec), moreComing: true)
+                    syncToken: plan.token(at: last.position, moment: last.moment, from: store.codec), moreComing: true)
             }
             return DatabaseChangesPage(changes: page.map(\.change), syncToken: plan.finalToken(from: store.codec), moreComing: false)
         }
     }
 
-    private func databaseFeed(_ changes: [(change: ZoneChange, position: Int64)], in state: InMemoryState) -> FeedState {
+    private func databaseFeed(_ changes: [(change: ZoneChange, position: Int64, moment: Timestamp)], in state: InMemoryState) -> FeedState {
         FeedState(
             scope: address.scope, databaseNumber: view.databaseNumber(in: state), subject: .database, position: changes.last?.position ?? 0,
-            moment: changes.last?.change.timestamp ?? Timestamp(milliseconds: 0))
+            moment: changes.last?.moment ?? Timestamp(milliseconds: 0))
     }
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {

@@ -109,7 +109,7 @@ struct InMemoryView: Sendable {
     }
 
     /// All zone changes, ordered by the latest change. A recreated zone hides the deleted zone of the same name.
-    func zoneChanges(in state: InMemoryState, codec: TokenCodec) -> [(change: ZoneChange, position: Int64)] {
+    func zoneChanges(in state: InMemoryState, codec: TokenCodec) -> [(change: ZoneChange, position: Int64, moment: Timestamp)] {
         let seen: [(zone: InMemoryState.ZoneRow, kind: ZoneChange.Kind, position: Int64, moment: Timestamp)] = state.zones.values.compactMap { zone in
             guard hasFeed(zone) else { return nil }
             switch address.scope {
@@ -128,7 +128,7 @@ struct InMemoryView: Sendable {
         let latest = Dictionary(seen.map { (zoneID(of: $0.zone), $0.zone.number) }, uniquingKeysWith: max)
         return seen.filter { latest[zoneID(of: $0.zone)] == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
             let token = item.kind == .changed ? codec.current(feed(of: item.zone, in: state)) : nil
-            return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position)
+            return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position, item.moment)
         }
     }
 

@@ -30,6 +30,28 @@ import Testing
         }
     }
 
+    /// Behind the server is a store that tells only what CloudKit's protocol does. Nothing is made up on the way.
+    @Test func whatTheStoreDoesNotTellIsAbsent() async throws {
+        let memory = InMemoryRecordEngine()
+        let inside = try await memory.withZone()
+        for name: Name in ["kept", "gone"] { try await inside.save(name, in: notes) }
+        let token = try await inside.pull(notes).token
+        try await inside.delete("gone", in: notes)
+        try await inside.save("kept", in: notes)
+        try await LiveServer.run(on: ProtocolOnlyEngine(memory)) { url in
+            let engine = try RemoteRecordEngine(url: url)
+            let database = try await engine.full(.private)
+            let changes = try await database.pull(notes, since: token).changes
+            #expect(changes.map(\.recordID.recordName) == ["gone", "kept"] && changes.map(\.kind) == [.deleted, nil])
+            #expect(changes.allSatisfy { $0.position == nil } && changes.first?.record == nil && changes.last?.record != nil)
+            let zones = try await database.databaseChanges(DatabaseChangesRequest()).changes
+            #expect(zones.map(\.zoneID.zoneName) == [notes.zoneName] && zones.map(\.timestamp) == [nil])
+            let refused = await refusal { _ = try await database.counts(in: notes) }
+            #expect(refused == RecordError(.badRequest, "CloudKit can't \(Capability.countRecords.rawValue)"))
+            await engine.close()
+        }
+    }
+
     @Test func accountsAreThoseOfTheServer() async throws {
         try await LiveServer.run { url in
             let engine = try RemoteRecordEngine(url: url)
@@ -214,7 +236,7 @@ import Testing
                         var (seen, token) = ([Name](), nil as ChangeToken?)
                         for await _ in try database.commits() {
                             let (changes, reached) = try await database.pull(notes, since: token, pageSize: 7)
-                            seen += changes.map(\.record.recordID.recordName)
+                            seen += changes.map(\.recordID.recordName)
                             token = reached
                             if seen.count >= 200 { break }
                         }
@@ -228,7 +250,7 @@ import Testing
                 }
                 try await group.waitForAll()
             }
-            let played = try await database.pull(notes, pageSize: 30).changes.map(\.record.recordID.recordName)
+            let played = try await database.pull(notes, pageSize: 30).changes.map(\.recordID.recordName)
             #expect(played.count == 200 && Set(played).count == 200)
             await engine.close()
         }
@@ -284,7 +306,7 @@ import Testing
             for await _ in try remote.commits() {
                 // Without a server, a signal arrives but the read fails.
                 guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
-                names = changes.map(\.record.recordID.recordName)
+                names = changes.map(\.recordID.recordName)
                 break
             }
             return names

@@ -48,7 +48,7 @@ import Testing
     private func fallen(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
         let (changes, token) = try await database.pull(notes, since: token)
         #expect(changes.allSatisfy { $0.kind == .deleted })
-        return (changes.map(\.record.recordID.recordName), token)
+        return (changes.map(\.recordID.recordName), token)
     }
 
     @Test func aRequestTakesAPartAndSavesComeBetweenTheSteps() async throws {
@@ -148,7 +148,7 @@ import Testing
         try await database.save("keeper", in: notes, Self.link("line3", .validate))
         try await database.delete("order", in: notes)
         try await StoreRecount.settleCascades(database)
-        let names = try await database.pull(notes).changes.filter { $0.kind != .deleted }.map(\.record.recordID.recordName)
+        let names = try await database.pull(notes).changes.filter { $0.kind != .deleted }.map(\.recordID.recordName)
         #expect(Set(names) == ["line3", "note", "keeper"])
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()

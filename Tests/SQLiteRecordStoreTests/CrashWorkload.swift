@@ -159,8 +159,7 @@ struct CrashWorkload {
         var pull = last
         let found = try await database.pull(crashZone, since: last.token.bytes.isEmpty ? nil : last.token, pageSize: 7)
         for change in found.changes {
-            let record = change.record
-            pull.records[record.recordID.recordName] = change.kind == .deleted ? nil : try Saved(record)
+            pull.records[change.recordID.recordName] = change.kind == .deleted ? nil : try change.record.map { try Saved($0) }
         }
         pull.token = found.token
         return pull

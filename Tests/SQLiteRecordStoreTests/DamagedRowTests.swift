@@ -122,7 +122,7 @@ import Testing
         let engine = try await damaged("fields", "number", "-number")
         let database = try await engine.full(.private)
         try await database.save("two", in: notes, ["text": .string("new")])
-        #expect(try await database.pull(notes).changes.map(\.record.recordID.recordName) == ["one", "two"])
+        #expect(try await database.pull(notes).changes.map(\.recordID.recordName) == ["one", "two"])
         let query = Query(recordType: "Item", filters: [Query.Filter("text", .equals, FieldInput(.string("new")))])
         #expect(try await database.all(query, in: .zone(notes)).map(\.recordID.recordName) == ["two"])
         await engine.close()

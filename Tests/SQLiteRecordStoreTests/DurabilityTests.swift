@@ -165,7 +165,7 @@ import Testing
         let back = try await engine.full(.private).zoneChanges(
             ZoneChangesRequest(zone, since: early, limit: PageLimit(records: 1), reverse: true)
         ).syncToken
-        #expect(try await engine.full(.private).pull(zone, since: early).changes.map(\.record.recordID.recordName) == ["b", "b2"])
+        #expect(try await engine.full(.private).pull(zone, since: early).changes.map(\.recordID.recordName) == ["b", "b2"])
         await engine.close()
         try FileManager.default.removeItem(at: file)
         for suffix in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: file.path(percentEncoded: false) + suffix) }
@@ -184,7 +184,7 @@ import Testing
         try await restored.save("c", in: zone)
         let refused2 = await refusal { _ = try await restored.pull(zone, since: late) }
         #expect(refused2 == TokenCodec.expired)
-        #expect(try await restored.pull(zone, since: early).changes.map(\.record.recordID.recordName) == ["c"])
+        #expect(try await restored.pull(zone, since: early).changes.map(\.recordID.recordName) == ["c"])
         await engine.close()
     }
 }

@@ -478,7 +478,7 @@ private struct DatabasePage: Equatable {
     struct Change: Equatable {
         let zoneID: ZoneID
         let kind: ZoneChange.Kind
-        let timestamp: Timestamp
+        let timestamp: Timestamp?
     }
 
     let changes: [Change]

@@ -173,7 +173,7 @@ private struct SchemaHistory {
         let zone = Self.zones.dropFirst().randomElement(using: &random) ?? .default
         try await compare(index, "pull \(zone)") { try await $0.pull(zone, pageSize: 5).changes }
         try await compare(index, "database") {
-            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map { "\($0.zoneID) \($0.kind) \($0.timestamp)" }
+            try await $0.databaseChanges(DatabaseChangesRequest(includesGoneZones: true)).changes.map { "\($0.zoneID) \($0.kind) \(String(describing: $0.timestamp))" }
         }
     }
 

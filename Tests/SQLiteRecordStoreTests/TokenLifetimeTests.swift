@@ -41,11 +41,11 @@ import Testing
         #expect(refused == TokenCodec.expired)
         let explained = try await database.explain(beforeEarly)
         #expect(explained.standing == .expired(why: "deletions after it were purged") && explained.changesAfter == nil)
-        let names = try await [afterEarly, beforeLate].mapAsync { try await database.pull(notes, since: $0).changes.map(\.record.recordID.recordName) }
+        let names = try await [afterEarly, beforeLate].mapAsync { try await database.pull(notes, since: $0).changes.map(\.recordID.recordName) }
         #expect(names == [["late"], ["late"]])
         let explainedLater = try await database.explain(afterEarly)
         #expect(explainedLater.standing == .good && explainedLater.changesAfter == 1)
-        let all = try await database.pull(notes).changes.map(\.record.recordID.recordName)
+        let all = try await database.pull(notes).changes.map(\.recordID.recordName)
         #expect(all == ["kept"])
         // All tokens of the outline are accepted.
         let outline = try await database.outline(FeedOutlineRequest(notes, stretches: 1000))
@@ -86,7 +86,7 @@ import Testing
         database = try await engine.full(.private)
         try await eventually { try await database.counts(in: notes).deletions == 0 }
         let rest = try await database.pull(notes, since: page.syncToken)
-        #expect(rest.changes.map(\.record.recordID.recordName) == ["r2", "r3", "r4"])
+        #expect(rest.changes.map(\.recordID.recordName) == ["r2", "r3", "r4"])
         await engine.close()
     }
 }

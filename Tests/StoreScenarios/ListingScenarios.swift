@@ -83,10 +83,10 @@ enum ListingScenarios {
             try await database.delete("r", in: notes)
             try await database.save("s", in: notes, ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")], parent: .cleared)
             let changes = try await database.pull(notes, since: token).changes
-            #expect(changes.map(\.kind) == [.deleted, .created] && changes[0].position < changes[1].position)
-            #expect(changes[0].record.recordType == "Item" && !changes[0].record.recordChangeTag.isEmpty)
-            #expect(changes[0].record.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
-            #expect(try changes[1].record.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
+            #expect(changes.map(\.kind) == [.deleted, .created] && changes.compactMap(\.position).sorted() == changes.map(\.position))
+            #expect(changes[0].record?.recordType == "Item" && changes[0].record?.recordChangeTag.isEmpty == false)
+            #expect(changes[0].record?.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
+            #expect(try changes[1].record?.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])
         },
         .init("a page of changes ends where its bytes do") { engine, _ in
             let database = try await engine.withZone()
@@ -105,7 +105,7 @@ enum ListingScenarios {
             let refused4 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: databaseToken)) }
             #expect(refused4 == TokenCodec.expired)
             let again = try await database.pull(notes)
-            #expect(again.changes.map(\.record.recordID.recordName) == ["r"])
+            #expect(again.changes.map(\.recordID.recordName) == ["r"])
             #expect(try await database.pull(notes, since: again.token).changes.isEmpty)
         },
         .init("a commit is signalled to its followers") { engine, _ in
@@ -115,7 +115,7 @@ enum ListingScenarios {
             let follower = Task {
                 for await _ in commits {
                     let changes = try await database.pull(notes, since: token).changes
-                    if !changes.isEmpty { return changes.map(\.record.recordID.recordName) }
+                    if !changes.isEmpty { return changes.map(\.recordID.recordName) }
                 }
                 return []
             }
@@ -128,7 +128,7 @@ enum ListingScenarios {
             for name in ["a", "b", "a"] as [Name] { try await database.save(name, in: notes) }
             let changes = try await database.pull(notes).changes
             for change in changes {
-                #expect(try await database.position(of: change.record.recordID)?.latest == change.position)
+                #expect(try await database.position(of: change.recordID)?.latest == change.position)
             }
             let first = try await database.position(of: RecordID(recordName: "a", zoneID: notes))
             let second = try await database.position(of: RecordID(recordName: "b", zoneID: notes))

@@ -36,8 +36,24 @@ private struct ProtocolOnlyDatabase: RecordDatabase {
     func zones() async throws -> [Zone] { try await base.zones() }
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] { try await base.fetchZones(zoneIDs) }
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] { try await base.modifyZones(operations) }
-    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage { try await base.databaseChanges(request) }
-    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage { try await base.zoneChanges(request) }
+
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        var page = try await base.databaseChanges(request)
+        for index in page.changes.indices {
+            page.changes[index].timestamp = nil
+            if page.changes[index].kind == .purged { page.changes[index].kind = .deleted }
+        }
+        return page
+    }
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        var page = try await base.zoneChanges(request)
+        page.changes = page.changes.map { change in
+            guard change.kind != .deleted, let record = change.record else { return RecordChange(deletionOf: change.recordID) }
+            return RecordChange(kind: nil, position: nil, record: record)
+        }
+        return page
+    }
 }
 
 extension RecordError {

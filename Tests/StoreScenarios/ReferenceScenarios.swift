@@ -20,7 +20,7 @@ enum ReferenceScenarios {
             let token = try await database.pull(notes).token
             try await database.delete("root", in: notes)
             let changes = try await database.pull(notes, since: token).changes
-            #expect(changes.map(\.record.recordID.recordName) == ["root", "child", "grandchild"])
+            #expect(changes.map(\.recordID.recordName) == ["root", "child", "grandchild"])
             #expect(changes.allSatisfy { $0.kind == .deleted })
             #expect(try await database.names(in: notes, of: ["root", "child", "grandchild", "bystander"]) == ["bystander"])
         },

@@ -50,7 +50,7 @@ enum ZoneScenarios {
             #expect(try await shared.zones().map(\.zoneID) == [seen])
             let appeared = try await shared.databaseChanges(DatabaseChangesRequest(since: empty.syncToken))
             #expect(appeared.changes.map(\.kind) == [.changed])
-            #expect(try await shared.pull(seen).changes.map(\.record.recordID.recordName) == ["r"])
+            #expect(try await shared.pull(seen).changes.map(\.recordID.recordName) == ["r"])
             let refused13 = await refusal { try await shared.save("mine", in: seen) }
             #expect(refused13 == RecordError(.accessDenied, "WRITE operation not permitted"))
             try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))

@@ -200,7 +200,7 @@ extension FetchView.Example {
         let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
         // Examples are optional, so errors are ignored. A real request reports them.
         guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
-        let records = page.changes.map(\.record)
+        let records = page.changes.compactMap(\.record)
         var types: Set<Name> = []
         let firsts = records.filter { types.insert($0.recordType).inserted }
         let others = records.filter { record in !firsts.contains { $0.recordID == record.recordID } }

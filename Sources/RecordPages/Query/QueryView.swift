@@ -88,7 +88,8 @@ extension QueryView {
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
         let works = try await visit.indexWorks()
-        let problems = IndexRules.problems(of: plan.query, in: visit.schema ?? Schema(), building: works.builds)
+        // Without a schema, only the store can tell.
+        let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
         if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
         do {

@@ -26,7 +26,7 @@ struct ChildrenFirst {
 
     private init(_ changes: [RecordChange]) throws {
         self.changes = changes
-        let places = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         links = try changes.enumerated().map { index, change in try Self.links(of: change, at: index, places) }
         strongPending = Array(repeating: 0, count: changes.count)
         weakPending = strongPending
@@ -39,8 +39,7 @@ struct ChildrenFirst {
 
     private static func links(of change: RecordChange, at index: Int, _ places: [Name: Int]) throws -> Links {
         var links = Links()
-        guard change.kind != .deleted else { return links }
-        let record = change.record
+        guard change.kind != .deleted, let record = change.record else { return links }
         if let place = record.parent.flatMap({ places[$0] }) { links.strong.insert(place) }
         for field in try record.fields.decoded() {
             for case .reference(let reference) in field.value.elements

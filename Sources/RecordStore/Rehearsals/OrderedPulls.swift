@@ -47,7 +47,7 @@ final class OrderedPulls: Sendable {
 
     func keep(_ pull: Pull) -> UInt64 {
         let number = UInt64.random(in: .min ... .max)
-        let bytes = pull.changes.reduce(0) { $0 + $1.record.fields.bytes.count + Self.overhead }
+        let bytes = pull.changes.reduce(0) { $0 + $1.bytes + Self.overhead }
         state.withLock { state in
             state.held.append(Held(number: number, pull: pull, bytes: bytes))
             state.bytes += bytes

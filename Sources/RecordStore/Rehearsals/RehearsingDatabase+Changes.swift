@@ -78,7 +78,7 @@ extension RehearsingDatabase {
         let pull = try await wholePull(request)
         // A pull that fits into one page need not be kept.
         var fill = PageFill(request.limit)
-        let isOnePage = pull.changes.allSatisfy { fill.admits($0.record) }
+        let isOnePage = pull.changes.allSatisfy { fill.admits(bytes: $0.bytes) }
         return try page(of: pull, isOnePage ? 0 : rehearsals.pulls.keep(pull), from: 0, request)
     }
 
@@ -94,7 +94,7 @@ extension RehearsingDatabase {
         repeat {
             page = try await base.zoneChanges(reading)
             changes += page.changes
-            bytes += page.changes.reduce(0) { $0 + $1.record.fields.bytes.count }
+            bytes += page.changes.reduce(0) { $0 + $1.bytes }
             reading.since = page.syncToken
         } while page.moreComing && changes.count < OrderedPulls.changeLimit && bytes < OrderedPulls.byteLimit
         return OrderedPulls.Pull(
@@ -104,16 +104,16 @@ extension RehearsingDatabase {
 
     /// Removes duplicates: a record saved during the pull occurs twice, and its later change is complete.
     private static func latest(of changes: [RecordChange]) -> [RecordChange] {
-        let last = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
-        return changes.enumerated().filter { last[$0.element.record.recordID.recordName] == $0.offset }.map(\.element)
+        let last = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        return changes.enumerated().filter { last[$0.element.recordID.recordName] == $0.offset }.map(\.element)
     }
 
     private func page(of pull: OrderedPulls.Pull, _ number: UInt64, from index: Int, _ request: ZoneChangesRequest) throws -> ZoneChangesPage {
         var fill = PageFill(request.limit)
-        let given = pull.changes.dropFirst(index).prefix { fill.admits($0.record) }
+        let given = pull.changes.dropFirst(index).prefix { fill.admits(bytes: $0.bytes) }
         let changes = try given.map { change in
             var change = change
-            change.record = try change.record.keeping(request.desiredKeys)
+            change.record = try change.record?.keeping(request.desiredKeys)
             return change
         }
         let isLast = given.endIndex >= pull.changes.count

@@ -110,14 +110,15 @@ struct ChangedAgain: ViewModel {
 
 extension ChangedAgain.Row {
     fileprivate init(_ change: RecordChange, between: ChangedAgain.Moment?, in zoneID: ZoneID, visit: Visit) {
-        let name = change.record.recordID.recordName
+        let name = change.recordID.recordName
         recordName = name.string
         href = visit.place.link(toRecord: name, in: zoneID)
-        type = change.record.recordType.string
+        type = change.record?.recordType.string ?? RecordChange.untold
         self.between = between
         now = ChangedAgain.Moment(
-            kind: change.kind.rawValue, kindText: change.kind.words, position: Digits.grouped(change.position),
-            when: ValueView(.time(change.record.modified.timestamp)), by: visit.people.name(of: change.record.modified.userRecordName))
+            kind: change.kindName, kindText: change.kindText, position: change.positionText,
+            when: change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
+            by: change.record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold)
         history = visit.place.inZone(zoneID).link("record/history", [("name", name.string)])
     }
 }

@@ -101,7 +101,7 @@ struct FeedSpan: Sendable {
             desiredRecordTypes: form.type.map { [$0] }, reverse: form.isReverse && form.upto == nil)
         var page = try await visit.measure { try await visit.database.zoneChanges(request) }
         guard let end, let upto = form.upto else { return page }
-        let inside = page.changes.prefix { $0.position <= end.position }
+        let inside = page.changes.prefix { $0.position.map { $0 <= end.position } ?? true }
         var isOver = !page.moreComing || inside.count < page.changes.count
         if !isOver, let reached = try await Self.explain(page.syncToken, visit) { isOver = reached.position >= end.position }
         page.changes = Array(inside)

@@ -97,7 +97,7 @@ extension FeedTimeline {
                 tip: "\(Self.positions(stretch)): \(Digits.count(stretch.changes, "change"))\(stretch.began.map { ", from \($0.utcText) UTC" } ?? "")")
         }
         stretchWidth = outline.stretches.first.map { ruler.percents(of: $0.through - $0.after) } ?? "100"
-        let shown = page.flatMap { FeedScale.ends($0.changes.map(\.position)) }
+        let shown = page.flatMap { FeedScale.ends($0.changes.compactMap(\.position)) }
         self.page = shown.map { Part(x: ruler.x($0.first), width: ruler.width($0.first, $0.last, least: 0.4)) }
         lost = outline.floor > ruler.start ? Part(x: "0", width: ruler.width(ruler.start, outline.floor, least: 0.4)) : nil
         let clients = try await FeedClient.all(of: zoneID, visit)

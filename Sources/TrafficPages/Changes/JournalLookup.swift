@@ -31,7 +31,7 @@ struct JournalLookup: Sendable {
     /// - Parameter change: a change after that part.
     func past(of change: RecordChange) async throws -> Past {
         if change.kind == .created, isComplete { return .unchanged }
-        let recordID = change.record.recordID
+        let recordID = change.recordID
         let then = try await database.journal(RecordJournalRequest(recordID, before: through.addingSaturated(1), limit: PageLimit(records: 1, bytes: 0)))
         if let entry = then.entries.first { return entry.position > after ? .changed(entry) : .unchanged }
         // A record that was created later did not exist then, unless an earlier record of the same name was deleted and forgotten.

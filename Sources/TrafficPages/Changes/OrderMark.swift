@@ -28,7 +28,7 @@ struct OrderMark: ViewModel {
         let dependencies = zip(changes.indices, changes).flatMap { index, change in
             Self.dependencies(change, fields[index], index: index, zoneID: zoneID, place: visit.place)
         }
-        let places = Dictionary(zip(changes.map(\.record.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
+        let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
         let moments = try await Self.moments(of: Array(elsewhere), in: zoneID, visit: visit)
         var marks: [Int: [OrderMark]] = [:]
@@ -36,8 +36,8 @@ struct OrderMark: ViewModel {
             let change = changes[dependency.index]
             if let place = places[dependency.target] {
                 guard place > dependency.index else { continue }
-                marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place]))
-            } else if let moment = moments[dependency.target], moment > change.record.modified.timestamp {
+                marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place], at: place))
+            } else if let moment = moments[dependency.target], let record = change.record, moment > record.modified.timestamp {
                 marks[dependency.index, default: []].append(
                     OrderMark(dependency, savedAt: moment, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
             }
@@ -46,10 +46,10 @@ struct OrderMark: ViewModel {
     }
 
     private static func dependencies(_ change: RecordChange, _ fields: [Field], index: Int, zoneID: ZoneID, place: Place) -> [Dependency] {
-        guard change.kind != .deleted else { return [] }
+        guard change.kind != .deleted, let record = change.record else { return [] }
         var dependencies: [Dependency] = []
-        var seen: Set<Name> = [change.record.recordID.recordName]
-        if let parent = change.record.parent, seen.insert(parent).inserted {
+        var seen: Set<Name> = [change.recordID.recordName]
+        if let parent = record.parent, seen.insert(parent).inserted {
             dependencies.append(Dependency(index: index, target: parent, role: "its parent"))
         }
         for field in fields {
@@ -70,14 +70,14 @@ struct OrderMark: ViewModel {
         return Dictionary(found.map { ($0.recordID.recordName, $0.modified.timestamp) }, uniquingKeysWith: { first, _ in first })
     }
 
-    private init(_ dependency: Dependency, target: RecordChange) {
-        href = "#p\(target.position)"
+    private init(_ dependency: Dependency, target: RecordChange, at index: Int) {
+        href = "#" + target.anchor(at: index)
         text = "before \(dependency.role)"
-        let place = Digits.grouped(target.position)
+        let place = target.position.map { ", at \(Digits.grouped($0))" } ?? ""
         explanation =
             target.kind == .deleted
-            ? "\(dependency.target), \(dependency.role), is deleted later in this list, at \(place)"
-            : "\(dependency.target), \(dependency.role), was saved again later, at \(place)"
+            ? "\(dependency.target), \(dependency.role), is deleted later in this list\(place)"
+            : "\(dependency.target), \(dependency.role), was saved again later\(place)"
     }
 
     private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {

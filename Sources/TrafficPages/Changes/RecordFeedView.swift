@@ -184,21 +184,22 @@ extension RecordFeedView {
     }
 
     private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
-        let decoded = try page.changes.map { try $0.record.fields.decoded() }
-        let links = try await visit.links(toAssetsOf: page.changes.map(\.record))
+        let decoded = try page.changes.map { try $0.record?.fields.decoded() ?? [] }
+        let links = try await visit.links(toAssetsOf: page.changes.compactMap(\.record))
         // Newest first, every record comes before its dependencies, so the marks would carry no information.
         let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
         return zip(page.changes.indices, page.changes).map { index, change in
             let record = change.record
             let isDeletion = change.kind == .deleted
             return Row(
-                anchor: "p\(change.position)", position: Digits.grouped(change.position), kind: change.kind.rawValue, kindText: change.kind.words,
-                recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: page.zoneID),
-                type: record.recordType.string,
+                anchor: change.anchor(at: index), position: change.positionText, kind: change.kindName, kindText: change.kindText,
+                recordName: change.recordID.recordName.string, href: visit.place.link(toRecord: change.recordID.recordName, in: page.zoneID),
+                type: record?.recordType.string ?? RecordChange.untold,
                 fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
-                assets: links.map { Self.assets(decoded[index], $0) } ?? [], when: ValueView(.time(record.modified.timestamp)),
-                by: visit.people.name(of: record.modified.userRecordName),
-                device: record.modified.device, tag: record.recordChangeTag, marks: marks[index] ?? [])
+                assets: links.map { Self.assets(decoded[index], $0) } ?? [],
+                when: record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing,
+                by: record.map { visit.people.name(of: $0.modified.userRecordName) } ?? RecordChange.untold,
+                device: record?.modified.device, tag: record?.recordChangeTag ?? RecordChange.untold, marks: marks[index] ?? [])
         }
     }
 }
@@ -227,6 +228,15 @@ extension RecordFeedView.Foot {
     }
 }
 
-extension RecordChange.Kind {
-    var words: String { self == .recreated ? "re-created" : rawValue }
+extension RecordChange {
+    /// The text in place of what the store does not tell.
+    static let untold = "–"
+
+    /// The name of the kind in styles and scripts; `saved` if it is not known whether the save created the record.
+    var kindName: String { kind?.rawValue ?? "saved" }
+    var kindText: String { kind == .recreated ? "re-created" : kindName }
+    var positionText: String { position.map { Digits.grouped($0) } ?? Self.untold }
+
+    /// The anchor of the change's line on a page.
+    func anchor(at index: Int) -> String { position.map { "p\($0)" } ?? "line\(index)" }
 }

@@ -127,7 +127,7 @@ extension ZoneFeedView.Row {
         name = visit.zoneName(zoneID)
         owner = visit.ownerName(zoneID)
         kind = isList ? nil : change?.kind.rawValue
-        when = change.map { ValueView(.time($0.timestamp)) } ?? .missing
+        when = change?.timestamp.map { ValueView(.time($0)) } ?? .missing
         // Another client may delete the zone at this moment.
         let counts = isGone ? nil : try? await visit.counts(in: zoneID)
         records = counts.map { Digits.grouped($0.total) }

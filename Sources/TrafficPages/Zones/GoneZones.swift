@@ -31,7 +31,9 @@ struct GoneZones: ViewModel {
         if gone.isEmpty { return nil }
         let shown = gone.suffix(Self.limit).reversed().compactMap { change in ZoneMark(change.kind, in: visit.place).map { (change, $0) } }
         rows = shown.map { change, mark in
-            Row(name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill, when: ValueView(.time(change.timestamp)))
+            Row(
+                name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill,
+                when: change.timestamp.map { ValueView(.time($0)) } ?? .missing)
         }
         let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
         let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later." : nil

@@ -10,8 +10,8 @@ struct ChangesPage: Endpoint {
             try body.namedZone(), since: try body.token(), limit: try body.widePageLimit(), desiredKeys: try body.desiredKeys(),
             desiredRecordTypes: try body.desiredRecordTypes(), reverse: try body.bool("reverse") ?? false)
         let page = try await call.database().zoneChanges(request, noting: call.note)
-        try call.makeRoom(for: page.changes.lazy.map(\.record))
-        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.map(\.record))
+        try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
+        let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         try writer.object { writer in
             writer.name("zoneID")
             writer.value(page.zoneID)
@@ -40,7 +40,7 @@ struct ChangedZones: Endpoint {
                         writer.name("zoneID")
                         writer.value(change.zoneID)
                         writer.member("change", change.kind.rawValue)
-                        writer.member("timestamp", change.timestamp.milliseconds)
+                        if let timestamp = change.timestamp { writer.member("timestamp", timestamp.milliseconds) }
                         if let token = change.syncToken { writer.member("syncToken", token.text) }
                     }
                 }

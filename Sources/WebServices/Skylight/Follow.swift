@@ -92,7 +92,7 @@ struct Follow {
     }
 
     private func event(_ page: ZoneChangesPage) async throws -> [UInt8] {
-        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
+        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         var writer = JSONWriter()
         try writer.object { writer in
             writer.name("changes")

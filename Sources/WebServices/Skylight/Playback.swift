@@ -72,9 +72,9 @@ struct Playback {
 
     private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
         let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
-        let bytes = page.changes.reduce(512) { $0 + $1.record.fields.bytes.count + 640 }
+        let bytes = page.changes.reduce(512) { $0 + $1.bytes + 640 }
         // Created anew for each page, because download addresses expire during a long playback.
-        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.map(\.record))
+        let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         var writer = JSONWriter(capacity: bytes)
         for change in page.changes {
             try writer.value(change, downloadURL: downloadURL)

@@ -67,5 +67,5 @@ extension RecordDatabase {
 }
 
 extension RecordChange {
-    var name: Name { record.recordID.recordName }
+    var name: Name { recordID.recordName }
 }
