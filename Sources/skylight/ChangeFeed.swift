@@ -24,29 +24,17 @@ struct ChangeFeed: Sendable {
         }
     }
 
-    struct Page: Sendable {
+    struct Page: FeedPage {
         let changes: Changes
-        let token: ChangeToken
+        let syncToken: ChangeToken
         let moreComing: Bool
     }
 
-    /// The current token.
-    func currentToken() async throws -> ChangeToken {
-        if let zoneID {
-            guard let token = try await database.fetchZones([zoneID]).first?.get().syncToken else { throw Self.unable("tell the current token") }
-            return token
-        }
-        return try await database.currentToken()
-    }
-
-    /// Reads all pages from a token to the present, each after the work on the one before.
+    /// Reads all pages from a token to the present.
     func read(since token: ChangeToken?, _ take: (Page) async throws -> Void) async throws {
-        var token = token
-        while true {
-            let page = try await page(since: token)
+        try await page(since: token).andLater { try await page(since: $0.syncToken) } take: { page in
             try await take(page)
-            guard page.moreComing else { return }
-            token = page.token
+            return true
         }
     }
 
@@ -64,17 +52,10 @@ struct ChangeFeed: Sendable {
     private func fetchPage(since token: ChangeToken?) async throws -> Page {
         if let zoneID {
             let page = try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.pageSize)))
-            return Page(changes: .records(page.changes), token: page.syncToken, moreComing: page.moreComing)
+            return Page(changes: .records(page.changes), syncToken: page.syncToken, moreComing: page.moreComing)
         }
         let page = try await database.databaseChanges(DatabaseChangesRequest(since: token, limit: Self.pageSize))
-        return Page(changes: .zones(page.changes), token: page.syncToken, moreComing: page.moreComing)
-    }
-
-    /// The number of changes in a pull, if it is known without reading them.
-    private func total(since token: ChangeToken?) async throws -> Int? {
-        if let token { return database.can(.explainTokens) ? try await database.explain(token).changesAfter : nil }
-        guard let zoneID else { return nil }
-        return database.can(.countRecords) ? try await database.counts(in: zoneID).total : nil
+        return Page(changes: .zones(page.changes), syncToken: page.syncToken, moreComing: page.moreComing)
     }
 
     /// Prints all changes since a token, with a progress bar.
@@ -86,15 +67,11 @@ struct ChangeFeed: Sendable {
         try await read(since: token) { page in
             // Asks for the total after the first page, so that an invalid token causes the protocol's own error.
             // The total is optional. Without it, the progress bar shows no end.
-            if done == 0, page.moreComing { total = try? await self.total(since: token) }
+            if done == 0, page.moreComing { total = try? await database.changeCount(in: zoneID, since: token) }
             try printer.say(page.changes, below: bar)
-            try reached(page.token)
+            try reached(page.syncToken)
             done += page.changes.count
             if page.moreComing { bar.show("Playing", fraction: total.map { $0 == 0 ? 1 : Double(done) / Double($0) }, count: done, "changes") }
         }
-    }
-
-    static func unable(_ what: String) -> CommandFailure {
-        CommandFailure(.failed, "This store can't \(what)")
     }
 }

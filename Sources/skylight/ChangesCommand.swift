@@ -65,7 +65,7 @@ struct ChangesCommand: AsyncParsableCommand {
             }
             let feed = ChangeFeed(database: target, zoneID: zoneID)
             let printer = ChangePrinter(asJSON: self.store.json)
-            if tokenOnly { return try printer.sayOnly(try await feed.currentToken()) }
+            if tokenOnly { return try printer.sayOnly(try await target.currentToken(of: zoneID)) }
             let token = since.map { ChangeToken(text: $0) }
             if follow {
                 guard store.hasServer else {

@@ -72,8 +72,8 @@ struct Follower: Sendable {
         for await _ in commits {
             try await feed.read(since: place.token.withLock { $0 }) { page in
                 try printer.say(page.changes)
-                place.token.withLock { $0 = page.token }
-                if printer.asJSON, page.changes.count > 0 { try printer.say(page.token) }
+                place.token.withLock { $0 = page.syncToken }
+                if printer.asJSON, page.changes.count > 0 { try printer.say(page.syncToken) }
             }
         }
     }

@@ -51,13 +51,11 @@ extension RecordDatabase {
         changes: [RecordChange], token: ChangeToken
     ) {
         var changes: [RecordChange] = []
-        var token = token
-        while true {
-            let page = try await zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize), reverse: reverse))
+        let last = try await pull(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize), reverse: reverse)) { page in
             changes += page.changes
-            token = page.syncToken
-            if !page.moreComing { return (changes, page.syncToken) }
+            return true
         }
+        return (changes, last.syncToken)
     }
 }
 

@@ -28,10 +28,8 @@ extension Visit {
     ) async throws {
         let engine = console.engine
         let people = try People(console.accounts, actingAs: place.user)
-        let containers =
-            if let listed { listed } else if engine.can(.listContainers) { try await stopwatch.measure { try await engine.containers() } } else {
-                [place.address.container]
-            }
+        var containers = listed ?? [place.address.container]
+        if listed == nil, engine.can(.listContainers) { containers = try await stopwatch.measure { try await engine.containers() } }
         guard containers.contains(place.address.container) else {
             throw MissingPage("There is no container \(place.address.container) yet. The first save of a client creates it; so does the start page.")
         }

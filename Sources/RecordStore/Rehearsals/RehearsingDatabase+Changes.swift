@@ -90,16 +90,14 @@ extension RehearsingDatabase {
         reading.limit = PageLimit(records: Self.readingLimit)
         var changes: [RecordChange] = []
         var bytes = 0
-        var page: ZoneChangesPage
-        repeat {
-            page = try await base.zoneChanges(reading)
+        let last = try await base.pull(reading) { page in
             changes += page.changes
             bytes += page.changes.reduce(0) { $0 + $1.bytes }
-            reading.since = page.syncToken
-        } while page.moreComing && changes.count < OrderedPulls.changeLimit && bytes < OrderedPulls.byteLimit
+            return changes.count < OrderedPulls.changeLimit && bytes < OrderedPulls.byteLimit
+        }
         return OrderedPulls.Pull(
-            address: address, userRecordName: caller.userRecordName, zoneID: page.zoneID, since: request.since,
-            changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: page.syncToken, moreComing: page.moreComing)
+            address: address, userRecordName: caller.userRecordName, zoneID: last.zoneID, since: request.since,
+            changes: try ChildrenFirst.ordered(Self.latest(of: changes)), syncToken: last.syncToken, moreComing: last.moreComing)
     }
 
     /// Removes duplicates: a record saved during the pull occurs twice, and its later change is complete.

@@ -42,24 +42,6 @@ struct FeedRequest: Sendable {
         return zoneID
     }
 
-    /// The current token of the zone, or of the database.
-    /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
-    func currentToken() async throws -> ChangeToken {
-        guard let zoneID else {
-            return try await database.currentToken()
-        }
-        guard case .success(let zone)? = try await database.fetchZones([zoneID]).first else { throw RecordError.zoneNotFound }
-        guard let token = zone.syncToken else { throw ZoneRules.noFeed }
-        return token
-    }
-
-    /// The number of changes in a playback from `since`; `nil` if the engine keeps no counts.
-    func total() async throws -> Int? {
-        let zoneID = try requiredZoneID()
-        if let since { return database.can(.explainTokens) ? try await database.explain(since).changesAfter : nil }
-        return database.can(.countRecords) ? try await database.counts(in: zoneID).total : nil
-    }
-
     /// A page of a zone's changes.
     func page(of zoneID: ZoneID, since token: ChangeToken?, limit: PageLimit) async throws -> ZoneChangesPage {
         try await database.zoneChanges(ZoneChangesRequest(zoneID, since: token, limit: limit))

@@ -27,52 +27,59 @@ struct Follow {
         // Subscribes before the first read, so that no commit is missed in between.
         let commits = try request.database.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
-            let start = if let since = request.since { since } else { try await request.currentToken() }
+            let start = if let since = request.since { since } else { try await request.database.currentToken(of: zoneID) }
             return (start, FirstPage(try await request.page(of: zoneID, since: start, limit: Self.pageLimit)))
         }
         let body = ResponseBody { writer in
-            var (token, done, isBehind) = (start, 0, false)
+            var (token, done) = (start, 0)
             // The first event gives the client its token, even if there are no changes yet.
             if let page = first.take() {
                 try await writer.write(piecesOf: try await event(page))
-                (token, done, isBehind) = (page.syncToken, page.changes.count, page.moreComing)
+                (token, done) = (page.syncToken, page.changes.count)
                 note(page, after: done, from: start)
             }
             request.giveBackRoom()
             try await Wake.forEach(of: commits) { wake in
-                repeat {
-                    do {
-                        try await request.makeRoom(forPagesOf: Self.pageLimit)
-                    } catch let error as RecordError where error.code == .tryAgainLater {
-                        // There is not enough memory. The client gets a sign of life between two tries.
-                        try await writer.write(Wake.signOfLife)
-                        isBehind = true
-                        continue
+                while try await !hasRoom() {
+                    // There is not enough memory. The client gets a sign of life between two tries.
+                    try await writer.write(Wake.signOfLife)
+                    if Task.isShuttingDownGracefully { return false }
+                }
+                defer { request.giveBackRoom() }
+                do {
+                    try await request.database.pull(ZoneChangesRequest(zoneID, since: token, limit: Self.pageLimit)) { page in
+                        token = page.syncToken
+                        if !page.changes.isEmpty {
+                            try await writer.write(piecesOf: try await event(page))
+                            done += page.changes.count
+                            note(page, after: done, from: start)
+                        }
+                        // The client reconnects with its last token after the stream ends early.
+                        return !Task.isShuttingDownGracefully
                     }
-                    defer { request.giveBackRoom() }
-                    let page: ZoneChangesPage
-                    do {
-                        page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
-                    } catch let error as RecordError {
-                        // The zone may be deleted, for example. The client gets the error before the stream ends.
-                        request.note?.streamFailed(error)
-                        try await writer.write(Self.failure(error))
-                        return false
-                    }
-                    (token, isBehind) = (page.syncToken, page.moreComing)
-                    if page.changes.isEmpty { continue }
-                    try await writer.write(piecesOf: try await event(page))
-                    done += page.changes.count
-                    note(page, after: done, from: start)
-                } while isBehind && !Task.isShuttingDownGracefully
-                // The client reconnects with its last token after the stream ends early.
-                if isBehind, Task.isShuttingDownGracefully { return false }
+                } catch let error as RecordError {
+                    // The zone may be deleted, for example. The client gets the error before the stream ends.
+                    request.note?.streamFailed(error)
+                    try await writer.write(Self.failure(error))
+                    return false
+                }
                 if wake == .heartbeat { try await writer.write(Wake.signOfLife) }
                 return true
             }
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: Wake.eventStreamHeaders, body: body)
+    }
+
+    /// Reserves the memory for pages.
+    /// - Returns: `false` if there was not enough for some seconds.
+    private func hasRoom() async throws -> Bool {
+        do {
+            try await request.makeRoom(forPagesOf: Self.pageLimit)
+            return true
+        } catch let error as RecordError where error.code == .tryAgainLater {
+            return false
+        }
     }
 
     /// Logs how far the client has read.

@@ -21,14 +21,13 @@ struct Playback {
         self.request = request
     }
 
-    /// A page as text, with the positions to continue from.
-    private struct Lines: Sendable {
-        var text: [UInt8]
-        var done: Int
-        /// The token after the page; `nil` if reading the page failed.
-        var token: ChangeToken?
-        /// The token of the next page; `nil` after the last page.
-        var next: ChangeToken?
+    /// A page as text.
+    private struct Lines: FeedPage {
+        let text: [UInt8]
+        /// The number of changes up to the end of the page.
+        let done: Int
+        let syncToken: ChangeToken
+        let moreComing: Bool
     }
 
     func response() async throws -> Response {
@@ -36,28 +35,22 @@ struct Playback {
         try await request.makeRoom(forPagesOf: Self.pageLimit)
         // Reads the first page before the answer begins, so that errors in the request still get an error status.
         let (total, first) = try await request.beginning(of: zoneID) {
-            let total = try await request.total()
+            let total = try await request.database.changeCount(in: zoneID, since: request.since)
             return (total, try await lines(of: zoneID, since: request.since, after: 0, total: total))
         }
         let body = ResponseBody { writer in
-            var current = first
             try await writer.write(piecesOf: Self.line { $0.started(total: total) })
-            while true {
-                // The client resumes with its last token after the stream ends early.
-                guard let token = current.next, !Task.isShuttingDownGracefully else { break }
-                let done = current.done
-                async let next = lines(of: zoneID, since: token, after: done, total: total)
-                try await writer.write(piecesOf: current.text)
-                note(current, of: zoneID)
-                do {
-                    current = try await next
-                } catch let error as RecordError {
-                    request.note?.streamFailed(error)
-                    current = Lines(text: Self.line { $0.failed(error) }, done: done, token: nil, next: nil)
+            do {
+                try await first.andLater { try await lines(of: zoneID, since: $0.syncToken, after: $0.done, total: total) } take: { lines in
+                    try await writer.write(piecesOf: lines.text)
+                    note(lines, of: zoneID)
+                    // The client resumes with its last token after the stream ends early.
+                    return !Task.isShuttingDownGracefully
                 }
+            } catch let error as RecordError {
+                request.note?.streamFailed(error)
+                try await writer.write(piecesOf: Self.line { $0.failed(error) })
             }
-            try await writer.write(piecesOf: current.text)
-            note(current, of: zoneID)
             try await writer.finish(nil)
         }
         return Response(status: .ok, headers: [.contentType: "application/x-ndjson", .cacheControl: "no-store"], body: body)
@@ -65,9 +58,8 @@ struct Playback {
 
     /// Logs how far the client has read. Pages that the client did not take do not count.
     private func note(_ lines: Lines, of zoneID: ZoneID) {
-        guard let token = lines.token else { return }
         request.note?.streamed(
-            ServedRequest.Pull(zoneID: zoneID, sent: request.since, given: token, moreComing: lines.next != nil, changes: lines.done))
+            ServedRequest.Pull(zoneID: zoneID, sent: request.since, given: lines.syncToken, moreComing: lines.moreComing, changes: lines.done))
     }
 
     private func lines(of zoneID: ZoneID, since token: ChangeToken?, after done: Int, total: Int?) async throws -> Lines {
@@ -83,7 +75,7 @@ struct Playback {
         let done = done + page.changes.count
         writer.reached(page, done: done, total: total)
         writer.endLine()
-        return Lines(text: writer.bytes, done: done, token: page.syncToken, next: page.moreComing ? page.syncToken : nil)
+        return Lines(text: writer.bytes, done: done, syncToken: page.syncToken, moreComing: page.moreComing)
     }
 
     private static func line(_ write: (inout JSONWriter) -> Void) -> [UInt8] {

@@ -9,7 +9,7 @@ enum TokenServices {
     /// The current token of a zone, or of the database if no zone is named. For clients that only want future changes.
     @Sendable static func current(_ request: FeedRequest) async throws -> Response {
         var writer = JSONWriter()
-        let token = try await request.currentToken()
+        let token = try await request.database.currentToken(of: request.zoneID)
         writer.object { writer in
             if let zoneID = request.zoneID {
                 writer.name("zoneID")

@@ -1,0 +1,51 @@
+import RecordStore
+import Records
+import Testing
+
+/// The loop over the pages of a feed.
+@Suite(.timeLimit(.minutes(1))) struct FeedPageTests {
+    private struct Page: FeedPage {
+        let number: Int
+        var syncToken: ChangeToken { ChangeToken(bytes: [UInt8(number)]) }
+        var moreComing: Bool { number < 5 }
+
+        var next: Page { Page(number: number + 1) }
+    }
+
+    @Test(arguments: [nil, 0, 2, 4, 5])
+    func everyPageIsTakenOnceInOrderUntilTheReaderEnds(end: Int?) async throws {
+        var taken: [Int] = []
+        let last = try await Page(number: 0).andLater { $0.next } take: { page in
+            taken.append(page.number)
+            return page.number != end
+        }
+        #expect(taken == Array(0...(end ?? 5)) && last.number == end ?? 5)
+    }
+
+    @Test func anErrorComesAfterThePageBefore() async throws {
+        var taken: [Int] = []
+        await #expect(throws: RecordError.zoneNotFound) {
+            try await Page(number: 0).andLater { page in
+                if page.number == 2 { throw RecordError.zoneNotFound }
+                return page.next
+            } take: { page in
+                taken.append(page.number)
+                return true
+            }
+        }
+        #expect(taken == [0, 1, 2])
+    }
+
+    @Test func aPageIsReadWhileTheOneBeforeIsTaken() async throws {
+        let (begun, signal) = AsyncStream.makeStream(of: Int.self)
+        var beginnings = begun.makeAsyncIterator()
+        try await Page(number: 0).andLater { page in
+            signal.yield(page.number + 1)
+            return page.next
+        } take: { page in
+            // Waits forever if the next page is read only after this one.
+            if page.moreComing { #expect(await beginnings.next() == page.number + 1) }
+            return true
+        }
+    }
+}
