@@ -30,7 +30,7 @@ extension Console {
         act("users/remove", on: router) { try await UserRemovalActions.remove($0) }
         addSchemaPages(to: router)
         addKeyPages(to: router)
-        addRehearsals(to: router)
+        addFaults(to: router)
         addCheckPages(to: router)
     }
 }

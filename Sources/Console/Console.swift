@@ -15,7 +15,7 @@ public struct Console: Sendable {
     package let access: AccessControl
     /// The stores of asset files.
     let assets: AssetStores
-    package let rehearsals: Rehearsals
+    package let faults: FaultInjection
     /// The log of web service requests.
     package let log: RequestLog
     /// The web services of this server, for replays of requests; `nil` if replays are not available.
@@ -27,7 +27,7 @@ public struct Console: Sendable {
     /// - Parameters:
     ///   - engine: the engine without fault injection: the console always shows the stored data.
     ///   - assets: the asset files of the engine's records.
-    ///   - rehearsals: the fault injection settings of the web services.
+    ///   - faults: the fault injection settings of the web services.
     ///   - log: the request log of the web services.
     ///   - webServices: answers replayed requests; `nil` disables replays.
     ///   - access: the access rules; `nil` lets all clients in.
@@ -35,17 +35,17 @@ public struct Console: Sendable {
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
     /// - Throws: a file system error, or a parser error of a template.
     public init(
-        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(),
+        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
         webServices: (any HTTPResponder<ServingRequestContext>)? = nil, access: AccessControl? = nil, templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
         self.accounts = accounts
         self.access = access ?? .open(accounts)
         self.assets = assets
-        self.rehearsals = rehearsals
+        self.faults = faults
         self.log = log
         self.webServices = webServices
-        renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), rehearsals: rehearsals)
+        renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), faults: faults)
     }
 
     /// Adds the start page, the sign-in, the static files, and the error pages.

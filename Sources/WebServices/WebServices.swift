@@ -17,13 +17,13 @@ public import Traffic
 public struct WebServices: Sendable {
     private let engine: any RecordEngine
     /// The same engine with fault injection.
-    private let rehearsing: RehearsingEngine
+    private let injecting: FaultInjectingEngine
     let assets: AssetStores
     private let access: AccessControl
     private let callers: CallerResolver
     private let authenticator: Authenticator
     private let crossOrigin: CrossOrigin
-    private let rehearsalServices: RehearsalServices
+    private let faultServices: FaultServices
     private let instance: String?
     private let storage: StorageGauges
     let log: RequestLog
@@ -33,27 +33,27 @@ public struct WebServices: Sendable {
     ///   - accounts: the users.
     ///   - assets: the files of the same engine's records.
     ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
-    ///   - rehearsals: the active fault injection (docs/rehearsals.md).
+    ///   - faults: the active fault injection (docs/rehearsals.md).
     ///   - log: the request log.
     ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
     ///   - throttle: the rate limit for protocol requests per client; `nil` for no limit.
     ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
-        rehearsals: Rehearsals = Rehearsals(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
+        faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
         instance: String? = nil
     ) {
         self.log = log
         self.instance = instance
         self.assets = assets
         self.engine = engine
-        rehearsing = RehearsingEngine(engine, rehearsals)
+        injecting = FaultInjectingEngine(engine, faults)
         storage = StorageGauges(engine)
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
         authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: { assets.now() })
         crossOrigin = CrossOrigin(origins: PageOrigins(trusting: trusted, tokensOf: accounts))
-        rehearsalServices = RehearsalServices(engine: engine, rehearsals: rehearsals, callers: callers, crossOrigin: crossOrigin)
+        faultServices = FaultServices(engine: engine, faults: faults, callers: callers, crossOrigin: crossOrigin)
     }
 
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
@@ -79,14 +79,14 @@ public struct WebServices: Sendable {
     /// The work around the services: the request log, access control, fault injection and CORS, each only where it is on.
     private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
         let noting = RequestNoting(log: log, believesNames: access.mode == .open)
-        return { [crossOrigin, rehearsing = rehearsalServices.middleware] request, context, next in
+        return { [crossOrigin, injecting = faultServices.middleware] request, context, next in
             try await noting.handle(request, context) {
                 if request.method == .options {
                     let isAsset = request.path.hasPrefix(AssetPath.root)
                     return isAsset ? crossOrigin.preflight(request, allowing: "GET, HEAD, POST, PUT, OPTIONS") : crossOrigin.preflight(request)
                 }
                 if let refusal = try await gate?.refusal(of: request, context) { return refusal }
-                return try await rehearsing.handle(request, context) { request in
+                return try await injecting.handle(request, context) { request in
                     crossOrigin.allowing(request, try await next(request, context))
                 }
             }
@@ -121,7 +121,7 @@ public struct WebServices: Sendable {
             let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
             // An injected fault answers without the service.
             RequestNote.current?.asked(by: client.caller)
-            return try await rehearsalServices.middleware.rehearse(request, at: path, context) { request in
+            return try await faultServices.middleware.inject(request, at: path, context) { request in
                 try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
         }
@@ -149,8 +149,8 @@ public struct WebServices: Sendable {
             })
         }
         for method in [HTTPRequest.Method.get, .post] {
-            administrators.on(RehearsalServices.path, method: method, service { request, context in
-                try await rehearsalServices.answer(to: request, context: context)
+            administrators.on(FaultServices.path, method: method, service { request, context in
+                try await faultServices.answer(to: request, context: context)
             })
         }
         for (action, assetService) in SkylightServices.ofEnvironments {
@@ -186,7 +186,7 @@ public struct WebServices: Sendable {
         let caller = try callers.caller(of: request)
         note?.asked(by: caller)
         // A stream may last until a fault is turned on.
-        let database = try await rehearsing.database(
+        let database = try await injecting.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
         return try FeedRequest(request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request), note: note)
     }
@@ -219,7 +219,7 @@ public struct WebServices: Sendable {
             // Python clients send True.
             wantsSyncToken: request.queryParameter("getCurrentSyncToken")?.lowercased() == "true",
             // A request without a scope met no fault that is on.
-            engine: RehearsalScope.current == nil ? engine : rehearsing,
+            engine: RequestFaults.current == nil ? engine : injecting,
             assets: RequestAssets(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)

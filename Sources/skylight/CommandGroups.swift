@@ -19,7 +19,7 @@ struct KeyCommand: AsyncParsableCommand {
         subcommands: [KeyRegisterCommand.self, KeyListCommand.self, KeyRevokeCommand.self])
 }
 
-struct RehearseCommand: AsyncParsableCommand {
+struct FaultCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
         abstract: "Inject CloudKit's rare failures into a running server, to test clients.",
@@ -28,7 +28,7 @@ struct RehearseCommand: AsyncParsableCommand {
             console shows it on every page, and answers that it changed have the header X-Skylight-Rehearsal. To rehearse with one request only, \
             send the header X-Skylight-Rehearse: pages-of-one.
             """,
-        subcommands: [RehearseListCommand.self, RehearseStartCommand.self, RehearseStopCommand.self])
+        subcommands: [FaultListCommand.self, FaultStartCommand.self, FaultStopCommand.self])
 }
 
 struct SchemaCommand: AsyncParsableCommand {

@@ -29,10 +29,10 @@ struct ServedRoutes {
     func routes() throws -> Routes {
         let routes = Routes()
         routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory)
-        let rehearsals = Rehearsals(clock: { [clock = store.clock] in clock.now() })
+        let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
-                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, rehearsals: rehearsals, log: log,
+                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
@@ -40,7 +40,7 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, rehearsals: rehearsals, log: log,
+            engine: store.engine, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
             webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes

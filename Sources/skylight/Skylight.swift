@@ -31,7 +31,7 @@ struct Skylight: AsyncParsableCommand {
             """,
         subcommands: [
             ServeCommand.self, ImportCommand.self, ExportCommand.self, ChangesCommand.self, TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,
-            RehearseCommand.self, AssetsCommand.self, CheckCommand.self,
+            FaultCommand.self, AssetsCommand.self, CheckCommand.self,
         ])
 
     static func main() async {

@@ -149,7 +149,7 @@ struct OpenAPITests {
         try check("NumberPreference", NumberPreference.self)
         try check("OperationType", RecordOperation.Kind.self)
         try check("ReferenceAction", Reference.Action.self)
-        try check("Rehearsal", Rehearsal.self)
+        try check("Rehearsal", InjectedFault.self)
         try check("SchemaChangeReason", SchemaHistoryEntry.Reason.self)
         try check("SharePermission", ZoneParticipant.Permission.self)
         try check("Warning", RequestWarning.self)

@@ -13,14 +13,14 @@ package struct PageRenderer: Sendable {
     /// The folder of the templates, which are read again for each page during development; `nil` for the templates in the binary.
     private let folder: String?
     package let staticFiles: StaticFiles
-    let rehearsals: Rehearsals
+    let faults: FaultInjection
 
     /// - Throws: a parser error of a template, or a file system error.
-    init(folder: String?, staticFiles: StaticFiles, rehearsals: Rehearsals) throws {
+    init(folder: String?, staticFiles: StaticFiles, faults: FaultInjection) throws {
         MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         self.folder = folder
         self.staticFiles = staticFiles
-        self.rehearsals = rehearsals
+        self.faults = faults
         library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates)
     }
 
@@ -28,7 +28,7 @@ package struct PageRenderer: Sendable {
     package func response(_ page: some Page, in frame: Frame) throws -> Response {
         let library = try folder.map(Self.library(in:)) ?? library
         let template = type(of: page).template
-        let context = PageContext(frame: frame, page: page, banner: RehearsalBanner(rehearsals.running), formSecret: SignedIn.session?.csrf)
+        let context = PageContext(frame: frame, page: page, banner: FaultBanner(faults.running), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
             throw RecordError(.internalError, "The template '\(template)' does not exist")
         }
@@ -71,7 +71,7 @@ package struct PageRenderer: Sendable {
 private struct PageContext: ViewModel {
     let frame: Frame
     let page: any Page
-    let banner: RehearsalBanner?
+    let banner: FaultBanner?
     /// `nil` if the console requires no sign-in.
     let formSecret: String?
 

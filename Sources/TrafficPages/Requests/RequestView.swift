@@ -161,7 +161,7 @@ extension RequestView {
         if let plan = request.plan { facts.append(Fact("index", plan.index ?? "none", note: plan.sentence)) }
         facts.append(Fact("returned", Digits.count(request.records, "record")))
         facts.append(Fact("bytes", "\(Digits.bytes(Int64(request.bytesIn))) in, \(Digits.bytes(Int64(request.bytesOut))) out", note: "before compression"))
-        if let rehearsals = request.rehearsals { facts.append(Fact("rehearsed", rehearsals)) }
+        if let faults = request.rehearsals { facts.append(Fact("rehearsed", faults)) }
         return facts
     }
 }

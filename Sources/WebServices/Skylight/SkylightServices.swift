@@ -100,7 +100,7 @@ enum SkylightServices {
     /// The methods of a service of the server; `nil` if it does not exist.
     private static func methodsOfServer(_ action: String) -> [HTTPRequest.Method]? {
         if server[action] != nil || TrafficServices.has(action) { return [.get] }
-        return root + action == RehearsalServices.path ? [.get, .post] : AccountServices.all[action].map { [$0.method] }
+        return root + action == FaultServices.path ? [.get, .post] : AccountServices.all[action].map { [$0.method] }
     }
 
     /// The error for an unknown service. It lists the known ones.

@@ -45,20 +45,20 @@ struct RequestNoting: Sendable {
     }
 
     private func noted(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
-        let rehearsals = response.headers[.skylightRehearsal]
+        let faults = response.headers[.skylightRehearsal]
         let (status, body) = (response.status, response.body)
         if let length = body.contentLength {
             // Logged before the answer is sent, so that a client that has the answer finds the entry.
             note.finish(status: status) { noted in
                 noted.bytesOut = length
-                noted.rehearsals = rehearsals
+                noted.rehearsals = faults
                 complete(&noted, of: request)
             }
             return response
         }
         note.update { noted in
             noted.isStream = true
-            noted.rehearsals = rehearsals
+            noted.rehearsals = faults
             complete(&noted, of: request)
         }
         var response = response

@@ -110,7 +110,7 @@ struct SignatureServiceTests {
     }
 
     @Test("A rehearsed failure still checks the signature, and unauthenticated requests do not use it up")
-    func rehearsals() async throws {
+    func faults() async throws {
         try await TestServer.run(requiring: .required) { server in
             let stage = try await CredentialStage(server)
             let bearer = "Authorization: Bearer \(TestServer.instanceSecret)"

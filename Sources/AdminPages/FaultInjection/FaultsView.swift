@@ -1,0 +1,100 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The fault injection page: the available faults, and the active ones.
+struct FaultsView: Page {
+    static let template = "rehearsals"
+    static let tab = Tab.rehearsals
+
+    /// An active fault, with the form that stops it.
+    struct Running: ViewModel {
+        let title: String
+        let name: String
+        let area: String
+        let remaining: String?
+        let since: ValueView
+        let fields: [Frame.Hidden]
+    }
+
+    struct Row: ViewModel {
+        let title: String
+        let name: String
+        let effect: String
+        let advice: String
+        /// True if the fault is active in some scope.
+        let isOn: Bool
+    }
+
+    /// A one-time action, with a confirmation page.
+    struct Act: ViewModel {
+        let title: String
+        let name: String
+        let effect: String
+        let advice: String
+        /// False if the action needs a zone and there is none.
+        let isPossible: Bool
+    }
+
+    let title = "Rehearsals"
+    let notice: String?
+    let running: [Running]
+    let readings: [Row]
+    let failures: [Row]
+    let acts: [Act]
+    let areas: [Choice]
+    /// The zones that actions can affect.
+    let zones: [Choice]
+    let environment: String
+    let container: String
+    let hidden: [Frame.Hidden]
+    let start: String
+    let stop: String
+    let confirm: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit, faults: FaultInjection) -> FaultsView {
+        let running = faults.running
+        func rows(_ kind: InjectedFault.Kind) -> [Row] {
+            InjectedFault.allCases.filter { $0.kind == kind }.map { fault in
+                Row(
+                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
+                    isOn: running.contains { $0.fault == fault })
+            }
+        }
+        let place = visit.place
+        let isOwner = place.address.scope == .private
+        return FaultsView(
+            notice: Notice.text(visit.fields["notice"]), running: running.map(Running.init), readings: rows(.reading), failures: rows(.failure),
+            acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
+                Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, isPossible: !act.needsZone || isOwner && !visit.customZones.isEmpty)
+            },
+            areas: FaultPlace.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
+            zones: (isOwner ? visit.customZones : []).map { zone in
+                Choice(
+                    place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
+                    isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
+            },
+            environment: place.address.environment.rawValue, container: place.address.container.description,
+            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, start: place.link("rehearsals/start"),
+            stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm",
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension FaultsView.Running {
+    fileprivate init(_ running: ActiveFault) {
+        title = running.fault.title
+        name = running.fault.rawValue
+        area = running.area.description
+        remaining = running.remaining.map { Digits.count($0, "more time") }
+        since = ValueView(.time(running.since))
+        let place = running.area
+        let fields: [(String, String?)] = [
+            ("stop", running.fault.rawValue), ("container", place.container?.description), ("environment", place.environment?.rawValue),
+            ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string), ("owner", place.zoneID?.ownerRecordName?.string),
+        ]
+        self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
+    }
+}

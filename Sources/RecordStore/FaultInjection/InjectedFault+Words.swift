@@ -1,0 +1,61 @@
+extension InjectedFault {
+    /// Title for display.
+    public var title: String {
+        switch self {
+        case .expireTokens: "Expire all tokens"
+        case .purgeZone: "Purge a zone"
+        case .resetZone: "Reset a zone"
+        case .pagesOfOne: "Pages of one"
+        case .emptyPages: "Empty pages"
+        case .childrenFirst: "Children before parents"
+        case .laggingIndex: "Lagging query index"
+        case .deletedZoneChanged: "Deleted zone listed as changed"
+        case .throttled: "THROTTLED"
+        case .zoneBusy: "ZONE_BUSY"
+        case .conflict: "CONFLICT"
+        case .tryAgainLater: "TRY_AGAIN_LATER"
+        case .droppedBefore: "Connection dropped, nothing done"
+        case .droppedAfter: "Connection dropped after the work"
+        }
+    }
+
+    /// The effect in one sentence.
+    public var effect: String {
+        switch self {
+        case .expireTokens: "Requests with an earlier change token fail with 'client knowledge differs from server knowledge'."
+        case .purgeZone: "The zone and its records are deleted, and the database's changes list the zone as deleted."
+        case .resetZone: "The zone is deleted and created again, empty. Its earlier tokens expire."
+        case .pagesOfOne: "Each page of a query, a zone's changes and the database's changes has one item."
+        case .emptyPages: "An empty page with moreComing true, and a token or marker, comes before each page."
+        case .childrenFirst: "A pull of a zone returns each record before its parent and before the records it refers to."
+        case .laggingIndex: "Queries return the state of three seconds ago. Lookups and changes are up to date."
+        case .deletedZoneChanged: "The database's changes list a deleted zone without 'deleted'. Pulling it fails with ZONE_NOT_FOUND."
+        case .throttled: "Requests fail with THROTTLED, status 429, and retryAfter in the body and the header."
+        case .zoneBusy: "Reads and saves in a zone fail with ZONE_BUSY and retryAfter: status 503, or per zone in changes/zone."
+        case .conflict: "A records/modify saves nothing, and its records fail with CONFLICT, as if another client had saved first."
+        case .tryAgainLater: "Requests fail with TRY_AGAIN_LATER, status 503, without retryAfter."
+        case .droppedBefore: "The connection ends without a response, and nothing was done."
+        case .droppedAfter: "The connection ends without a response, but the request was executed: a save is stored."
+        }
+    }
+
+    /// The expected reaction of a client in one sentence.
+    public var advice: String {
+        switch self {
+        case .expireTokens: "A correct client discards its tokens, pulls without one, and then deletes records that did not come."
+        case .purgeZone: "A correct client deletes its copy of the zone, and doesn't upload it again by itself."
+        case .resetZone: "A correct client pulls the zone without a token, and uploads records that are only on the device."
+        case .pagesOfOne: "A correct client continues while moreComing is true or there is a continuationMarker, even with small pages."
+        case .emptyPages: "A correct client stores the new token of the empty page and continues. An empty page is not the end."
+        case .childrenFirst: "A correct client stores a record with an unknown parent, and connects them when the parent arrives."
+        case .laggingIndex: "A correct client shows its own saves, and does not treat a record missing from a query as deleted."
+        case .deletedZoneChanged: "A correct client treats ZONE_NOT_FOUND in a pull as a deleted zone, and continues with the other zones."
+        case .throttled: "A correct client waits for retryAfter seconds, retries the request, and sends fewer requests."
+        case .zoneBusy: "A correct client waits for retryAfter seconds and retries. Other zones are not affected."
+        case .conflict: "A correct client fetches the records, merges its changes, and saves with the new recordChangeTag."
+        case .tryAgainLater: "A correct client retries with delays that grow with every failure."
+        case .droppedBefore: "A correct client retries the request. It can't know whether a save happened, so its saves can be repeated."
+        case .droppedAfter: "A correct client retries the request, and recognizes the CONFLICT that its own save causes."
+        }
+    }
+}

@@ -1,0 +1,56 @@
+/// A fault that occurs with the real service and can be injected here to test clients (docs/rehearsals.md).
+public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
+    /// Expires all tokens of the container and environment.
+    case expireTokens = "expire-tokens"
+    /// Purges a zone, as when a user deletes an app's data in the system settings.
+    case purgeZone = "purge-zone"
+    /// Deletes and recreates a zone, as when a user's encrypted data is reset.
+    case resetZone = "reset-zone"
+
+    /// Each page of a query or feed has one item.
+    case pagesOfOne = "pages-of-one"
+    /// Each page of a query or feed is preceded by an empty page with more to come.
+    case emptyPages = "empty-pages"
+    /// A zone's changes deliver records before those they depend on.
+    case childrenFirst = "children-first"
+    /// Queries don't find recent saves.
+    case laggingIndex = "lagging-index"
+    /// The database's changes list a deleted zone as changed.
+    case deletedZoneChanged = "deleted-zone-changed"
+
+    /// Requests fail with THROTTLED.
+    case throttled
+    /// Reads and saves in a zone fail with ZONE_BUSY.
+    case zoneBusy = "zone-busy"
+    /// Saves of records fail with CONFLICT.
+    case conflict
+    /// Requests fail with TRY_AGAIN_LATER.
+    case tryAgainLater = "try-again-later"
+    /// The connection is closed without a response, and the request is not executed.
+    case droppedBefore = "dropped-before"
+    /// The connection is closed without a response, but the request is executed.
+    case droppedAfter = "dropped-after"
+
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// Happens once when triggered.
+        case act
+        /// Affects reads while it is on.
+        case reading
+        /// Fails a number of requests.
+        case failure
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .expireTokens, .purgeZone, .resetZone: .act
+        case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged: .reading
+        case .throttled, .zoneBusy, .conflict, .tryAgainLater, .droppedBefore, .droppedAfter: .failure
+        }
+    }
+
+    /// Minimum age of saves that a lagging index knows.
+    public static let indexLag: Duration = .seconds(3)
+
+    /// Value of retryAfter in seconds for THROTTLED and ZONE_BUSY.
+    public static let retryAfter = 2
+}

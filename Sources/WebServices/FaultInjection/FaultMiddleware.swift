@@ -1,0 +1,133 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import NIOCore
+internal import RecordStore
+internal import Records
+
+/// Injects faults into web service requests: reads the faults that a request asks for, fails requests
+/// accordingly, and names the applied faults in the answer. Pages of the console are not affected.
+///
+/// Protocol requests are failed in ``rehearse(_:at:_:_:)`` after access control.
+/// Refused requests therefore use up no faults, and their bodies are not read.
+struct FaultMiddleware: Sendable {
+    /// The query parameter for clients that cannot set the header `X-Skylight-Rehearse`. Both hold
+    /// fault names for this request only, separated by commas. `none` exempts the request from all faults.
+    private static let parameterName = "skylightRehearse"
+    private static let exemption = "none"
+
+    let services: FaultServices
+
+    private var faults: FaultInjection { services.faults }
+
+    func handle(
+        _ request: Request, _ context: ServingRequestContext, _ next: (Request) async throws -> Response
+    ) async throws -> Response {
+        do {
+            guard let scope = try scope(of: request, context) else { return try await next(request) }
+            return try await RequestFaults.$current.withValue(scope) {
+                let isOfProtocol = !request.path.hasPrefix(SkylightServices.root)
+                // Services without a container, such as health, are exempt from faults. Malformed paths get their regular error.
+                let path = isOfProtocol ? nil : try? WebServicePath(request.path)
+                var response = if let path { try await inject(request, at: path, context) { try await next($0) } } else { try await next(request) }
+                let shaped = scope.shaped
+                if !shaped.isEmpty { response.headers[.skylightRehearsal] = shaped.map(\.rawValue).joined(separator: ", ") }
+                return response
+            }
+        } catch let lost as ConnectionLost {
+            throw lost.cause
+        } catch let error as RecordError {
+            return services.crossOrigin.allowing(request, Self.failure(error, context))
+        }
+    }
+
+    /// The faults that apply to the request; `nil` if none can apply.
+    private func scope(of request: Request, _ context: ServingRequestContext) throws -> RequestFaults? {
+        guard let text = Self.asked(by: request) else { return faults.isIdle || FaultServices.isMeant(by: request) ? nil : RequestFaults() }
+        try FaultServices.checkPeer(of: request, context)
+        let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
+        if names == [Self.exemption] || FaultServices.isMeant(by: request) { return RequestFaults(isExempt: true) }
+        return RequestFaults(asking: Set(try names.map(Self.asked)))
+    }
+
+    private static func asked(by request: Request) -> String? {
+        request.headers[.skylightRehearse] ?? request.queryParameter(parameterName)
+    }
+
+    private static func asked(_ name: String) throws -> InjectedFault {
+        let fault = try FaultSetting(name).fault
+        if name.contains("=") {
+            throw RecordError(.badRequest, "X-Skylight-Rehearse affects only its own request: '\(name)' takes no count")
+        }
+        if fault.kind == .act {
+            throw RecordError(.badRequest, "'\(name)' is a one-time event and can't be sent in a header: POST it to \(FaultServices.path)")
+        }
+        return fault
+    }
+
+    // MARK: Failing
+
+    /// Applies the failure faults to a request. If none applies, the request is answered.
+    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that is refused.
+    func inject(
+        _ request: Request, at path: WebServicePath, _ context: ServingRequestContext, _ answer: (Request) async throws -> Response
+    ) async throws -> Response {
+        guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
+        var request = request
+        var reach = FaultArea.Reach.database
+        if faults.running.contains(where: { $0.fault.kind == .failure && $0.area.zoneID != nil }) {
+            // The body names the zones.
+            let body = try await ConnectionLost.reading {
+                _ = try await request.readSentBody()
+                return try await request.bodyBytes()
+            }
+            reach = try await WorkPool.prompt.run(on: body.count) { [request] in FaultArea.Reach(of: request, action: path.action, body: body) }
+        }
+        let place: (FaultArea) -> Bool = { area in area.covers(path.container, path.environment, path.scope) && area.covers(reach) }
+        func fails(_ fault: InjectedFault) -> Bool {
+            scope.asked.contains(fault) || faults.take(fault, where: place)
+        }
+        if fails(.throttled) {
+            return failure(
+                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: InjectedFault.retryAfter), request, context)
+        }
+        if fails(.tryAgainLater) {
+            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), request, context)
+        }
+        if fails(.droppedBefore) {
+            // Unread input would turn the closing of the connection into a reset.
+            _ = try? await request.bodyBytes()
+            throw await dropped(context)
+        }
+        if fails(.droppedAfter) {
+            // The result does not matter: no answer is sent.
+            _ = try? await answer(request)
+            throw await dropped(context)
+        }
+        return try await answer(request)
+    }
+
+    private func failure(_ fault: InjectedFault, _ error: RecordError, _ request: Request, _ context: ServingRequestContext) -> Response {
+        var response = Self.failure(error, context)
+        response.headers[.skylightRehearsal] = fault.rawValue
+        return services.crossOrigin.allowing(request, response)
+    }
+
+    private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
+        .failure(error, of: context.requestID, noting: RequestNote.current)
+    }
+
+    /// Closes the connection.
+    /// - Returns: the error that suppresses the answer.
+    private func dropped(_ context: ServingRequestContext) async -> ConnectionLost {
+        // The connection may be closed already, which is fine.
+        try? await context.channel.close().get()
+        return ConnectionLost(cause: ChannelError.alreadyClosed)
+    }
+}
+
+extension WebServicePath {
+    fileprivate var scope: DatabaseScope? {
+        if case .database(let scope) = root { scope } else { nil }
+    }
+}

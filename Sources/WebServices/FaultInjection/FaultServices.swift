@@ -1,0 +1,106 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `/skylight/1/rehearsals`: lists, starts and stops fault injection (docs/rehearsals.md).
+struct FaultServices: Sendable {
+    static let path = "/skylight/1/rehearsals"
+
+    /// True for the path with and without a slash at its end.
+    static func isMeant(by request: Request) -> Bool {
+        request.path.hasPrefix(path) && ["", "/"].contains(request.path.dropFirst(path.utf8.count))
+    }
+
+    /// The engine without fault injection. Acts change real data.
+    let engine: any RecordEngine
+    let faults: FaultInjection
+    let callers: CallerResolver
+    let crossOrigin: CrossOrigin
+
+    var middleware: FaultMiddleware { FaultMiddleware(services: self) }
+
+    /// Answers GET and POST.
+    /// - Throws: `RecordError` for the protocol's errors.
+    func answer(to request: Request, context: ServingRequestContext) async throws -> Response {
+        try Self.checkPeer(of: request, context)
+        var writer = JSONWriter()
+        if request.method == .get {
+            writer.list(faults)
+            return .json(writer.bytes)
+        }
+        let body = try await RequestObject.reading(try await request.bodyBytes())
+        switch (try body.string("start"), try body.string("stop")) {
+        case (let name?, nil): try await start(name, body, request, into: &writer)
+        case (nil, let name?): try stop(name, body, into: &writer)
+        default: throw RecordError.unexpectedInput("Expected either 'start' or 'stop' to be the name of a rehearsal")
+        }
+        return .json(writer.bytes)
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because fault injection affects all clients.
+    static func checkPeer(of request: Request, _ context: ServingRequestContext) throws {
+        guard context.isFromThisMachine(request) else {
+            throw RecordError(
+                .accessDenied, "Rehearsals are allowed only for clients on the server's own machine, without a proxy; use an SSH tunnel")
+        }
+    }
+
+    private func start(_ name: String, _ body: RequestObject, _ request: Request, into writer: inout JSONWriter) async throws {
+        var setting = try FaultSetting(name)
+        if let count = try Self.count(in: body) { setting = try FaultSetting(setting.fault, count: count) }
+        let area = try Self.area(in: body)
+        if setting.fault.kind == .act {
+            try await perform(setting.fault, in: area, as: try callers.caller(of: request))
+            writer.object { writer in
+                writer.member("done", setting.fault.rawValue)
+                writer.running(faults)
+            }
+        } else {
+            try faults.start(setting, in: area)
+            writer.object { writer in
+                writer.member("started", setting.description)
+                writer.running(faults)
+            }
+        }
+    }
+
+    private func stop(_ name: String, _ body: RequestObject, into writer: inout JSONWriter) throws {
+        let area = try Self.area(in: body)
+        let count = faults.stop(name == "all" ? nil : try FaultSetting(name).fault, in: area == .everywhere ? nil : area)
+        writer.object { writer in
+            writer.member("stopped", Int64(count))
+            writer.running(faults)
+        }
+    }
+
+    private func perform(_ act: InjectedFault, in area: FaultArea, as caller: Caller) async throws {
+        guard let container = area.container else {
+            throw RecordError.unexpectedInput("'\(act.rawValue)' needs one container: expected 'container' to be a string")
+        }
+        // Opening a database of an unknown container would create the container.
+        guard try await engine.has(container) else { throw RecordError(.notFound, "There is no container \(container)") }
+        let address = DatabaseAddress(container: container, environment: area.environment ?? .development, scope: area.scope ?? .private)
+        try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
+    }
+
+    private static func count(in body: RequestObject) throws -> Int? {
+        switch body.value("count") {
+        case nil: nil
+        case .integer(let count)?: Int(clamping: count)
+        case .some(let other): throw body.unexpected("count", "a whole number", other)
+        }
+    }
+
+    /// The area that a body names. Omitted parts are unrestricted.
+    private static func area(in body: RequestObject) throws -> FaultArea {
+        var area = FaultArea()
+        area.container = try body.container()
+        area.environment = try body.environment()
+        area.scope = try body.databaseScope()
+        if let zoneName = try body.name("zone") { area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner")) }
+        return area
+    }
+}

@@ -1,0 +1,121 @@
+import Accounts
+import AssetStore
+import ConsolePages
+import HTTPTypes
+import Hummingbird
+import HummingbirdTesting
+import InMemoryRecordStore
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import TestSupport
+import Testing
+
+@testable import Console
+@testable import HTTPServing
+
+/// The page Rehearsals, its banner on all pages, and who may inject faults.
+@Suite struct FaultPageTests {
+    private static let there = "/c/iCloud.com.example.App/development/private"
+
+    /// - Parameter kind: only a live server knows the addresses of its clients.
+    private func withConsole(_ kind: TestingSetup = .live, _ body: @Sendable (any TestClientProtocol, FaultInjection) async throws -> Void) async throws {
+        let engine = InMemoryRecordEngine()
+        let accounts = try Accounts(file: nil)
+        let folder = try TemporaryFolder()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let faults = FaultInjection()
+        let container = try #require(ContainerID("iCloud.com.example.App"))
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        let database = try await engine.database(address, as: accounts.caller(named: nil, deviceID: nil))
+        _ = try await database.modifyZones([.create(ZoneID(zoneName: "<Notes>"))])
+        let router = Routes()
+        router.addGuards(trusting: .loopback)
+        try Console(engine: engine, accounts: accounts, assets: assets, faults: faults, templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
+        try await Application(router: router).test(kind) { client in try await body(client, faults) }
+    }
+
+    private func post(_ path: String, _ form: String, _ client: any TestClientProtocol, referer: String? = nil) async throws -> TestResponse {
+        var headers = HTTPFields()
+        headers[.referer] = referer
+        return try await client.execute(uri: path, method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
+    }
+
+    private func page(_ path: String, _ client: any TestClientProtocol) async throws -> String {
+        String(buffer: try await client.execute(uri: path, method: .get) { $0 }.body)
+    }
+
+    @Test func whatIsOnStandsOnEveryPage() async throws {
+        try await withConsole { client, faults in
+            #expect(!(try await page("/", client)).contains("Active rehearsals"))
+            let answer = try await post("\(Self.there)/rehearsals/start", "start=throttled&count=3&where=zone:%3CNotes%3E", client)
+            #expect(answer.status == .seeOther)
+            let area = FaultArea(
+                container: ContainerID("iCloud.com.example.App"), environment: .development, scope: .private, zoneID: ZoneID(zoneName: "<Notes>"))
+            #expect(faults.running.map(\.area) == [area])
+            #expect(faults.running.map(\.remaining) == [3])
+            for path in ["/", "/nothing", "\(Self.there)/query", "\(Self.there)/rehearsals", "\(Self.there)/zone?zone=nowhere"] {
+                let html = try await page(path, client)
+                #expect(html.contains("Active rehearsals"), "\(path)")
+                #expect(html.contains("zone &lt;Notes&gt;") && !html.contains("<Notes>"), "\(path)")
+            }
+            let stop = "stop=throttled&container=iCloud.com.example.App&environment=development&database=private&inZone="
+            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "Others", client).status == .seeOther)
+            #expect(faults.running.count == 1)
+            #expect(try await post("\(Self.there)/rehearsals/stop", stop + "%3CNotes%3E", client).status == .seeOther)
+            #expect(faults.running.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:8080\(there)/query?type=Note", "\(there)/query?type=Note"), ("http://127.0.0.1:8080/", "/"),
+        ("https://example.com//example.com/c/", "/"), ("nonsense", "/"), ("http://127.0.0.1", "/"), (nil, "/"),
+    ])
+    func stoppingAllLeadsBack(referer: String?, location: String) async throws {
+        try await withConsole { client, faults in
+            for fault in [InjectedFault.pagesOfOne, .conflict] { try faults.start(FaultSetting(fault)) }
+            let answer = try await post("/rehearsals/stop", "", client, referer: referer)
+            #expect(answer.status == .seeOther)
+            #expect(answer.headers[.location] == location)
+            #expect(faults.running.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        "start=nothing", "start=throttled&count=x", "start=throttled&count=0", "start=throttled&where=nowhere", "start=purge-zone", "start=reset-zone&of=",
+        "start=reset-zone&of=nowhere", "",
+    ])
+    func whatCanNotBeIsRefused(form: String) async throws {
+        try await withConsole { client, faults in
+            let answer = try await post("\(Self.there)/rehearsals/start", form, client)
+            #expect(answer.status == .badRequest || answer.status == .notFound)
+            #expect(String(buffer: answer.body).contains("<main id=\"main\""))
+            #expect(faults.running.isEmpty)
+        }
+    }
+
+    /// A client without a known address does not count as local.
+    @Test(arguments: ["\(there)/rehearsals/start", "\(there)/rehearsals/stop", "/rehearsals/stop"])
+    func clientsElsewhereMayNot(path: String) async throws {
+        try await withConsole(.router) { client, faults in
+            try faults.start(FaultSetting(.conflict))
+            #expect(try await post(path, "start=throttled&stop=conflict", client).status == .forbidden)
+            #expect(faults.running.map(\.fault) == [.conflict])
+        }
+    }
+
+    @Test(arguments: [
+        ("127.0.0.1", true), ("127.255.0.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("128.0.0.1", false), ("10.0.0.127", false),
+        ("::2", false), ("fe80::1", false), ("::ffff:10.0.0.1", false), ("0.0.0.0", false),
+    ])
+    func loopbackIsThisMachine(address: String, isHere: Bool) throws {
+        #expect(ServingRequestContext.isThisMachine(try SocketAddress(ipAddress: address, port: 1)) == isHere)
+    }
+
+    @Test func aSocketInTheFileSystemIsThisMachine() throws {
+        #expect(ServingRequestContext.isThisMachine(try SocketAddress(unixDomainSocketPath: "/tmp/socket")))
+        #expect(!ServingRequestContext.isThisMachine(nil))
+    }
+}

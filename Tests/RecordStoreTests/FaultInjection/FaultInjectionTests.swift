@@ -1,0 +1,78 @@
+import InMemoryRecordStore
+import RecordStore
+import Records
+import StoreScenarios
+import Testing
+
+/// Names and counts, and that inactive fault injection changes nothing.
+@Suite struct FaultInjectionTests {
+    @Test(arguments: InjectedFault.allCases)
+    func everyFaultHasNameAndWords(fault: InjectedFault) throws {
+        let setting = try FaultSetting(fault.rawValue)
+        #expect(setting.fault == fault)
+        #expect(setting.count == (fault.kind == .failure ? 1 : nil))
+        #expect(try FaultSetting(setting.description) == setting)
+        for words in [fault.title, fault.effect, fault.advice] { #expect(!words.isEmpty) }
+        #expect(fault.effect.hasSuffix(".") && fault.advice.hasSuffix("."))
+    }
+
+    @Test(arguments: ["", "nothing", "throttled=", "throttled=x", "throttled=0", "throttled=-1", "throttled=1000001", "pages-of-one=2", "Throttled"])
+    func whatIsNoFaultIsRefused(text: String) {
+        #expect(throws: RecordError.self) { try FaultSetting(text) }
+    }
+
+    @Test func countsCountDown() throws {
+        let faults = FaultInjection()
+        try faults.start(FaultSetting("throttled=3"))
+        #expect((0..<5).map { _ in faults.take(.throttled) { _ in true } } == [true, true, true, false, false])
+        #expect(faults.running.isEmpty)
+        try faults.start(FaultSetting("throttled=3"))
+        try faults.start(FaultSetting("throttled=7"))
+        #expect(faults.running.map(\.remaining) == [7])
+        #expect(!faults.take(.throttled) { $0 != .everywhere })
+    }
+
+    @Test func stoppingIsAsExactAsIsAsked() throws {
+        let faults = FaultInjection()
+        let area = FaultArea(environment: .production)
+        for setting in [try FaultSetting(.pagesOfOne), try FaultSetting(.conflict)] {
+            try faults.start(setting)
+            try faults.start(setting, in: area)
+        }
+        #expect(faults.stop(.pagesOfOne, in: area) == 1)
+        #expect(faults.stop(.conflict) == 2)
+        #expect(faults.running.map(\.fault) == [.pagesOfOne])
+        #expect(faults.stop() == 1 && faults.running.isEmpty)
+    }
+
+    @Test func thereIsALimit() throws {
+        let faults = FaultInjection()
+        for number in 0..<FaultInjection.limit { try faults.start(FaultSetting(.pagesOfOne), in: FaultArea(zoneID: ZoneID(zoneName: "\(number)"))) }
+        #expect(throws: RecordError.self) { try faults.start(FaultSetting(.emptyPages)) }
+    }
+
+    /// All promises of the storage interface hold without faults, and with faults elsewhere.
+    ///
+    /// Query scenarios are left out: they are slow in memory, and queries without faults are forwarded unchanged.
+    @Test(arguments: Scenario.modifying + Scenario.following + Scenario.zones)
+    func theDoorKeepsItsPromises(scenario: Scenario) async throws {
+        let clock = TestClock()
+        let faults = FaultInjection(clock: { clock.now() })
+        let elsewhere = FaultArea(container: ContainerID("iCloud.com.example.Elsewhere"))
+        for fault in InjectedFault.allCases where fault.kind != .act { try faults.start(FaultSetting(fault), in: elsewhere) }
+        try await scenario.play(FaultInjectingEngine(InMemoryRecordEngine(clock: { clock.now() }), faults), clock)
+    }
+
+    /// Fault injection claims what stands behind it claims, no more and no less.
+    @Test(arguments: [false, true], Scenario.capabilities)
+    func theDoorClaimsWhatIsBehindIt(isProtocolOnly: Bool, scenario: Scenario) async throws {
+        let clock = TestClock()
+        let memory = InMemoryRecordEngine(clock: { clock.now() })
+        let base: any RecordEngine = isProtocolOnly ? ProtocolOnlyEngine(memory) : memory
+        let door = FaultInjectingEngine(base, FaultInjection())
+        let (behind, before) = (try await base.full(.private), try await door.full(.private))
+        #expect(door.capabilities == base.capabilities && before.capabilities == behind.capabilities)
+        for capability in Capability.allCases { #expect(door.unable(capability) == base.unable(capability) && before.unable(capability) == behind.unable(capability)) }
+        try await scenario.play(door, clock)
+    }
+}
