@@ -12,7 +12,7 @@ struct RemoteDatabase: RecordDatabase {
     let line: ServerLine
 
     /// Skylight's services (docs/services.md).
-    static let services = Capability.ofDatabases.subtracting([.outlineFeed, .positionRecords, .summarizeZones, .measureStorage])
+    static let services = Capability.ofDatabases.subtracting([.outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .mirrorRecords])
 
     var capabilities: Set<Capability> { Self.services }
 
