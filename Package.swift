@@ -124,6 +124,14 @@ let package = Package(
             ]
         ),
         layer(
+            "Mirroring",
+            on: [
+                "CloudKitClient", "AssetStore", "RecordStore", "Records", "JSON",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        layer(
             "HTTPServing",
             on: [
                 "Accounts", "Records", "JSON", "Text", "CCachedReading", "Gzip",
@@ -199,8 +207,8 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "CloudKitRecordStore",
-                "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore",
+                "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -235,6 +243,17 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests(
+            "MirroringTests",
+            of: [
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "Mirroring", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore",
+                "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
