@@ -13,7 +13,8 @@ public final class CloudKitRecordEngine: RecordEngine {
     /// The connection when the engine was made. Its web auth token is replaced later.
     public let connection: ContainerConnection
     let tokens: TokenReceipts
-    let client: ContainerClient
+    /// The client of the connection. It is closed with the engine.
+    public let client: ContainerClient
     let clock: @Sendable () -> Timestamp
     private let indexes = Mutex(LearnedIndexes())
 

@@ -7,7 +7,7 @@ import Testing
         ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],
         ["key", "revoke"], ["user"], ["user", "list"], ["user", "remove"], ["admin"], ["admin", "set-password"],
-        ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"],
+        ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"], ["mirror"], ["push"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])
