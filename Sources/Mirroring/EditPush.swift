@@ -126,7 +126,7 @@ struct EditPush {
     /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
     private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
         let edits = outgoing.map(\.edit)
-        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.recordID.recordName)))
+        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
         let results: [Result<ModifiedRecord, ServerError>]
         do {
             results = try await remote.modify(outgoing.map(\.operation), in: remoteZone(zoneID), atomic: false)
