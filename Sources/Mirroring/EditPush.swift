@@ -174,7 +174,9 @@ struct EditPush {
 
     private func store(_ reading: PageReading, in zoneID: ZoneID, isAnswer: Bool, _ accepted: (Name) -> Int64?) async throws {
         var changes = reading.changes.map { MirrorBatch.Change($0, accepted: accepted($0.recordID.recordName)) }
-        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer) }
+        // A file that the origin does not give is missing here like one that was never fetched.
+        var missing: [MirrorProblem] = []
+        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing) }
         _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: changes))
     }
 

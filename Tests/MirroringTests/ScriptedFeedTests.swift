@@ -1,3 +1,4 @@
+import AssetStore
 import CloudKitClient
 import InMemoryRecordStore
 import JSON
@@ -5,6 +6,7 @@ import Logging
 import LoopbackServing
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import Mirroring
@@ -24,20 +26,27 @@ import Testing
     }
 
     /// A pull of a private database from a script.
-    /// - Parameter feed: the answer of `changes/zone` to a request that contains a token, or none.
+    /// - Parameters:
+    ///   - files: keeps all files. Their addresses begin with `ADDRESS`, and none is there.
+    ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
-        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), zones: @escaping @Sendable (String) -> String = { _ in zones }, lookup: String = "{}",
+        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones }, lookup: String = "{}",
         feed: @escaping @Sendable (_ body: String) -> String, _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
         let container = try #require(ContainerID("iCloud.com.example.Scripted"))
         try await ScriptedServer.run({ request, _ in
+            if request.method == "GET" { return .raw("", status: 404) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
-            return .json(request.path.hasSuffix("records/lookup") ? lookup : feed(request.body))
+            let text = request.path.hasSuffix("records/lookup") ? lookup : feed(request.body)
+            return .json(text.replacing("ADDRESS", with: "http://\(request.headers["host"] ?? "")"))
         }) { address, server in
             let client = try ContainerClient(
                 container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: nil, options: MirrorOptions(scopes: [.private]))
+            var options = MirrorOptions(scopes: [.private])
+            if files != nil { options.files = .all }
+            let store = try await files?.store(container, .development)
+            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: store, options: options)
             let report: PullReport
             do {
                 report = try await mirror.pull()
@@ -87,6 +96,28 @@ import Testing
             let text = try await mirror.value(of: "text", of: "a", in: Self.zone)
             #expect(text == .string("a"))
         }
+    }
+
+    @Test func aFileThatTheOriginDoesNotGiveIsNamed() async throws {
+        let folder = try TemporaryFolder()
+        let engine = InMemoryRecordEngine()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let record = Self.record(
+            "a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/gone"},"type":"ASSETID"}"#)
+        let feed: @Sendable (String) -> String = { _ in Self.page([record, Self.record("b")], "t1", more: false) }
+        try await Self.pull(into: engine, files: assets, lookup: #"{"records":[\#(record)]}"#, feed: feed) { report, mirror, requests in
+            #expect(report.outcome.saved == 2)
+            guard case .file("file", let recordID, _)? = report.problems.first, report.problems.count == 1 else {
+                Issue.record("\(report.problems)")
+                return
+            }
+            #expect(recordID.recordName == "a")
+            // The first address may have expired.
+            #expect(requests.count { $0.path == "/gone" } == 2)
+            let marks = try await mirror.mirrorMarks()
+            #expect(marks[Marks.token(of: Self.zone, .private)] == "t1")
+        }
+        await assets.close()
     }
 
     @Test func aRecordWithoutItsTypeIsNamed() async throws {
