@@ -105,12 +105,28 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]
         ),
+        layer(
+            "CloudKitRecordStore",
+            on: [
+                "Accounts", "CloudKitClient", "RecordStore", "Records", "JSON", "Text",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
         // 5
         layer(
             "DataTransfer",
             on: [
                 "AssetStore", "RecordStore", "Records", "JSON", "Text", "CZlib",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
+        layer(
+            "Mirroring",
+            on: [
+                "CloudKitClient", "AssetStore", "RecordStore", "Records", "JSON",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ]
@@ -191,11 +207,12 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore", "Traffic",
-                "RecordStore", "Records", "JSON", "Text",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore",
+                "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -216,6 +233,27 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests(
+            "CloudKitRecordStoreTests",
+            of: [
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "CloudKitRecordStore", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore",
+                "RecordStore", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests(
+            "MirroringTests",
+            of: [
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "Mirroring", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore",
+                "RecordStore", "Records", "JSON",
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
@@ -321,7 +359,8 @@ let package = Package(
         tests(
             "CommandLineTests",
             of: [
-                "TestSupport", "skylight", "HTTPServing", "Accounts", "JSON",
+                "TestSupport", "skylight", "HTTPServing", "Accounts", "CloudKitClient", "Records", "JSON",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

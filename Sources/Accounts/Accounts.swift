@@ -4,11 +4,11 @@ internal import JSON
 public import Records
 internal import Synchronization
 
-/// Users, API tokens, server-to-server keys, sign-in sessions, the administrator's password and saved queries, kept
-/// in a separate SQLite file or only in memory.
+/// Users, API tokens, server-to-server keys, sign-in sessions, the administrator's password, saved queries and
+/// connections to containers in iCloud, kept in a separate SQLite file or only in memory.
 ///
-/// Everything is held in memory, so that authentication never waits for the disk. The only secret stored in plain
-/// text is the key that seals web auth tokens. Only the owner can read the file.
+/// Everything is held in memory, so that authentication never waits for the disk. The only secrets stored in plain
+/// text are the key that seals web auth tokens and the credentials of connections. Only the owner can read the file.
 public final class Accounts: Sendable {
     /// Maximum length of the name of a user, token or key in UTF-8 bytes.
     public static let nameLimit = 255
@@ -18,6 +18,8 @@ public final class Accounts: Sendable {
     /// Saved queries by container.
     let saved: Mutex<[ContainerID: [SavedQuery]]>
     let credentials: Mutex<KnownCredentials>
+    /// Connections by container.
+    let connected: Mutex<[ContainerID: [ContainerConnection]]>
     let administration: Mutex<Administration>
     let signatures = Mutex(SignatureMemory())
     /// Rate limit for sign-ins per address: 30 at once, then one per second.
@@ -40,19 +42,26 @@ public final class Accounts: Sendable {
 
     init(file: URL?, pause: @escaping @Sendable (Duration) async throws -> Void) throws {
         self.pause = pause
+        var configuration = Configuration()
+        // Overwrites deleted and replaced credentials.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = ON") }
         if let file {
             try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Self.protect(file)
-            do { queue = try DatabaseQueue(path: file.path) } catch { throw UnreadableAccounts(error) }
+            do { queue = try DatabaseQueue(path: file.path, configuration: configuration) } catch { throw UnreadableAccounts(error) }
         } else {
-            queue = try DatabaseQueue()
+            queue = try DatabaseQueue(configuration: configuration)
         }
-        let (users, savedQueries, credentials, password): (KnownUsers, [ContainerID: [SavedQuery]], KnownCredentials, StoredPassword?)
+        let users: KnownUsers
+        let credentials: KnownCredentials
+        let password: StoredPassword?
         do {
             try AccountsMigrations.migrator.migrate(queue)
-            (users, savedQueries, credentials, password) = try queue.read { database in
-                (try Self.users(in: database), try Self.savedQueries(in: database), try KnownCredentials(database), try StoredPassword(database))
+            (users, credentials, password) = try queue.read { database in
+                (try Self.users(in: database), try KnownCredentials(database), try StoredPassword(database))
             }
+            saved = Mutex(try queue.read { try Self.savedQueries(in: $0) })
+            connected = Mutex(try queue.read { try Self.connections(in: $0) })
         } catch {
             throw UnreadableAccounts(error)
         }
@@ -60,7 +69,6 @@ public final class Accounts: Sendable {
         let developer = users[Name(User.developerHandle)] ?? User(handle: User.developerHandle)
         if users[Name(User.developerHandle)] == nil { try queue.write { try Self.write(developer, seen: nil, $0) } }
         let secret = try queue.read { try Self.sealingSecret(in: $0) } ?? queue.write { try Self.newSealingSecret(in: $0) }
-        saved = Mutex(savedQueries)
         self.credentials = Mutex(credentials)
         administration = Mutex(Administration(password: password))
         known = Mutex(users)

@@ -109,6 +109,27 @@ enum AccountsMigrations {
                     CREATE TABLE removedUser (userRecordName TEXT NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
                     """)
         }
+        migrator.registerMigration("connections") { database in
+            // keyID and privateKey, or apiToken and webAuthToken. The address is NULL for iCloud's own.
+            try database.execute(
+                sql: """
+                    CREATE TABLE connection (
+                        container TEXT NOT NULL,
+                        environment TEXT NOT NULL,
+                        id TEXT NOT NULL UNIQUE,
+                        address TEXT,
+                        origin TEXT,
+                        keyID TEXT,
+                        privateKey TEXT,
+                        apiToken TEXT,
+                        webAuthToken TEXT,
+                        userRecordName TEXT,
+                        isWritable INTEGER NOT NULL,
+                        made INTEGER NOT NULL,
+                        PRIMARY KEY (container, environment)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
         return migrator
     }
 }

@@ -43,6 +43,19 @@ extension JSONWriter {
         }
     }
 
+    public mutating func value(_ connection: ContainerConnection) {
+        object { writer in
+            writer.member("container", connection.container.description)
+            writer.member("environment", connection.environment.rawValue)
+            if let address = connection.address { writer.member("address", address) }
+            if let origin = connection.origin { writer.member("origin", origin) }
+            if case .serverKey(let keyID, _) = connection.credentials { writer.member("keyID", keyID) }
+            if let user = connection.userRecordName { writer.member("userRecordName", user) }
+            writer.member("writable", connection.isWritable)
+            writer.moments(made: connection.made, lastUsed: nil, revoked: nil)
+        }
+    }
+
     /// - Parameter lastSeen: time of the user's latest request, if known.
     public mutating func value(_ user: User, lastSeen: Timestamp? = nil) {
         object { writer in

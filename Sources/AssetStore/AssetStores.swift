@@ -52,11 +52,11 @@ public final class AssetStores: Sendable {
         self.clock = clock
     }
 
-    /// True if the engine keeps asset files. All stores are refused otherwise.
-    public var canKeep: Bool { engine.can(.keepAssets) }
-
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
+
+    /// True if the engine keeps the files of a container; its stores are refused otherwise. The files of a connected container are in iCloud.
+    public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
 
     /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that was killed.
     ///
@@ -115,7 +115,7 @@ public final class AssetStores: Sendable {
     }
 
     private func sweepAll() async {
-        guard canKeep else { return }
+        guard engine.can(.keepAssets) else { return }
         let containers: [ContainerID]
         do {
             containers = try await engine.containers()

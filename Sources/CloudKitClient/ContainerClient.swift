@@ -64,6 +64,8 @@ public struct ClientConfiguration: Sendable {
 
     /// Scheme, host and port of the server, without a path.
     public var address = Self.cloudKit
+    /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a program.
+    public var origin: String?
     /// Certificates in PEM that are trusted in addition to the system's; for servers of one's own.
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.

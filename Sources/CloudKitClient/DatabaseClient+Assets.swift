@@ -26,6 +26,12 @@ public struct UploadSlot: Sendable, Hashable {
     public var fieldName: Name
     /// Valid for 15 minutes, for whoever has it.
     public var url: String
+
+    public init(recordName: Name, fieldName: Name, url: String) {
+        self.recordName = recordName
+        self.fieldName = fieldName
+        self.url = url
+    }
 }
 
 /// The progress of a file on its way.

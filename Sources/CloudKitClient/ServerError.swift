@@ -46,8 +46,9 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ServerError {
+    /// Reads an item of an answer, or the answer itself.
     /// - Returns: `nil` if the object is no error.
-    init?(_ object: JSONObject) {
+    public init?(_ object: JSONObject) {
         guard let codeName = object.string("serverErrorCode") else { return nil }
         self.init(
             codeName: codeName, reason: object.string("reason") ?? codeName, retryAfter: object["retryAfter"].flatMap(Duration.init(stated:)),

@@ -1,18 +1,18 @@
 internal import Text
 
-/// A client's position in a change feed. Opaque to everyone except the engine that issued it.
+/// A client's position in a change feed, exactly as the server sent it. Opaque to everyone except the engine that issued it.
 public struct ChangeToken: Sendable, Hashable {
-    public let bytes: [UInt8]
+    /// The token in requests and answers. Skylight's own are URL-safe base64 without padding, which needs no escaping in URLs, forms and shells.
+    public let text: String
+
+    public init(text: String) {
+        self.text = text
+    }
 
     public init(bytes: [UInt8]) {
-        self.bytes = bytes
+        text = Base64.text(of: bytes, forURLs: true)
     }
 
-    /// Reads a token from a request. Invalid base64 also produces a token, which the engine will reject.
-    public init(text: String) {
-        bytes = Base64.bytes(of: text.utf8) ?? []
-    }
-
-    /// URL-safe base64 without padding, which needs no escaping in URLs, forms and shells.
-    public var text: String { Base64.text(of: bytes, forURLs: true) }
+    /// The bytes that the text stands for; empty if it is not base64, so that no engine of ours accepts it.
+    public var bytes: [UInt8] { Base64.bytes(of: text.utf8) ?? [] }
 }

@@ -94,6 +94,36 @@ public struct RemoteAccounts: Sendable {
         try await post("sessions/revoke") { $0.member("id", id) }.object("session").webAuthSession()
     }
 
+    // MARK: Connections to iCloud
+
+    /// The connections, without the secrets of their credentials, which no server tells.
+    public func connections() async throws -> [ContainerConnection] {
+        try await server.get(Self.root + "connections").array("connections").map { try $0.connection() }
+    }
+
+    public func connect(_ connection: ContainerConnection) async throws {
+        _ = try await post("connections/make") { writer in
+            writer.members(connection.container, connection.environment)
+            if let address = connection.address { writer.member("address", address) }
+            if let origin = connection.origin { writer.member("origin", origin) }
+            if let user = connection.userRecordName { writer.member("userRecordName", user) }
+            writer.member("writable", connection.isWritable)
+            switch connection.credentials {
+            case .serverKey(let keyID, let pem):
+                writer.member("keyID", keyID)
+                writer.member("privateKey", pem)
+            case .webAuth(let apiToken, let webAuthToken):
+                writer.member("apiToken", apiToken)
+                writer.member("webAuthToken", webAuthToken)
+            }
+        }
+    }
+
+    /// - Returns: the connection, without the secrets of its credentials.
+    public func disconnect(_ container: ContainerID, _ environment: Environment) async throws -> ContainerConnection {
+        try await post("connections/remove") { $0.members(container, environment) }.object("connection").connection()
+    }
+
     // MARK: Users
 
     /// All users, the developer first, with the time of their latest request if it is known.
@@ -140,6 +170,14 @@ extension Answer {
             keyID: try string("keyID"), name: try string("name"), container: try container(), environment: try environment(),
             publicKeyPEM: try string("publicKey"), userRecordName: try name("userRecordName"), made: try timestamp("made"),
             lastUsed: try optionalTimestamp("lastUsed"), revoked: try optionalTimestamp("revoked"))
+    }
+
+    fileprivate func connection() throws -> ContainerConnection {
+        let keyID = try optionalString("keyID")
+        return ContainerConnection(
+            container: try container(), environment: try environment(), address: try optionalString("address"), origin: try optionalString("origin"),
+            credentials: keyID.map { .serverKey(keyID: $0, pem: "") } ?? .webAuth(apiToken: "", webAuthToken: ""),
+            userRecordName: try optionalString("userRecordName").map { Name($0) }, isWritable: try bool("writable"), made: try timestamp("made"))
     }
 
     fileprivate func webAuthSession() throws -> WebAuthSession {

@@ -6,7 +6,7 @@ internal import Records
 
 /// Reads the earlier states of a record, from the latest to the oldest.
 struct JournalReader {
-    private static let columns = "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields"
+    private static let columns = "position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag"
 
     private let db: Database
     private let catalog: SchemaCatalog
@@ -64,10 +64,11 @@ struct JournalReader {
         else { return nil }
         let (own, born): (Int64, Int64) = (try values("position"), try values("born"))
         let isDeleted = RowReader.State(rawValue: try values("state")).isDeleted
-        let (fields, parent): (Data?, String?) = (try values("fields"), try values("parent"))
+        let (fields, parent, tag): (Data?, String?, String?) = (try values("fields"), try values("parent"), try values("tag"))
         if fields == nil, !isDeleted { throw DamagedRow(in: "journal", "lacks the fields of a record") }
         return RecordJournalEntry(
-            act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own, recordChangeTag: StoredRow.changeTag(of: own),
+            act: Self.act(isDeleted: isDeleted, isBorn: born == own), position: own,
+            recordChangeTag: tag ?? StoredRow.changeTag(of: own),
             recordType: try catalog.typeName(of: values("type")),
             signature: Signature(
                 timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),

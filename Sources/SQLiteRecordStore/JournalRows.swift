@@ -30,8 +30,8 @@ enum JournalRows {
     static func keep(_ row: StoredRow, replacedAt position: Int64, now: Timestamp, _ db: Database) throws {
         try db.run(
             """
-            INSERT INTO journal (id, zone, position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields)
-            SELECT ?, zone, ?, born, state, type, modifiedAt, modifiedBy, modifiedOn, ?, request, parent, fields FROM records WHERE id = ?
+            INSERT INTO journal (id, zone, position, born, state, type, modifiedAt, modifiedBy, modifiedOn, until, request, parent, fields, tag)
+            SELECT ?, zone, ?, born, state, type, modifiedAt, modifiedBy, modifiedOn, ?, request, parent, fields, tag FROM records WHERE id = ?
             """, [position, row.position, now.milliseconds, row.id])
     }
 

@@ -17,6 +17,10 @@ class RecordChanges: CascadeTransaction {
     /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
     final var zoneIDs: [Int64: ZoneID] = [:]
+    /// The zones among them that mirror those of another container.
+    final var mirrors: Set<Int64> = []
+    /// True if changes of mirrors are edits, which the other container does not have.
+    var takesEdits: Bool { true }
 
     struct Kept {
         var state: CommitWriter.State
@@ -69,11 +73,16 @@ class RecordChanges: CascadeTransaction {
     }
 
     /// The zone ID for a zone number.
-    private func zoneID(of zone: Int64) throws -> ZoneID {
+    final func zoneID(of zone: Int64) throws -> ZoneID {
         if let known = zoneIDs[zone] { return known }
-        guard let zoneID = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone])?.zoneID else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
-        zoneIDs[zone] = zoneID
-        return zoneID
+        guard let row = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        note(row)
+        return row.zoneID
+    }
+
+    final func note(_ zone: ZoneRow) {
+        zoneIDs[zone.number] = zone.zoneID
+        if zone.isMirror { mirrors.insert(zone.number) }
     }
 
     final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion? {
@@ -81,12 +90,13 @@ class RecordChanges: CascadeTransaction {
         lookup = nil
         let position = try nextPosition()
         let type = try kept.state.catalog.typeNumber(of: record.recordType)
+        try noteEdit(of: record, replacing: before, isDeletion: true, at: position, in: zone)
         try keep(before, replacedAt: position, in: zone)
         guard let version = try Int64.fetchOne(
             db,
             cachedSQL: """
                 UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
-                request = ?, version = version + 1 WHERE id = ? RETURNING version
+                request = ?, version = version + 1, tag = NULL WHERE id = ? RETURNING version
                 """,
             [
                 try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
@@ -103,6 +113,13 @@ class RecordChanges: CascadeTransaction {
         kept.state.logEstimate += Self.logPerSave
         kept.tally.addDeletion(position: position, to: zone)
         return RecordDeletion(position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
+    }
+
+    /// Notes a change of a mirror that the origin does not have.
+    final func noteEdit(of record: StoredRecord, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64) throws {
+        // Records of users come into being without a client.
+        guard takesEdits, mirrors.contains(zone), record.recordType != Schema.usersType else { return }
+        try MirrorRows.begin(record.recordID.recordName, replacing: before, isDeletion: isDeletion, at: position, in: zone, db)
     }
 
     /// Copies the replaced state to the journal.

@@ -5,8 +5,8 @@ internal import RecordStore
 internal import Records
 
 /// A batch of operations inside the writer's transaction.
-final class SQLiteTransaction: RecordChanges, RecordTransaction {
-    private let view: DatabaseView
+class SQLiteTransaction: RecordChanges, RecordTransaction {
+    final let view: DatabaseView
     let assetTickets: AssetTickets
 
     init(
@@ -43,7 +43,7 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             zone = try view.zone(zoneID, db)
         }
         let opened = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
-        zoneIDs[zone.number] = zone.zoneID
+        note(zone)
         zones[zoneID] = opened
         return opened
     }
@@ -64,13 +64,15 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
         lookup = nil
         let position = try nextPosition()
         let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: StoredRow.changeTag(of: position), created: draft.created,
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
+            created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text)
         let id = try StoredRow.id(zone: zone, position: position)
         let type = try kept.state.catalog.typeNumber(of: draft.recordType)
         let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
         let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
         var version: Int64 = 1
+        try noteEdit(of: record, replacing: before, isDeletion: false, at: position, in: zone)
         if let before {
             try keep(before, replacedAt: position, in: zone)
             guard let versionBefore = try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
@@ -83,14 +85,15 @@ final class SQLiteTransaction: RecordChanges, RecordTransaction {
             try db.run(
                 """
                 INSERT INTO records
-                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version,
+                tag)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
                 [
                     id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
                     draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
                     draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
-                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version,
+                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version, draft.recordChangeTag,
                 ])
         }
         let catalog = kept.state.catalog

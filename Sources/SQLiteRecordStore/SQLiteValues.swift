@@ -65,13 +65,19 @@ extension String: Bindable, ColumnValue {
     }
 }
 
-extension Data: Bindable {
+extension Data: Bindable, ColumnValue {
     func bind(to statement: SQLiteStatement, at index: Int32) -> Int32 {
         withUnsafeBytes { bytes in
             // For an empty value SQLite would bind NULL.
             if bytes.isEmpty { return sqlite3_bind_zeroblob(statement, index, 0) }
             return sqlite3_bind_blob64(statement, index, bytes.baseAddress, UInt64(bytes.count), transient)
         }
+    }
+
+    init?(_ statement: SQLiteStatement, _ column: Int32) {
+        guard sqlite3_column_type(statement, column) == SQLITE_BLOB else { return nil }
+        let start = sqlite3_column_blob(statement, column)
+        self.init(UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(statement, column))))
     }
 }
 

@@ -32,8 +32,37 @@ enum StoreMigrations {
         migrator.registerMigration("9") { db in
             try db.execute(sql: ninthVersion)
         }
+        migrator.registerMigration("10") { db in
+            try db.execute(sql: tenthVersion)
+        }
         return migrator
     }
+
+    private static let tenthVersion = """
+        -- Zones that mirror those of another container, the origin.
+        ALTER TABLE zones ADD COLUMN isMirror INTEGER NOT NULL DEFAULT 0;
+        -- The origin's change tag; NULL for a version that was saved here.
+        ALTER TABLE records ADD COLUMN tag TEXT;
+        ALTER TABLE journal ADD COLUMN tag TEXT;
+
+        -- Records of mirrors that were saved or deleted here, until the origin has the change. Versions are JSON, {} for a deletion.
+        CREATE TABLE unsentEdits (
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            since INTEGER NOT NULL,             -- position of the first change
+            base BLOB,                          -- the origin's version that was changed; NULL for a record that was created here
+            sent BLOB,                          -- the version that was sent last
+            theirs BLOB,                        -- a later version of the origin
+            PRIMARY KEY (zone, name)
+        ) WITHOUT ROWID;
+        CREATE INDEX ordered_edits ON unsentEdits (since);
+
+        -- Notes of the mirroring, such as the origin's change tokens, by the user's number.
+        CREATE TABLE mirrorMarks (owner INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (owner, name)) WITHOUT ROWID;
+
+        -- Names that the origin still has, while all of them are compared.
+        CREATE TABLE sightings (zone INTEGER NOT NULL, name TEXT NOT NULL, PRIMARY KEY (zone, name)) WITHOUT ROWID;
+        """
 
     private static let ninthVersion = """
         -- Records that wait until those that refer to them with VALIDATE have fallen have rows of their own in cascades, under their own names.

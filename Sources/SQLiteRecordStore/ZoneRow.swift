@@ -14,11 +14,13 @@ struct ZoneRow {
     let floor: Int64
     /// `.changed` for an existing zone.
     let kind: ZoneChange.Kind
+    /// True if the zone mirrors one of another container.
+    let isMirror: Bool
 
-    private static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, '')"
+    private static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, ''), z.isMirror"
     private static let source = "zones z LEFT JOIN users u ON u.number = z.owner"
     /// Number of columns that ``init(_:)`` reads.
-    static let columnCount: Int32 = 8
+    static let columnCount: Int32 = 9
 
     /// The text of a statement that selects zones.
     /// - Parameters:
@@ -54,6 +56,7 @@ struct ZoneRow {
         }
         moment = Timestamp(milliseconds: try row.value(4, in: "zones"))
         kind = try Self.kind(ofState: try row.value(6, in: "zones"))
+        isMirror = try row.value(8, in: "zones")
     }
 
     private static func impossible(_ position: Int64) -> Int64? { 0...StoredRow.lastPosition ~= position ? nil : position }

@@ -24,6 +24,7 @@ enum ZoneSweep {
         for table in IndexTable.allCases {
             if try removeEntries(table, of: zone, db) { return true }
         }
+        try MirrorRows.removeAll(of: zone, db)
         for table in ["typeCounts", "changeCounts"] { try db.run("DELETE FROM \(table) WHERE zone = ?", [zone]) }
         try db.run("UPDATE zones SET swept = 1 WHERE number = ?", [zone])
         return true

@@ -89,7 +89,7 @@ extension ServedRequest.ItemError {
 extension ServedRequest.Pull {
     fileprivate var size: Int { sizeWithoutLists + listsSize }
 
-    var sizeWithoutLists: Int { 160 + (zoneID?.size ?? 0) + (sent?.bytes.count ?? 0) + (given?.bytes.count ?? 0) + (error?.size ?? 0) }
+    var sizeWithoutLists: Int { 160 + (zoneID?.size ?? 0) + (sent?.text.utf8.count ?? 0) + (given?.text.utf8.count ?? 0) + (error?.size ?? 0) }
 
     /// The approximate memory use of the requested types and fields, in bytes.
     var listsSize: Int {
@@ -100,7 +100,7 @@ extension ServedRequest.Pull {
         var pull = self
         pull.zoneID = zoneID?.cut
         // Skylight's tokens are shorter, so a longer token was refused.
-        if let sent, sent.bytes.count > 512 { pull.sent = ChangeToken(bytes: Array(sent.bytes.prefix(512))) }
+        if let sent, sent.text.utf8.count > 680 { pull.sent = ChangeToken(text: String(decoding: sent.text.utf8.prefix(680), as: UTF8.self)) }
         pull.error = error?.cut
         return pull
     }

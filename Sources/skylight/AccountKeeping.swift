@@ -24,6 +24,11 @@ protocol AccountKeeping: Sendable {
     func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (session: WebAuthSession, token: String)
     func revokeWebAuthSession(_ id: String) async throws -> WebAuthSession
 
+    /// The connections to containers in iCloud; those of a running server without the secrets of their credentials.
+    func connections() async throws -> [ContainerConnection]
+    func connect(_ connection: ContainerConnection) async throws
+    func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws -> ContainerConnection
+
     /// All users, the developer first, with the time of their latest request.
     func seenUsers() async throws -> [(user: User, lastSeen: Timestamp?)]
     /// - Parameter user: a handle or a user record name.

@@ -1,5 +1,6 @@
 import Accounts
 import AssetStore
+import CloudKitRecordStore
 import DataTransfer
 import Foundation
 import Logging
@@ -84,8 +85,10 @@ struct DataFolder {
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
             // The file of a server that was killed.
             serverFile.remove()
-            let assets = AssetStores(folder: url, engine: engine, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
-            return Store(engine: engine, assets: assets, accounts: try Accounts(file: url.appending(path: "accounts.sqlite")), clock: clock)
+            let accounts = try Accounts(file: url.appending(path: "accounts.sqlite"))
+            let containers = ContainersByEngine(local: engine, accounts: accounts, logger: logger, clock: { clock.now() })
+            let assets = AssetStores(folder: url, engine: containers, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
+            return Store(local: engine, containers: containers, assets: assets, accounts: accounts, clock: clock)
         } catch let error as DataFolderInUse {
             throw error
         } catch let error as UnreadableAccounts {
@@ -99,10 +102,16 @@ struct DataFolder {
 
     /// The content of an open folder.
     struct Store: Sendable {
-        let engine: SQLiteRecordEngine
+        /// The containers of the folder.
+        let local: SQLiteRecordEngine
+        /// The containers of the folder, and those in iCloud that its accounts are connected to.
+        let containers: ContainersByEngine
         let assets: AssetStores
         let accounts: Accounts
         let clock: SettableClock
+
+        /// The same for commands and services, which only read what is in iCloud.
+        var engine: ReadingConnections { ReadingConnections(containers) }
 
         /// Ends work in progress and closes the folder.
         func close() async {
@@ -113,7 +122,7 @@ struct DataFolder {
                 Logger(label: "skylight").warning("The last use of credentials could not be saved: \(error)")
             }
             await assets.close()
-            await engine.close()
+            await containers.close()
         }
     }
 }

@@ -2,6 +2,7 @@ public import ArgumentParser
 public import DataTransfer
 public import HTTPServing
 public import Logging
+public import Mirroring
 public import Records
 public import RecordStore
 
@@ -11,6 +12,7 @@ extension Environment: ExpressibleByArgument {}
 extension DatabaseScope: ExpressibleByArgument {}
 extension AccessControl.Mode: ExpressibleByArgument {}
 extension FileFormat: ExpressibleByArgument {}
+extension MirrorOptions.Files: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension ZoneParticipant.Permission: ExpressibleByArgument {

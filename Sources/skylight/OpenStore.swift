@@ -65,7 +65,8 @@ extension OpenStore {
     func allAssets() async throws -> [any EnvironmentAssets] {
         guard engine.can(.listEnvironments) else { return [] }
         var all: [any EnvironmentAssets] = []
-        for container in try await engine.containers() {
+        let connected = Set(try await accounts.connections().map(\.container))
+        for container in try await engine.containers() where !connected.contains(container) {
             for environment in try await engine.environments(of: container) { all.append(assets(container, environment)) }
         }
         return all

@@ -1,6 +1,7 @@
 import AssetStore
 import DataTransfer
 import JSON
+import Mirroring
 import RecordStore
 import Records
 import Synchronization
@@ -45,6 +46,16 @@ final class ProgressBar: Sendable {
         case .checking: show("Checking", fraction: progress.fraction, count: progress.count, "rows")
         case .saving: show("Saving", fraction: progress.fraction, count: progress.count, "records")
         }
+    }
+
+    func show(_ progress: MirrorProgress) {
+        var amount = "\(Output.grouped(progress.records)) records, \(Output.grouped(Int(progress.rate())))/s, \(Output.grouped(progress.requests)) requests"
+        if progress.fileBytes > 0 { amount += ", \(ByteCount(progress.fileBytes)) of assets" }
+        if let end = progress.pausedUntil {
+            let moment = Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(max(0, (end - .now) / .milliseconds(1))))
+            amount += "; waiting for the origin until \(Output.moment(moment)) UTC"
+        }
+        show(progress.stage == .sending ? "Sending" : "Mirroring", fraction: nil, amount)
     }
 
     func show(_ findings: AssetVerification) {

@@ -1,4 +1,5 @@
 import AssetStore
+import CloudKitRecordStore
 import Console
 import ConsolePages
 import DataTransfer
@@ -33,8 +34,10 @@ struct ServedRoutes {
         routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
-            WebServices(
-                engine: store.engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
+            // A stand-in has nothing of iCloud's.
+            let engine: any RecordEngine = protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
+            return WebServices(
+                engine: engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
                 access: access, throttle: throttle, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
@@ -42,7 +45,7 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.engine, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
+            engine: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
             webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes

@@ -2,12 +2,12 @@ import Testing
 
 @Suite struct HelpTests {
     @Test(arguments: [
-        [], ["serve"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
+        [], ["serve"], ["connect"], ["connections"], ["disconnect"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
         ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],
         ["key", "revoke"], ["user"], ["user", "list"], ["user", "remove"], ["admin"], ["admin", "set-password"],
-        ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"],
+        ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"], ["mirror"], ["push"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])

@@ -68,6 +68,8 @@ struct InMemoryState: Sendable {
         var requestID: String?
         /// Earlier states, oldest first.
         var earlier: [RecordJournalEntry] = []
+        /// In a mirror: the changes that the origin does not have. Its position and present version are those of the row.
+        var edit: UnsentEdit?
     }
 
     /// A field that refers to a file. Several references from one field count once.
@@ -97,6 +99,10 @@ struct InMemoryState: Sendable {
         /// How the zone was deleted; `nil` while it exists.
         var end: ZoneChange.Kind?
         var rows: [Name: Row] = [:]
+        /// True if the zone mirrors one of another container.
+        var isMirror = false
+        /// Names that the origin still has.
+        var sighted: Set<Name> = []
     }
 
     struct ShareRow: Sendable {
@@ -119,6 +125,8 @@ struct InMemoryState: Sendable {
     /// Numbers of used uploads, and the time until which they are remembered.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
     let journalLimits: JournalLimits
+    /// Marks of the mirroring by user; the name of the public database is empty.
+    var marks: [Name: [Name: String]] = [:]
     /// Deleted records whose referrers must be deleted before the write ends.
     var falling: [FallenTarget] = []
 
@@ -128,9 +136,17 @@ struct InMemoryState: Sendable {
     }
 
     /// Turns a record into a deletion.
-    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature, requestID: String? = nil) {
+    mutating func delete(_ name: Name, in zone: Int64, by signature: Signature, requestID: String? = nil, isEdit: Bool = true) {
         guard var row = zones[zone]?.rows[name] else { return }
         let position = nextPosition()
+        if isEdit, takesEdits(of: row.record.recordType, in: zone) {
+            if let edit = row.edit {
+                // The origin never heard of a record that was created here and is deleted again.
+                if edit.base == nil, edit.sent == nil, edit.theirs == nil { row.edit = nil }
+            } else {
+                row.edit = UnsentEdit(recordID: row.record.recordID, since: position, position: position, mine: nil, base: row.record)
+            }
+        }
         row.earlier = earlier(than: row, replacedAt: signature.timestamp)
         row.requestID = requestID
         row.isDeleted = true
@@ -144,6 +160,11 @@ struct InMemoryState: Sendable {
         row.record.fields = .empty
         zones[zone]?.rows[name] = row
         touch(zone, position, now: signature.timestamp)
+    }
+
+    /// True if a change of a record is one that the origin of a mirror does not have.
+    func takesEdits(of recordType: Name, in zone: Int64) -> Bool {
+        recordType != Schema.usersType && zones[zone]?.isMirror == true
     }
 
     /// Updates the position and time of a zone's latest change.

@@ -3,14 +3,17 @@ internal import RecordStore
 internal import Records
 
 /// A batch of operations on a copy of the state.
-final class InMemoryTransaction: RecordTransaction {
+final class InMemoryTransaction: MirrorTransaction {
     var state: InMemoryState
-    private let view: InMemoryView
+    let view: InMemoryView
     let assetTickets: AssetTickets
     private let now: Timestamp
     private let requestID: String?
+    /// False if the changes come from the origin of a mirror.
+    private let takesEdits: Bool
 
-    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil) {
+    init(_ state: InMemoryState, view: InMemoryView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil, takesEdits: Bool = true) {
+        self.takesEdits = takesEdits
         self.state = state
         self.view = view
         assetTickets = tickets
@@ -38,7 +41,7 @@ final class InMemoryTransaction: RecordTransaction {
     func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) -> StoredRecord {
         let position = state.nextPosition()
         let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: String(position, radix: 36), created: draft.created,
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? String(position, radix: 36), created: draft.created,
             modified: draft.modified, parent: draft.parent, fields: draft.text)
         let before = state.zones[zone]?.rows[draft.recordID.recordName]
         var row = InMemoryState.Row(record: record, position: position, born: position)
@@ -46,6 +49,11 @@ final class InMemoryTransaction: RecordTransaction {
             row.born = before.isDeleted ? position : before.born
             row.isRenewed = before.isDeleted || before.isRenewed
             row.earlier = state.earlier(than: before, replacedAt: now)
+        }
+        row.edit = before?.edit
+        if takesEdits, row.edit == nil, state.takesEdits(of: draft.recordType, in: zone) {
+            let base = before.flatMap { $0.isDeleted ? nil : $0.record }
+            row.edit = UnsentEdit(recordID: draft.recordID, since: position, position: position, mine: nil, base: base)
         }
         row.requestID = requestID
         row.references = draft.fields.values.flatMap { field in
@@ -61,7 +69,7 @@ final class InMemoryTransaction: RecordTransaction {
 
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) -> RecordDeletion? {
         let references = state.zones[zone]?.rows[record.recordID.recordName]?.references ?? []
-        state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID)
+        state.delete(record.recordID.recordName, in: zone, by: signature, requestID: requestID, isEdit: takesEdits)
         return RecordDeletion(position: state.position, validated: references.filter { $0.reference.action == .validate }.map(\.reference.recordName).sorted())
     }
 

@@ -265,6 +265,8 @@ import Testing
                 ALTER TABLE zones DROP COLUMN journalBytes;
                 ALTER TABLE typeCounts DROP COLUMN bytes; ALTER TABLE typeCounts DROP COLUMN assetBytes;
                 DROP TABLE cascades; DROP INDEX counted_types; DROP TABLE retiredIndexes;
+                DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
+                ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
                 DELETE FROM grdb_migrations WHERE identifier >= '4';
                 """)
         }

@@ -269,6 +269,8 @@ import Testing
         let queue = try DatabaseQueue(path: file)
         try await queue.write { db in
             try db.execute(sql: """
+                DROP TABLE unsentEdits; DROP TABLE mirrorMarks; DROP TABLE sightings; ALTER TABLE zones DROP COLUMN isMirror;
+                ALTER TABLE records DROP COLUMN tag; DELETE FROM grdb_migrations WHERE identifier = '10';
                 DROP TABLE journal; ALTER TABLE records DROP COLUMN request; ALTER TABLE records DROP COLUMN version;
                 ALTER TABLE zones DROP COLUMN journalBytes; DELETE FROM grdb_migrations WHERE identifier = '5';
                 """)

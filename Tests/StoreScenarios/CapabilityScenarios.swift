@@ -67,6 +67,11 @@ enum CapabilityScenarios {
             (.uploadAssets, { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }),
             (.uploadAssets, { _ = try await database.rereference([AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes) }),
             (.traceAssets, { _ = try await database.uses(of: file, limit: 1) }),
+            (.mirrorRecords, { _ = try await database.mirror(MirrorBatch()) }),
+            (.mirrorRecords, { _ = try await database.mirrorMarks() }),
+            (.mirrorRecords, { _ = try await database.unsighted(in: notes, recordType: nil, after: nil, limit: 1) }),
+            (.mirrorRecords, { _ = try await database.unsentEdits(since: nil, limit: 1) }),
+            (.mirrorRecords, { try await database.settle(recordID, keeping: .mine) }),
             // The last ones, because the zone is gone then.
             (.purgeZones, { try await database.purge(notes) }),
             (.editSchema, { _ = try await database.reset(to: .initial) }),

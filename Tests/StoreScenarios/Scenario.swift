@@ -23,4 +23,6 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
     public static let capabilities = CapabilityScenarios.all
+    /// For engines with ``RecordStore/Capability/mirrorRecords``.
+    public static let mirroring = MirrorScenarios.all
 }

@@ -179,6 +179,7 @@ struct Exchanger: Sendable {
         request.method = call.method
         request.headers = HTTPHeaders(signing?.headers.map { ($0.name, $0.value) } ?? [])
         request.headers.add(name: "User-Agent", value: ContainerClient.userAgent)
+        if let origin = configuration.origin { request.headers.add(name: "Origin", value: origin) }
         if call.method == .POST {
             request.headers.add(name: "Content-Type", value: "application/json")
             request.body = .bytes(ByteBuffer(bytes: call.body))

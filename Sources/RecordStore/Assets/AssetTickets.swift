@@ -133,6 +133,13 @@ public struct UploadTicket: Sendable, Hashable {
     public let slot: SlotMark
 }
 
+extension UploadTicket {
+    /// A ticket for a file that comes from the origin of a mirror. No save by a client can use its receipt.
+    public init(storingUntil expires: Timestamp) {
+        self.init(number: AssetTickets.makeNumber(), expires: expires, slot: SlotMark(bytes: Array(repeating: 0, count: 16)))
+    }
+}
+
 /// Proof that a file was uploaded for a slot. Can be used once.
 public struct AssetReceipt: Sendable, Hashable {
     public let number: [UInt8]

@@ -14,32 +14,32 @@ enum FaultToken {
     /// Engine tokens never start with these bytes, because their first byte contains a format version.
     private static let mark = Array("Rhrs".utf8)
 
-    /// Maximum length in bytes. Engine tokens have fewer than 100.
-    private static let byteLimit = 512
+    /// Maximum length in bytes. Tokens of our engines have fewer than 100.
+    private static let byteLimit = 1024
 
     /// - Returns: `nil` for an engine token or a malformed one, which the engine will reject.
     init?(_ token: ChangeToken) {
-        guard token.bytes.count <= Self.byteLimit, token.bytes.starts(with: Self.mark) else { return nil }
-        var rest = token.bytes.dropFirst(Self.mark.count)
-        switch rest.popFirst() {
-        case 1:
-            // An empty page can occur within a reordered pull. No other nesting is possible.
-            if rest.starts(with: Self.mark) {
-                let inner = rest.dropFirst(Self.mark.count)
-                guard inner.first == 2, Self(orderedPull: inner.dropFirst()) != nil else { return nil }
-            }
-            self = .afterEmptyPage(since: Self.inner(rest))
-        case 2: self.init(orderedPull: rest)
-        default: return nil
+        let bytes = token.bytes
+        guard bytes.count <= Self.byteLimit, bytes.starts(with: Self.mark) else { return nil }
+        var rest = bytes.dropFirst(Self.mark.count)
+        let kind = rest.popFirst()
+        if kind == 2 {
+            guard rest.count >= 12 else { return nil }
+            let number = rest.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let index = rest.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | Int($1) }
+            let since = Self.inner(rest.dropFirst(12))
+            // Nothing is nested in a reordered pull.
+            if let since, since.bytes.starts(with: Self.mark) { return nil }
+            self = .inOrderedPull(number, index: index, since: since)
+            return
         }
-    }
-
-    private init?(orderedPull bytes: ArraySlice<UInt8>) {
-        let since = bytes.dropFirst(12)
-        guard bytes.count >= 12, !since.starts(with: Self.mark) else { return nil }
-        let number = bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let index = bytes.dropFirst(8).prefix(4).reduce(0) { $0 << 8 | Int($1) }
-        self = .inOrderedPull(number, index: index, since: Self.inner(since))
+        guard kind == 1 else { return nil }
+        let since = Self.inner(rest)
+        // An empty page can occur within a reordered pull. No other nesting is possible.
+        if let since, since.bytes.starts(with: Self.mark) {
+            guard since.bytes.dropFirst(Self.mark.count).first == 2, FaultToken(since) != nil else { return nil }
+        }
+        self = .afterEmptyPage(since: since)
     }
 
     var token: ChangeToken {
@@ -47,12 +47,12 @@ enum FaultToken {
         switch self {
         case .afterEmptyPage(let since):
             bytes.append(1)
-            bytes += since?.bytes ?? []
+            bytes += Array((since?.text ?? "").utf8)
         case .inOrderedPull(let number, let index, let since):
             bytes.append(2)
             for shift in stride(from: 56, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
             for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: index >> shift)) }
-            bytes += since?.bytes ?? []
+            bytes += Array((since?.text ?? "").utf8)
         }
         return ChangeToken(bytes: bytes)
     }
@@ -67,7 +67,8 @@ enum FaultToken {
         }
     }
 
+    /// The wrapped token, in the text that the engine gave it.
     private static func inner(_ bytes: ArraySlice<UInt8>) -> ChangeToken? {
-        bytes.isEmpty ? nil : ChangeToken(bytes: Array(bytes))
+        bytes.isEmpty ? nil : ChangeToken(text: String(decoding: bytes, as: UTF8.self))
     }
 }

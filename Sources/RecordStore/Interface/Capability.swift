@@ -24,6 +24,7 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case purgeZones = "purge zones"
     case uploadAssets = "store assets"
     case traceAssets = "find the uses of assets"
+    case mirrorRecords = "mirror another container"
     // Databases and engines
     case measureStorage = "measure its storage"
     // Engines

@@ -72,6 +72,14 @@ extension ForwardingDatabase {
         try await base.rereference(sources, from: zoneID, to: targetZoneID)
     }
     public func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses { try await base.uses(of: checksum, limit: limit) }
+
+    public func mirror(_ batch: MirrorBatch) async throws -> MirrorOutcome { try await base.mirror(batch) }
+    public func mirrorMarks() async throws -> [Name: String] { try await base.mirrorMarks() }
+    public func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] {
+        try await base.unsighted(in: zoneID, recordType: recordType, after: after, limit: limit)
+    }
+    public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { try await base.unsentEdits(since: since, limit: limit) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { try await base.settle(recordID, keeping: version) }
 }
 
 /// An engine in front of another one. It forwards everything that it does not do itself, and claims what that one claims.
@@ -97,4 +105,5 @@ extension ForwardingEngine {
     public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
         try await base.assetLedger(container, environment)
     }
+    public func keepsAssets(of container: ContainerID) -> Bool { base.keepsAssets(of: container) }
 }

@@ -229,6 +229,36 @@ public protocol RecordDatabase: Capable {
     /// record, zone and field, and the total number of uses. ``Capability/traceAssets``.
     /// - Parameter limit: maximum number of returned fields.
     func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses
+
+    // MARK: Mirroring another container
+
+    /// Stores news from the origin as they are there: names, change tags, users and times. Rules that the origin has
+    /// applied already are not applied again: grants, sizes, references. Types and fields are added to the schema as
+    /// the records show them, in production too, with all indexes. ``Capability/mirrorRecords``.
+    ///
+    /// A record that was edited here keeps the edit. If its version in the origin is another than that of the edit,
+    /// this is a conflict.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND; CONFLICT if the zone had records before its first batch; BAD_REQUEST if
+    ///   a field has another type here.
+    func mirror(_ batch: MirrorBatch) async throws -> MirrorOutcome
+
+    /// The marks of all batches. ``Capability/mirrorRecords``.
+    func mirrorMarks() async throws -> [Name: String]
+
+    /// Records that are neither sighted nor edited, ordered by name. ``Capability/mirrorRecords``.
+    /// - Parameters:
+    /// - recordType: `nil` for all types.
+    /// - after: the last name of the previous page.
+    /// - limit: maximum number of names.
+    func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name]
+
+    /// Edits that the origin does not have yet, ordered by ``UnsentEdit/since``. ``Capability/mirrorRecords``.
+    /// - Parameter since: ``UnsentEdit/since`` of the last one of the previous page.
+    func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit]
+
+    /// Ends a conflict. ``Capability/mirrorRecords``.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict.
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws
 }
 
 extension RecordDatabase {

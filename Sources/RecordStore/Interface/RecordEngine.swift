@@ -63,9 +63,14 @@ public protocol RecordEngine: Capable {
     /// The ledger of the files that records of a container and environment refer to. Its tickets are valid even before
     /// anything is saved. ``Capability/keepAssets``.
     func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger
+
+    /// True if the files of a container are kept here: ``Capability/keepAssets``, unless the engine has containers that are elsewhere.
+    func keepsAssets(of container: ContainerID) -> Bool
 }
 
 extension RecordEngine {
+    public func keepsAssets(of container: ContainerID) -> Bool { can(.keepAssets) }
+
     /// True if a container exists, as far as the engine can tell. Does not create it.
     public func has(_ container: ContainerID) async throws -> Bool {
         guard can(.listContainers) else { return true }

@@ -47,6 +47,12 @@ extension RecordDatabase {
         throw unable(.uploadAssets)
     }
     public func uses(of checksum: FileChecksum, limit: Int) async throws -> AssetUses { throw unable(.traceAssets) }
+
+    public func mirror(_ batch: MirrorBatch) async throws -> MirrorOutcome { throw unable(.mirrorRecords) }
+    public func mirrorMarks() async throws -> [Name: String] { throw unable(.mirrorRecords) }
+    public func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] { throw unable(.mirrorRecords) }
+    public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { throw unable(.mirrorRecords) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { throw unable(.mirrorRecords) }
 }
 
 extension RecordEngine {

@@ -61,7 +61,7 @@ public struct TransactionZone: Sendable {
     }
 }
 
-/// A record to be saved. The engine assigns its change tag.
+/// A record to be saved. The engine assigns its change tag, unless it is a copy.
 public struct RecordDraft: Sendable {
     public let recordID: RecordID
     public let recordType: Name
@@ -72,4 +72,27 @@ public struct RecordDraft: Sendable {
     public let text: FieldsText
     /// The decoded fields of the replaced record.
     public let previousFields: [Name: Field]
+    /// The change tag that a record has in the origin of a mirror; `nil` for all other saves.
+    public var recordChangeTag: String?
+}
+
+/// The operations of an engine's open transaction that ``MirrorModifier`` needs. Its saves and deletions are not edits.
+public protocol MirrorTransaction: RecordTransaction {
+    /// Makes the zone a mirror, unless it is one.
+    /// - Returns: `false` if it was none and has records.
+    func makeMirror(_ zone: Int64) throws -> Bool
+
+    /// Sets or removes a mark of the database.
+    func mark(_ name: Name, _ value: String?) throws
+
+    /// The edit of a record that the origin does not have yet.
+    func unsentEdit(of name: Name, in zone: Int64) throws -> UnsentEdit?
+
+    /// Replaces what is known of an edit beside the record itself, or (`nil`) forgets it.
+    func keep(_ edit: UnsentEdit?, of name: Name, in zone: Int64) throws
+
+    /// Notes names that the origin still has.
+    func sight(_ names: [Name], in zone: Int64) throws
+
+    func forgetSightings(in zone: Int64) throws
 }

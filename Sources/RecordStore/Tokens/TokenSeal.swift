@@ -63,9 +63,10 @@ public struct TokenSeal: Sendable {
 
     /// - Returns: `nil` if the token was not sealed with this key.
     public func open(_ token: ChangeToken) -> TokenContent? {
-        guard token.bytes.count == 36 || token.bytes.count == 41 else { return nil }
-        let bytes = Array(token.bytes.dropLast(Self.checksumLength))
-        guard checksum(of: bytes) == Array(token.bytes.suffix(Self.checksumLength)), bytes[0] >> 4 == Self.version,
+        let sealed = token.bytes
+        guard sealed.count == 36 || sealed.count == 41 else { return nil }
+        let bytes = Array(sealed.dropLast(Self.checksumLength))
+        guard checksum(of: bytes) == Array(sealed.suffix(Self.checksumLength)), bytes[0] >> 4 == Self.version,
             DatabaseScope.allCases.indices.contains(Int(bytes[1]))
         else { return nil }
         let began = bytes.integer(at: 19, length: 5)

@@ -28,9 +28,9 @@ struct RequestAssets: Sendable {
     }
 
     /// The download addresses of the assets in these records. `nil` if the records have no assets, or the engine keeps no
-    /// files; the asset store is then not opened.
+    /// files of this container; the asset store is then not opened.
     func addresses(in records: some Sequence<StoredRecord>) async throws -> AssetAddress? {
-        guard stores.canKeep, records.contains(where: \.fields.mayHoldAssets) else { return nil }
+        guard stores.keepsFiles(of: container), records.contains(where: \.fields.mayHoldAssets) else { return nil }
         let links = try await links()
         return { asset, field in links.downloadURL(of: asset, in: field) }
     }

@@ -11,6 +11,9 @@ enum AccountServices {
     static let all: [String: any AccountService.Type] = [
         "accounts/administrator": AdministratorState.self,
         "accounts/administrator/password": AdministratorPasswordChange.self,
+        "accounts/connections": ConnectionsList.self,
+        "accounts/connections/make": ConnectionMaking.self,
+        "accounts/connections/remove": ConnectionRemoval.self,
         "accounts/keys": ServerKeysList.self,
         "accounts/keys/register": ServerKeyRegistration.self,
         "accounts/keys/revoke": ServerKeyRevocation.self,

@@ -1,0 +1,39 @@
+internal import CloudKitClient
+internal import Synchronization
+
+/// Measures the part of some work that is CloudKit's.
+///
+///     let meter = CloudKitMeter()
+///     let page = try await CloudKitMeter.$current.withValue(meter) { try await database.query(request) }
+public final class CloudKitMeter: Sendable {
+    /// The meter of the task; `nil` to measure nothing.
+    @TaskLocal public static var current: CloudKitMeter?
+
+    public struct Reading: Sendable, Hashable {
+        /// Requests that were answered, repetitions included.
+        public var requests = 0
+        /// From the sending of each request to its last byte: CloudKit's part and the network's.
+        public var answering: Duration = .zero
+        /// Pauses before repetitions.
+        public var waiting: Duration = .zero
+    }
+
+    private let state = Mutex(Reading())
+
+    public init() {}
+
+    /// The sums so far.
+    public var reading: Reading { state.withLock { $0 } }
+
+    func note(_ event: RequestEvent) {
+        state.withLock { reading in
+            switch event {
+            case .sending: break
+            case .answered(_, _, _, let duration, _):
+                reading.requests += 1
+                reading.answering += duration
+            case .waiting(_, let pause, _): reading.waiting += pause.length
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+public import JSON
+public import Records
+
+/// The indexes of a container in iCloud, as far as they are known. CloudKit's protocol tells nothing about the schema.
+public struct LearnedIndexes: Sendable, Hashable {
+    /// The number of refusals that are remembered.
+    public static let limit = 1000
+
+    /// The place that an index, or its absence, is known from.
+    public enum Source: Sendable, Hashable {
+        /// An imported schema file, and when it was imported.
+        case schemaFile(Timestamp)
+        /// CloudKit refused a query, and when.
+        case refusal(Timestamp)
+    }
+
+    public struct Finding: Sendable, Hashable {
+        public let exists: Bool
+        public let source: Source
+    }
+
+    private struct Absence: Hashable {
+        let recordType: Name
+        /// `nil` for a type without any index.
+        let key: FieldKey?
+        let index: Indexes
+    }
+
+    /// The schema of the file that was imported last; `nil` if none was.
+    public private(set) var schema: Schema?
+    private var imported: Timestamp?
+    private var refusals: [Absence: Timestamp] = [:]
+
+    public init() {}
+
+    /// - Parameter index: a single one.
+    /// - Returns: `nil` if nothing is known.
+    public func finding(_ index: Indexes, of key: FieldKey, in recordType: Name) -> Finding? {
+        let absences = [Absence(recordType: recordType, key: key, index: index), Absence(recordType: recordType, key: nil, index: [])]
+        // Refusals are newer than the schema file, which replaces them.
+        if let refused = absences.lazy.compactMap({ refusals[$0] }).first { return Finding(exists: false, source: .refusal(refused)) }
+        guard let imported, let definition = schema?.types[recordType]?.definition(of: key) else { return nil }
+        return Finding(exists: definition.indexes.contains(index), source: .schemaFile(imported))
+    }
+
+    /// Learns the indexes of a schema file, and forgets the refusals before it.
+    mutating func learn(from schema: Schema, at moment: Timestamp) {
+        (self.schema, imported, refusals) = (schema, moment, [:])
+    }
+
+    /// Learns from Apple's words for a missing index. Other errors tell nothing.
+    mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
+        let absence: Absence
+        if let words = refusal.reason.firstMatch(of: /Field '([^']+)' is not marked (queryable|sortable|searchable)/) {
+            guard let index = Indexes(name: String(words.2)) else { return }
+            absence = Absence(recordType: query.recordType, key: Self.key(named: Name(String(words.1))), index: index)
+        } else if refusal.reason.contains(/(Type is not marked|Queried type is not marked) indexable/) {
+            absence = Absence(recordType: query.recordType, key: nil, index: [])
+        } else {
+            return
+        }
+        refusals[absence] = moment
+        guard refusals.count > Self.limit, let oldest = refusals.min(by: { $0.value < $1.value })?.key else { return }
+        refusals[oldest] = nil
+    }
+
+    /// Forgets refusals that an answer disproves, because the index was added meanwhile.
+    mutating func learn(fromAnswerTo query: Query) {
+        guard !refusals.isEmpty else { return }
+        refusals[Absence(recordType: query.recordType, key: nil, index: [])] = nil
+        var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map { (Self.key(named: $0.fieldName), $0.comparator.requiredIndexes) }
+        used += query.sorts.map { (Self.key(named: $0.fieldName), $0.relativeLocation == nil ? .sortable : .queryable) }
+        if query.filters.isEmpty { used.append((.system(.recordID), .queryable)) }
+        for (key, indexes) in used {
+            for (_, index) in Indexes.named where indexes.contains(index) {
+                refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil
+            }
+        }
+    }
+
+    /// Queries and refusals name a system field in either way.
+    private static func key(named name: Name) -> FieldKey {
+        SystemField(named: name).map { .system($0) } ?? .custom(name)
+    }
+}

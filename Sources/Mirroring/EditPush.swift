@@ -1,0 +1,245 @@
+internal import CloudKitClient
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on.
+///
+/// An edit is noted as sent before it is sent. If the answer is lost, with the connection or with this process, the record is looked up before
+/// anything is sent again.
+struct EditPush {
+    /// An edit and its request.
+    private struct Outgoing {
+        let edit: UnsentEdit
+        let operation: RecordOperation
+        let item: PushReport.Item
+    }
+
+    let replica: Replica
+    let files: FileFetcher?
+    let meter: MirrorMeter
+    private(set) var report = PushReport()
+
+    private var local: any RecordDatabase { replica.local }
+    private var remote: DatabaseClient { replica.remote }
+
+    init(_ replica: Replica, files: FileFetcher?, _ meter: MirrorMeter) {
+        self.replica = replica
+        self.files = files
+        self.meter = meter
+    }
+
+    /// - Parameter isDryRun: true to list what would be sent.
+    /// - Throws: `CloudKitFailure` if the origin does not answer, with the edits before it sent; `RecordError` if the mirror can't store;
+    ///   `CancellationError`.
+    mutating func run(isDryRun: Bool) async throws {
+        meter.change { $0.stage = .sending }
+        if !isDryRun {
+            var lost: [UnsentEdit] = []
+            try await replica.eachPageOfEdits { edits in lost += edits.filter { $0.sent != nil && $0.theirs == nil } }
+            for part in Self.runs(of: lost) { try await look(up: part) }
+        }
+        var since: Int64?
+        while true {
+            let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
+            for part in Self.runs(of: edits.filter { $0.theirs == nil }) {
+                if isDryRun { try list(part) } else { try await send(part) }
+            }
+            guard edits.count == DatabaseClient.itemLimit, let last = edits.last else { break }
+            since = last.since
+        }
+        try await replica.eachPageOfEdits { edits in report.conflicts += edits.filter { $0.theirs != nil } }
+    }
+
+    /// Edits that follow each other in one zone, at most as many as a request takes.
+    private static func runs(of edits: [UnsentEdit]) -> [[UnsentEdit]] {
+        edits.reduce(into: []) { runs, edit in
+            if let last = runs.last, last[0].recordID.zoneID == edit.recordID.zoneID, last.count < DatabaseClient.itemLimit {
+                runs[runs.count - 1].append(edit)
+            } else {
+                runs.append([edit])
+            }
+        }
+    }
+
+    private func remoteZone(_ zoneID: ZoneID) -> ZoneID {
+        switch replica.scope {
+        case .public: .default
+        case .private: ZoneID(zoneName: zoneID.zoneName)
+        case .shared: zoneID
+        }
+    }
+
+    private mutating func list(_ edits: [UnsentEdit]) throws {
+        for edit in edits {
+            do {
+                if let request = try request(for: edit) { report.items.append(request.item) }
+            } catch let error as RecordError {
+                report.refused[edit.recordID] = error.reason
+            }
+        }
+    }
+
+    // MARK: Sending
+
+    private mutating func send(_ edits: [UnsentEdit]) async throws {
+        let zoneID = edits[0].recordID.zoneID
+        var outgoing: [Outgoing] = []
+        var undone: [MirrorBatch.Change] = []
+        for edit in edits {
+            do {
+                guard let request = try request(for: edit) else {
+                    // It was created here, sent, deleted, and could not be looked up: the origin may have it.
+                    if edit.base == nil, edit.sent != nil { continue }
+                    // The record is as before again.
+                    undone.append(MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position))
+                    continue
+                }
+                outgoing.append(Outgoing(edit: edit, operation: try await uploadingFiles(of: request.operation, in: zoneID), item: request.item))
+            } catch let error as RecordError {
+                report.refused[edit.recordID] = error.reason
+            } catch let error as ServerError {
+                report.refused[edit.recordID] = "\(error)"
+            }
+        }
+        if !undone.isEmpty { _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: undone)) }
+        if outgoing.isEmpty { return }
+        guard try await !sendOnce(outgoing, in: zoneID) else { return }
+        // Edits that arrived are no longer unsent, or the origin has a later version. The others are sent again.
+        let names = Set(outgoing.map(\.edit.recordID.recordName))
+        var left: [Name: UnsentEdit] = [:]
+        try await replica.eachPageOfEdits { edits in
+            for edit in edits where edit.recordID.zoneID == zoneID && names.contains(edit.recordID.recordName) {
+                left[edit.recordID.recordName] = edit
+            }
+        }
+        let again = outgoing.filter { item in
+            guard let edit = left[item.edit.recordID.recordName] else { return false }
+            return edit.theirs == nil && edit.position == item.edit.position && edit.base == item.edit.base
+        }
+        report.items += outgoing.filter { left[$0.edit.recordID.recordName] == nil }.map(\.item)
+        if !again.isEmpty, try await !sendOnce(again, in: zoneID) {
+            for item in again { report.refused[item.edit.recordID] = "its answer was lost twice; push again" }
+        }
+    }
+
+    /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
+    private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
+        let edits = outgoing.map(\.edit)
+        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
+        let results: [Result<ModifiedRecord, ServerError>]
+        do {
+            results = try await remote.modify(outgoing.map(\.operation), in: remoteZone(zoneID), atomic: false)
+        } catch let failure as CloudKitFailure {
+            guard case .answerLost = failure.kind else { throw failure }
+            try await look(up: edits)
+            return false
+        }
+        var reading = PageReading(zoneID: localZone(zoneID))
+        var stale: [UnsentEdit] = []
+        for (item, result) in zip(outgoing, results) {
+            switch result {
+            case .success(.saved(let record)): reading.add(record)
+            case .success(.deleted): reading.delete(item.edit.recordID.recordName)
+            case .failure(let error):
+                switch error.code {
+                case .conflict?, .exists?, .notFound?: stale.append(item.edit)
+                default: report.refused[item.edit.recordID] = "\(error)"
+                }
+                continue
+            }
+            report.items.append(item.item)
+        }
+        let positions = Dictionary(edits.map { ($0.recordID.recordName, $0.position) }, uniquingKeysWith: { first, _ in first })
+        try await store(reading, in: zoneID, isAnswer: true) { positions[$0] }
+        if !stale.isEmpty { try await look(up: stale) }
+        return true
+    }
+
+    /// Looks the records of edits up in the origin, where they may have changed.
+    private func look(up edits: [UnsentEdit]) async throws {
+        let zoneID = edits[0].recordID.zoneID
+        let names = edits.map(\.recordID.recordName)
+        var reading = PageReading(zoneID: localZone(zoneID))
+        for (name, result) in zip(names, try await remote.lookup(names, in: remoteZone(zoneID))) {
+            switch result {
+            case .success(let record): reading.add(record)
+            case .failure(let error) where error.code == .notFound: reading.delete(name)
+            // It stays as it is until the next push.
+            case .failure: continue
+            }
+        }
+        try await store(reading, in: zoneID, isAnswer: false) { _ in nil }
+    }
+
+    private func store(_ reading: PageReading, in zoneID: ZoneID, isAnswer: Bool, _ accepted: (Name) -> Int64?) async throws {
+        var changes = reading.changes.map { MirrorBatch.Change($0, accepted: accepted($0.recordID.recordName)) }
+        // A file that the origin does not give is missing here like one that was never fetched.
+        var missing: [MirrorProblem] = []
+        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing) }
+        _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: changes))
+    }
+
+    private func localZone(_ zoneID: ZoneID) -> ZoneID {
+        replica.scope == .public ? .default : replica.localZone(zoneID)
+    }
+
+    // MARK: Requests
+
+    /// - Returns: `nil` if there is nothing to send.
+    /// - Throws: `RecordError` if the edit can't be sent as one operation.
+    private func request(for edit: UnsentEdit) throws -> (operation: RecordOperation, item: PushReport.Item)? {
+        func item(_ act: PushReport.Item.Act, _ fields: Set<Name> = []) -> PushReport.Item {
+            PushReport.Item(scope: replica.scope, recordID: edit.recordID, act: act, fields: fields, base: edit.base?.recordChangeTag)
+        }
+        let name = edit.recordID.recordName
+        guard let mine = edit.mine else {
+            guard let base = edit.base else { return nil }
+            return (RecordOperation(.delete, recordName: name, recordChangeTag: base.recordChangeTag), item(.delete))
+        }
+        let fields = try Self.inputs(of: mine)
+        guard let base = edit.base else {
+            let operation = RecordOperation(
+                .create, recordName: name, recordType: mine.recordType, fields: fields, parent: mine.parent.map { .record($0) } ?? .unchanged)
+            return (operation, item(.create, Set(fields.keys)))
+        }
+        guard mine.recordType == base.recordType else {
+            throw RecordError(.badRequest, "its type was changed from \(base.recordType) to \(mine.recordType); delete it, push, and create it again")
+        }
+        let before = try Self.inputs(of: base)
+        var changed = fields.filter { before[$0.key] != $0.value }
+        for name in before.keys where fields[name] == nil { changed[name] = .cleared }
+        if changed.isEmpty, mine.parent == base.parent { return nil }
+        let parent: RecordOperation.Parent = mine.parent == base.parent ? .unchanged : mine.parent.map { .record($0) } ?? .cleared
+        let operation = RecordOperation(
+            .update, recordName: name, recordType: mine.recordType, recordChangeTag: base.recordChangeTag, fields: changed, parent: parent)
+        return (operation, item(.update, Set(changed.keys)))
+    }
+
+    private static func inputs(of record: StoredRecord) throws -> [Name: FieldInput] {
+        Dictionary(
+            try record.fields.decoded().map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// The operation with the receipts of its files.
+    /// - Throws: `RecordError` for a file that can't be sent; `ServerError` for an upload that the origin refuses.
+    private func uploadingFiles(of operation: RecordOperation, in zoneID: ZoneID) async throws -> RecordOperation {
+        var operation = operation
+        for (name, input) in operation.fields {
+            guard case .tagged(let value, let type, let isEncrypted) = input, !value.assets.isEmpty, let recordType = operation.recordType else { continue }
+            guard let files else { throw RecordError(.badRequest, "the mirror has no asset store, and the field '\(name)' has a file") }
+            var receipts: [Asset] = []
+            for asset in value.assets {
+                if asset.originChecksum != nil {
+                    throw RecordError(.badRequest, "the field '\(name)' has a file of the origin in another place than before; upload it here again")
+                }
+                let request = UploadRequest(recordType: recordType, fieldName: name, recordName: operation.recordName)
+                let slot = try await remote.uploadSlots([request], in: remoteZone(zoneID))[0].get()
+                receipts.append(try await replica.remoteFiles.upload(to: slot, size: asset.size) { try await files.open(asset) })
+            }
+            var next = receipts.makeIterator()
+            operation.fields[name] = .tagged(value.mappingAssets { next.next() ?? $0 }, type, isEncrypted: isEncrypted)
+        }
+        return operation
+    }
+}

@@ -1,0 +1,135 @@
+internal import CloudKitClient
+internal import JSON
+internal import Records
+internal import RecordStore
+
+/// A database of the origin and its mirror.
+struct Replica: Sendable {
+    /// For files, which may take any time.
+    let remoteFiles: DatabaseClient
+    private let patience: Duration
+    let local: any RecordDatabase
+    private let engine: any RecordEngine
+
+    var scope: DatabaseScope { remoteFiles.scope }
+
+    /// For one request from now.
+    var remote: DatabaseClient { remoteFiles.until(.now + patience) }
+
+    init(
+        _ remote: DatabaseClient, in container: ContainerID, of engine: any RecordEngine, as caller: Caller, patience: Duration, _ meter: MirrorMeter
+    ) async throws {
+        remoteFiles = remote.observing { meter.note($0) }
+        self.patience = patience
+        let address = DatabaseAddress(container: container, environment: remote.container.environment, scope: remote.scope)
+        local = try await engine.database(address, as: caller)
+        self.engine = engine
+    }
+
+    // MARK: Zones
+
+    /// The zone in the mirror.
+    func localZone(_ zoneID: ZoneID) -> ZoneID {
+        scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+    }
+
+    /// True if the mirror has the zone.
+    func hasZone(_ zoneID: ZoneID) async throws -> Bool {
+        guard case .failure(let error)? = try await local.fetchZones([localZone(zoneID)]).first else { return true }
+        guard error.code == .zoneNotFound else { throw error }
+        return false
+    }
+
+    /// Makes the zone in the mirror, unless it is there. A shared one is made as its owner's.
+    func makeZone(_ zoneID: ZoneID) async throws {
+        let zone = ZoneID(zoneName: zoneID.zoneName)
+        let owner = try await owner(of: zoneID)
+        for result in try await owner.modifyZones([.create(zone)]) { _ = try result.get() }
+        if scope == .shared {
+            // CloudKit tells a guest's permission only in the share record. A write that it does not cover is refused when it is sent.
+            try await owner.share(zone, with: ZoneParticipant(userRecordName: local.caller.userRecordName, permission: .readWrite))
+        }
+    }
+
+    /// Removes the zone from the mirror, if it is there.
+    func removeZone(_ zoneID: ZoneID) async throws {
+        for result in try await owner(of: zoneID).modifyZones([.delete(ZoneID(zoneName: zoneID.zoneName))]) {
+            if case .failure(let error) = result, error.code != .zoneNotFound { throw error }
+        }
+    }
+
+    /// The private database with the zone.
+    private func owner(of zoneID: ZoneID) async throws -> any RecordDatabase {
+        guard scope == .shared else { return local }
+        guard let owner = zoneID.ownerRecordName else { throw RecordError(.zoneNotFound, "The origin does not tell the owner of the zone '\(zoneID.zoneName)'") }
+        var address = local.address
+        address.scope = .private
+        return try await engine.database(address, as: Caller(userRecordName: owner))
+    }
+
+    /// The number of edits in a zone of the mirror that were not sent.
+    func unsentCount(in zoneID: ZoneID) async throws -> Int {
+        var count = 0
+        try await eachPageOfEdits { edits in count += edits.count { $0.recordID.zoneID.zoneName == zoneID.zoneName && isOwner($0.recordID.zoneID, as: zoneID) } }
+        return count
+    }
+
+    private func isOwner(_ localZone: ZoneID, as zoneID: ZoneID) -> Bool {
+        scope != .shared || localZone.ownerRecordName == zoneID.ownerRecordName
+    }
+
+    func eachPageOfEdits(_ body: ([UnsentEdit]) async throws -> Void) async throws {
+        var since: Int64?
+        while true {
+            let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
+            if !edits.isEmpty { try await body(edits) }
+            guard edits.count == DatabaseClient.itemLimit, let last = edits.last else { return }
+            since = last.since
+        }
+    }
+}
+
+/// Names of the marks of a mirror.
+enum Marks {
+    /// Change token of the origin's database.
+    static func database(_ scope: DatabaseScope) -> Name { Name("\(scope.rawValue)/token") }
+
+    /// Change token of a zone, or ``noToken``. Every zone that came from the origin has this mark.
+    static func token(of zoneID: ZoneID, _ scope: DatabaseScope) -> Name { zone("zone", zoneID, scope) }
+
+    static let noToken = ""
+
+    /// The token in a mark.
+    static func token(_ mark: String?) -> SyncToken? {
+        mark.flatMap { $0 == noToken ? nil : SyncToken($0) }
+    }
+
+    /// There while a zone is read again from its beginning, to find what it no longer has.
+    static func comparison(of zoneID: ZoneID, _ scope: DatabaseScope) -> Name { zone("comparison", zoneID, scope) }
+
+    /// Latest modification of a type, in milliseconds.
+    static func modification(of type: Name) -> Name { Name("public/modification/\(type)") }
+
+    /// The time in milliseconds of the latest comparison of a type's names.
+    static func sweep(of type: Name) -> Name { Name("public/sweep/\(type)") }
+
+    /// The origin's schema in the schema language, if a file was given.
+    static let schema: Name = "schema"
+    static let files: Name = "files"
+    static let history: Name = "history"
+
+    private static func zone(_ kind: String, _ zoneID: ZoneID, _ scope: DatabaseScope) -> Name {
+        Name("\(scope.rawValue)/\(kind)/\(scope == .shared ? "\(zoneID.ownerRecordName ?? "")\t" : "")\(zoneID.zoneName)")
+    }
+
+    /// The zones with a token.
+    static func zones(_ scope: DatabaseScope, in marks: [Name: String]) -> [ZoneID] {
+        let prefix = "\(scope.rawValue)/zone/"
+        return marks.keys.filter { $0.string.hasPrefix(prefix) }.sorted().compactMap { mark in
+            let rest = mark.string.dropFirst(prefix.count)
+            guard scope == .shared else { return ZoneID(zoneName: Name(String(rest))) }
+            guard let tab = rest.utf8.firstIndex(of: UInt8(ascii: "\t")) else { return nil }
+            return ZoneID(zoneName: Name(String(rest[rest.utf8.index(after: tab)...])), ownerRecordName: Name(String(rest[..<tab])))
+        }
+    }
+}

@@ -1,0 +1,121 @@
+public import JSON
+public import Records
+
+/// A version of a record in the origin, the container that a database mirrors.
+public enum OriginVersion: Sendable, Hashable {
+    /// The record with the origin's change tag, creation and modification.
+    case saved(StoredRecord)
+    case deleted(RecordID)
+
+    public var recordID: RecordID {
+        switch self {
+        case .saved(let record): record.recordID
+        case .deleted(let recordID): recordID
+        }
+    }
+
+    /// `nil` for a deletion.
+    public var record: StoredRecord? {
+        if case .saved(let record) = self { record } else { nil }
+    }
+}
+
+/// News from the origin, stored in one transaction. Storing it twice changes nothing the second time.
+public struct MirrorBatch: Sendable {
+    public struct Change: Sendable {
+        public var version: OriginVersion
+        /// ``UnsentEdit/position`` of the edit that the origin accepted with this version; `nil` for any other version.
+        public var accepted: Int64?
+        /// True to store the record even if the mirror has this version: after its files were fetched.
+        public var replacesSame: Bool
+
+        public init(_ version: OriginVersion, accepted: Int64? = nil, replacesSame: Bool = false) {
+            self.version = version
+            self.accepted = accepted
+            self.replacesSame = replacesSame
+        }
+    }
+
+    /// The zone of the changes. From the first batch on it is a mirror: saves and deletions of others are unsent edits.
+    public var zoneID: ZoneID?
+    /// Applied in order.
+    public var changes: [Change]
+    /// Types to add to the schema, or fields and indexes that it lacks of them. They need no zone.
+    public var types: [RecordType]
+    /// Notes of the caller, such as change tokens, to be set or (`nil`) removed.
+    public var marks: [Name: String?]
+    /// Names that the origin still has, to find those that it no longer has: ``RecordDatabase/unsighted(in:recordType:limit:)``.
+    public var sighted: [Name]
+    /// True to forget all sighted names of the zone, before those of this batch are noted.
+    public var forgetsSightings: Bool
+    /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
+    public var sending: [OriginVersion]
+
+    public init(
+        _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:], sighted: [Name] = [],
+        forgetsSightings: Bool = false, sending: [OriginVersion] = []
+    ) {
+        self.zoneID = zoneID
+        self.changes = changes
+        self.types = types
+        self.marks = marks
+        self.sighted = sighted
+        self.forgetsSightings = forgetsSightings
+        self.sending = sending
+    }
+}
+
+/// The effects of a ``MirrorBatch``.
+public struct MirrorOutcome: Sendable, Hashable {
+    public var saved = 0
+    public var deleted = 0
+    /// Versions that the mirror had already.
+    public var unchanged = 0
+    /// Edits that the origin now has.
+    public var sent = 0
+    /// Edits of records that were changed in the origin meanwhile.
+    public var conflicts: [RecordID] = []
+
+    public init() {}
+}
+
+/// The saves and deletions of one record in a mirror that the origin does not have yet.
+public struct UnsentEdit: Sendable, Hashable {
+    public var recordID: RecordID
+    /// Position of the first of them. Edits are sent in this order.
+    public var since: Int64
+    /// Position of the latest of them.
+    public var position: Int64
+    /// The record in the mirror; `nil` if it was deleted here.
+    public var mine: StoredRecord?
+    /// The version in the origin that the edit was made on; `nil` for a record that was created here.
+    public var base: StoredRecord?
+    /// The version that was sent last, without an answer so far.
+    public var sent: OriginVersion?
+    /// A later version in the origin. This is a conflict: the edit is not sent until it is settled.
+    public var theirs: OriginVersion?
+
+    public init(
+        recordID: RecordID, since: Int64, position: Int64, mine: StoredRecord?, base: StoredRecord?, sent: OriginVersion? = nil,
+        theirs: OriginVersion? = nil
+    ) {
+        self.recordID = recordID
+        self.since = since
+        self.position = position
+        self.mine = mine
+        self.base = base
+        self.sent = sent
+        self.theirs = theirs
+    }
+
+    /// The version that the origin has once it accepted the edit.
+    public var version: OriginVersion { mine.map { .saved($0) } ?? .deleted(recordID) }
+}
+
+/// The way to end a conflict between an edit and a later version in the origin.
+public enum ConflictSettlement: String, Sendable, Hashable, CaseIterable {
+    /// The edit is dropped.
+    case theirs
+    /// The edit stays and is sent as one of the later version.
+    case mine
+}

@@ -1,0 +1,233 @@
+import Accounts
+import ArgumentParser
+import CloudKitClient
+import Foundation
+import JSON
+import Logging
+import RecordStore
+import Records
+import Synchronization
+
+struct ConnectCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "connect", abstract: "Connect a container in iCloud, to see it in the console.",
+        discussion: """
+            Credentials come from CloudKit's console (icloud.developer.apple.com), page Tokens & Keys of the container. A server-to-server key reaches the \
+            public database. An API token opens the sign-in to iCloud in the browser, and then reaches your private and shared databases too. Give such a \
+            token the redirect address \(CallbackAddress.standard), or post messages.
+
+            Accounts with Advanced Data Protection, or without web access to iCloud data, get no token.
+
+            The credentials are kept in the accounts file of the data folder, which only you can read. 'skylight disconnect' forgets them. Production is \
+            read-only unless --writable is given.
+
+            Examples:
+              skylight connect iCloud.com.example.App --api-token 1f0a…
+              skylight connect iCloud.com.example.App --environment production \\
+                --key-id 84c2… --key eckey.pem
+            """)
+
+    @Argument(help: "The container, such as iCloud.com.example.App.", transform: { try ContainerID(argument: $0) })
+    var container: ContainerID
+
+    @Option(help: "The container's environment.")
+    var environment: Environment = .development
+
+    @Option(help: ArgumentHelp("The API token, for a sign-in to iCloud.", valueName: "token"))
+    var apiToken: String?
+
+    @Option(help: ArgumentHelp("The ID of a server-to-server key.", valueName: "id"))
+    var keyID: String?
+
+    @Option(help: ArgumentHelp("The private key of --key-id: PEM; - for standard input.", valueName: "file"))
+    var key: String?
+
+    @Flag(help: "Allow changes of production, which is read-only otherwise.")
+    var writable = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The address on this machine to which the sign-in comes back; the API token has to name it.", valueName: "address"),
+        transform: { try CallbackAddress($0) })
+    var callback: CallbackAddress?
+
+    @Flag(help: "Only print the address for the sign-in, instead of opening the browser.")
+    var noBrowser = false
+
+    @Flag(help: "Print the text that each signature covers: CloudKit gives the same answer to every mistake in one.")
+    var showSignature = false
+
+    @Option(
+        help: ArgumentHelp("Another server that speaks CloudKit's protocol, such as a stand-in for tests. (default: iCloud's)", valueName: "address"),
+        transform: { try ServerAddress($0) })
+    var server: ServerAddress?
+
+    @OptionGroup var store: StoreOptions
+
+    func validate() throws {
+        guard (keyID == nil) == (key == nil) else { throw ValidationError("--key-id and --key belong together: use both or neither.") }
+        guard (apiToken == nil) != (keyID == nil) else { throw ValidationError("Give either --api-token, or --key-id and --key.") }
+        if apiToken == nil, callback != nil { throw ValidationError("--callback belongs to --api-token: a key needs no sign-in.") }
+    }
+
+    func run() async throws {
+        // Asked first, because nobody wants to sign in for nothing.
+        try await store.withStore(isNew: true) { try await checkName(in: $0) }
+        let connection = try await verifiedConnection()
+        try await store.withStore(isNew: true) { store in
+            try await checkName(in: store)
+            try await store.accounts.connect(connection)
+        }
+        if store.json {
+            return Output.say { writer in
+                writer.name("connection")
+                writer.value(connection)
+            }
+        }
+        let user = connection.userRecordName.map { " as \($0)" } ?? ""
+        Output.say("\(connection.place) is connected\(user)\(connection.isReadOnly ? ", read-only" : "").")
+        Output.note("The console of skylight serve shows it beside the containers of this machine.")
+    }
+
+    /// - Throws: `CommandFailure` if a container of this machine has the name.
+    private func checkName(in store: any OpenStore) async throws {
+        let isConnected = try await store.accounts.connections().contains { $0.container == container }
+        guard !isConnected, try await store.engine.has(container) else { return }
+        throw CommandFailure(
+            .failed, "There is a container \(container) on this machine, which a connection would hide", code: "EXISTS",
+            remedy: "Rename or delete it in the console, or use another folder with --data")
+    }
+
+    // MARK: Credentials
+
+    private func verifiedConnection() async throws -> ContainerConnection {
+        do {
+            if let keyID, let key { return try await connection(keyID: keyID, pem: try Self.text(of: key)) }
+            return try await connection(apiToken: apiToken ?? "")
+        } catch let failure as CloudKitFailure {
+            throw CommandFailure(failure, to: container)
+        }
+    }
+
+    private func connection(keyID: String, pem: String) async throws -> ContainerConnection {
+        let signingKey: ServerToServerKey
+        do {
+            signingKey = try ServerToServerKey(keyID: keyID, pem: pem)
+        } catch {
+            throw CommandFailure(.badData, "The key can't be used: \(error.description)")
+        }
+        try await withClient(.serverToServer(signingKey)) { try await tryOut(database(.public, of: $0)) }
+        return connection(with: .serverKey(keyID: signingKey.keyID, pem: pem), of: nil)
+    }
+
+    private func connection(apiToken: String) async throws -> ContainerConnection {
+        let callback = try callback ?? CallbackAddress(CallbackAddress.standard)
+        let origin = callback.origin
+        let signInURL = try await withClient(.apiToken(apiToken), origin: origin) { client in
+            do {
+                try await tryOut(database(.private, of: client))
+            } catch let failure as CloudKitFailure {
+                guard let address = failure.signInURL else { throw failure }
+                return address
+            }
+            throw CommandFailure(.failed, "The server needs no sign-in; it is no stand-in for iCloud", remedy: "Start it with --auth required --protocol-only")
+        }
+        let page = SignInPage(container: container, signInURL: signInURL)
+        let answer = try await SignInListener.answer(to: page, on: callback.listeningHost, port: callback.port) { [noBrowser] _ in
+            Output.note("Sign in to iCloud at \(origin)")
+            if !noBrowser { Browser.open(origin) }
+        }
+        guard case .token(let token) = answer else {
+            let code = if case .refused(let code) = answer { code } else { "" }
+            throw CommandFailure(.notPermitted, SignInPage.refusal(code), code: "SIGN_IN_REFUSED")
+        }
+        // The token is replaced with each answer; the newest one is stored.
+        let user = WebAuthCredential(token) { _ in }
+        let name = try await withClient(.webAuth(apiToken: apiToken, user: user), origin: origin) { client in
+            let caller = try? await client.database(.private).caller().userRecordName
+            if caller == nil { try await tryOut(database(.private, of: client)) }
+            return caller
+        }
+        return connection(with: .webAuth(apiToken: apiToken, webAuthToken: user.token.text), of: name, origin: origin)
+    }
+
+    private func connection(with credentials: ContainerConnection.Credentials, of user: Name?, origin: String? = nil) -> ContainerConnection {
+        ContainerConnection(
+            container: container, environment: environment, address: server?.description, origin: origin, credentials: credentials, userRecordName: user,
+            isWritable: writable)
+    }
+
+    /// A request that any good credential may make. The record does not exist, which is an error of the item.
+    private func tryOut(_ database: DatabaseClient) async throws {
+        _ = try await database.lookup(["skylight-connect"])
+    }
+
+    private func database(_ scope: DatabaseScope, of client: ContainerClient) -> DatabaseClient {
+        guard showSignature else { return client.database(scope) }
+        return client.database(scope).observing { event in
+            if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") }
+        }
+    }
+
+    private func withClient<Value>(
+        _ credentials: ContainerCredentials, origin: String? = nil, _ work: (ContainerClient) async throws -> Value
+    ) async throws -> Value {
+        var logger = Logger(label: "skylight.cloudkit")
+        logger.logLevel = .critical
+        var configuration = ClientConfiguration(address: server.map(\.description) ?? ClientConfiguration.cloudKit)
+        configuration.origin = origin
+        configuration.patience = .seconds(10)
+        let client = try ContainerClient(
+            container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger)
+        do {
+            let value = try await work(client)
+            await client.close()
+            return value
+        } catch {
+            await client.close()
+            throw error
+        }
+    }
+
+    /// The file of a key, with a size limit, because keys are small.
+    private static func text(of file: String) throws -> String {
+        do {
+            let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
+            return String(decoding: try handle.read(upToCount: 1 << 14) ?? Data(), as: UTF8.self)
+        } catch {
+            throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
+        }
+    }
+}
+
+/// The browser of the person at this machine.
+enum Browser {
+    /// Opens an address. Without a browser nothing happens: the address is printed too.
+    static func open(_ address: String) {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        #if os(macOS)
+            process.arguments = ["open", address]
+        #else
+            process.arguments = ["xdg-open", address]
+        #endif
+        (process.standardInput, process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice, FileHandle.nullDevice)
+        try? process.run()
+    }
+}
+
+extension CommandFailure {
+    /// A connection that CloudKit refused, or could not be asked for.
+    init(_ failure: CloudKitFailure, to container: ContainerID) {
+        switch failure.kind {
+        case .refused(let error), .signInRequired(let error):
+            self.init(.notPermitted, "CloudKit refuses the connection to \(container): \(failure)", code: error.codeName)
+        case .throttled(let error):
+            self.init(.tryAgain, "CloudKit has no time for \(container): \(failure)", code: error.codeName)
+        case .unreachable, .untrusted, .connectionLost:
+            self.init(.unavailable, "CloudKit can't be reached: \(failure)", code: "SERVER_NOT_AVAILABLE")
+        default:
+            self.init(.failed, "\(failure)")
+        }
+    }
+}
