@@ -155,6 +155,16 @@ public struct ContainerMirror: Sendable {
 
     // MARK: Pushing
 
+    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone. Sends nothing, so a dry run afterwards lists exactly
+    /// what ``push(isDryRun:)`` sends.
+    /// - Throws: as ``pull()``.
+    public func reconcile() async throws {
+        meter.begin()
+        for scope in DatabaseScope.allCases where options.scopes.contains(scope) {
+            try await EditPush(try await replica(scope), files: try await fileFetcher(), meter).reconcile()
+        }
+    }
+
     /// Sends the edits that were made in the mirror, in order.
     /// - Parameter isDryRun: true to list what would be sent, and send nothing.
     /// - Throws: as ``pull()``. The edits before the failure are sent, and known as such.
@@ -162,6 +172,7 @@ public struct ContainerMirror: Sendable {
         meter.begin()
         var report = PushReport()
         let files = try await fileFetcher()
+        if !isDryRun { try await reconcile() }
         for scope in DatabaseScope.allCases where options.scopes.contains(scope) {
             var push = EditPush(try await replica(scope), files: files, meter)
             try await push.run(isDryRun: isDryRun)

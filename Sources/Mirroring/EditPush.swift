@@ -29,16 +29,33 @@ struct EditPush {
         self.meter = meter
     }
 
+    /// Finds out which edits arrived whose answer was lost, and forgets those that were undone.
+    /// - Throws: as ``run(isDryRun:)``.
+    func reconcile() async throws {
+        meter.change { $0.stage = .sending }
+        var lost: [UnsentEdit] = []
+        try await replica.eachPageOfEdits { edits in lost += edits.filter { $0.sent != nil && $0.theirs == nil } }
+        for part in Self.runs(of: lost) { try await look(up: part) }
+        var undone: [UnsentEdit] = []
+        try await replica.eachPageOfEdits { edits in undone += edits.filter { $0.theirs == nil && isUndone($0) } }
+        for part in Self.runs(of: undone) {
+            let changes = part.map { edit in MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position) }
+            _ = try await local.mirror(MirrorBatch(localZone(part[0].recordID.zoneID), changes: changes))
+        }
+    }
+
+    private func isUndone(_ edit: UnsentEdit) -> Bool {
+        // One that was created here, sent, deleted, and could not be looked up may be in the origin.
+        if edit.base == nil, edit.sent != nil { return false }
+        // Edits that can't be sent are refused later.
+        do { return try request(for: edit) == nil } catch { return false }
+    }
+
     /// - Parameter isDryRun: true to list what would be sent.
     /// - Throws: `CloudKitFailure` if the origin does not answer, with the edits before it sent; `RecordError` if the mirror can't store;
     ///   `CancellationError`.
     mutating func run(isDryRun: Bool) async throws {
         meter.change { $0.stage = .sending }
-        if !isDryRun {
-            var lost: [UnsentEdit] = []
-            try await replica.eachPageOfEdits { edits in lost += edits.filter { $0.sent != nil && $0.theirs == nil } }
-            for part in Self.runs(of: lost) { try await look(up: part) }
-        }
         var since: Int64?
         while true {
             let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
@@ -85,16 +102,9 @@ struct EditPush {
     private mutating func send(_ edits: [UnsentEdit]) async throws {
         let zoneID = edits[0].recordID.zoneID
         var outgoing: [Outgoing] = []
-        var undone: [MirrorBatch.Change] = []
         for edit in edits {
             do {
-                guard let request = try request(for: edit) else {
-                    // It was created here, sent, deleted, and could not be looked up: the origin may have it.
-                    if edit.base == nil, edit.sent != nil { continue }
-                    // The record is as before again.
-                    undone.append(MirrorBatch.Change(edit.base.map { .saved($0) } ?? .deleted(edit.recordID), accepted: edit.position))
-                    continue
-                }
+                guard let request = try request(for: edit) else { continue }
                 outgoing.append(Outgoing(edit: edit, operation: try await uploadingFiles(of: request.operation, in: zoneID), item: request.item))
             } catch let error as RecordError {
                 report.refused[edit.recordID] = error.reason
@@ -102,7 +112,6 @@ struct EditPush {
                 report.refused[edit.recordID] = "\(error)"
             }
         }
-        if !undone.isEmpty { _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: undone)) }
         if outgoing.isEmpty { return }
         guard try await !sendOnce(outgoing, in: zoneID) else { return }
         // Edits that arrived are no longer unsent, or the origin has a later version. The others are sent again.

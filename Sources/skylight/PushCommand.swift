@@ -45,6 +45,7 @@ struct PushCommand: AsyncParsableCommand {
                     throw CommandFailure(.failed, "The record '\(name)' has no change in conflict", code: "NOT_FOUND")
                 }
             }
+            if !dryRun { try await mirror.reconcile() }
             let planned = try await mirror.push(isDryRun: true)
             if dryRun || planned.items.isEmpty {
                 say(planned, verb: "would be sent")

@@ -122,7 +122,7 @@ import Testing
                 #expect(report.problems.isEmpty)
                 try await copy.expectEqual()
             }
-            #expect(number > 10)
+            #expect(number > 5)
         }
     }
 
