@@ -1,3 +1,4 @@
+import AssetStore
 import CloudKitClient
 import InMemoryRecordStore
 import JSON
@@ -5,12 +6,14 @@ import Logging
 import LoopbackServing
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import Mirroring
 
 /// Feeds that a Skylight does not give, as CloudKit may.
 @Suite struct ScriptedFeedTests {
+    private static let container = "iCloud.com.example.Scripted"
     private static let zone = ZoneID(zoneName: "Z")
     private static let zones = #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"now"}],"syncToken":"d1","moreComing":false}"#
 
@@ -24,20 +27,27 @@ import Testing
     }
 
     /// A pull of a private database from a script.
-    /// - Parameter feed: the answer of `changes/zone` to a request that contains a token, or none.
+    /// - Parameters:
+    ///   - assets: the store of a mirror with all files.
+    ///   - file: the content of each file.
+    ///   - feed: the answer of `changes/zone` to a request that contains a token, or none. HOST in it becomes the server's.
     private static func pull(
-        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), zones: @escaping @Sendable (String) -> String = { _ in zones }, lookup: String = "{}",
-        feed: @escaping @Sendable (_ body: String) -> String, _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
+        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), assets: AssetStore? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
+        lookup: String = "{}", file: String = "", feed: @escaping @Sendable (_ body: String) -> String,
+        _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
-        let container = try #require(ContainerID("iCloud.com.example.Scripted"))
+        let container = try #require(ContainerID(Self.container))
         try await ScriptedServer.run({ request, _ in
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
-            return .json(request.path.hasSuffix("records/lookup") ? lookup : feed(request.body))
+            if request.path.hasPrefix("/files/") { return .raw(file) }
+            return .json(request.path.hasSuffix("records/lookup") ? lookup : feed(request.body).replacing("HOST", with: request.headers["host"] ?? ""))
         }) { address, server in
             let client = try ContainerClient(
                 container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: nil, options: MirrorOptions(scopes: [.private]))
+            var options = MirrorOptions(scopes: [.private])
+            options.files = .all
+            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: assets, options: options)
             let report: PullReport
             do {
                 report = try await mirror.pull()
@@ -87,6 +97,30 @@ import Testing
             let text = try await mirror.value(of: "text", of: "a", in: Self.zone)
             #expect(text == .string("a"))
         }
+    }
+
+    /// CloudKit's checksums are not Skylight's, and its addresses have a place for a name.
+    @Test func filesWithOtherChecksumsAreFetchedOnce() async throws {
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let store = try await assets.store(try #require(ContainerID(Self.container)), .development)
+        let file = String(repeating: "A file of CloudKit's. ", count: 5000)
+        for tag in ["1", "2"] {
+            let asset = #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"http://HOST/files/${f}?o=1"},"type":"ASSETID"}"#
+            try await Self.pull(into: engine, assets: store, file: file, feed: { _ in Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false) }) {
+                report, mirror, requests in
+                #expect(report.outcome.saved == 1 && report.problems.isEmpty)
+                #expect(requests.filter { $0.method == "GET" }.map { $0.target.contains("$") } == (tag == "1" ? [false] : []))
+                guard case .asset(let stored)? = try await mirror.value(of: "file", of: "a", in: Self.zone) else {
+                    Issue.record("no asset")
+                    return
+                }
+                #expect(stored.originChecksum == "AQ+/c3Q=" && stored.size == Int64(file.utf8.count))
+                let checksum = try #require(FileChecksum(stored.fileChecksum))
+                #expect(try await store.ledger.entry(of: checksum) != nil)
+            }
+        }
+        await assets.close()
     }
 
     @Test func aRecordWithoutItsTypeIsNamed() async throws {
