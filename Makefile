@@ -14,7 +14,7 @@ PYTHON_TESTS_AT_A_TIME ?= auto
 # The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, tables with every cell, processes, and whatever waits
 # for time to pass.
 LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SpeedLaw|StalledReader)Tests
-LENGTHY := $(LENGTHY)|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
+LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
 LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Pull|Push)Tests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.

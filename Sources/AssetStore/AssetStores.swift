@@ -55,7 +55,7 @@ public final class AssetStores: Sendable {
     /// The current time for tickets.
     public func now() -> Timestamp { clock() }
 
-    /// True if the files of a container are kept here. Those of a connected container are in iCloud.
+    /// True if the engine keeps the files of a container; its stores are refused otherwise. The files of a connected container are in iCloud.
     public func keepsFiles(of container: ContainerID) -> Bool { engine.keepsAssets(of: container) }
 
     /// The store of a container's environment. The first use opens it, and removes unfinished files of a process that was killed.
@@ -115,6 +115,7 @@ public final class AssetStores: Sendable {
     }
 
     private func sweepAll() async {
+        guard engine.can(.keepAssets) else { return }
         let containers: [ContainerID]
         do {
             containers = try await engine.containers()

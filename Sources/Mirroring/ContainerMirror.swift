@@ -134,7 +134,7 @@ public struct ContainerMirror: Sendable {
 
     /// Fetches the files of one record that the mirror lacks.
     /// - Returns: the record with its files; `nil` if the origin no longer has it.
-    /// - Throws: as ``pull()``; `RecordError` BAD_REQUEST if the mirror keeps no files.
+    /// - Throws: as ``pull()``; `RecordError` BAD_REQUEST if the mirror keeps no files; NOT_FOUND if the origin does not give one of them.
     public func fetchFiles(of recordID: RecordID, in scope: DatabaseScope) async throws -> StoredRecord? {
         guard options.files != .none, let files = try await fileFetcher() else { throw RecordError(.badRequest, "This mirror does not fetch files") }
         let replica = try await replica(scope)
@@ -145,8 +145,11 @@ public struct ContainerMirror: Sendable {
         case .failure(let error) where error.code == .notFound: reading.delete(recordID.recordName)
         case .failure(let error): throw error
         }
-        let changes = reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }
-        _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: try await files.fetchingAll.fetching(changes, reading.received, in: replica)))
+        var problems: [MirrorProblem] = []
+        let changes = try await files.fetchingAll.fetching(
+            reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica, problems: &problems)
+        _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
+        if let problem = problems.first { throw RecordError(.notFound, "\(problem)") }
         return try? await replica.local.fetch([RecordID(recordName: recordID.recordName, zoneID: zoneID)], desiredKeys: nil)[0].get()
     }
 

@@ -116,7 +116,7 @@ struct EditPush {
     /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
     private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
         let edits = outgoing.map(\.edit)
-        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.recordID.recordName)))
+        _ = try await local.mirror(MirrorBatch(localZone(zoneID), sending: edits.map(\.version)))
         let results: [Result<ModifiedRecord, ServerError>]
         do {
             results = try await remote.modify(outgoing.map(\.operation), in: remoteZone(zoneID), atomic: false)
@@ -181,7 +181,9 @@ struct EditPush {
 
     private func store(_ reading: PageReading, in zoneID: ZoneID, isAnswer: Bool, _ accepted: (Name) -> Int64?) async throws {
         var changes = reading.changes.map { MirrorBatch.Change($0, accepted: accepted($0.recordID.recordName)) }
-        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer) }
+        // A file that the origin does not give is missing here like one that was never fetched.
+        var missing: [MirrorProblem] = []
+        if let files { changes = try await files.fetching(changes, reading.received, in: replica, isAnswer: isAnswer, problems: &missing) }
         _ = try await local.mirror(MirrorBatch(localZone(zoneID), changes: changes))
     }
 

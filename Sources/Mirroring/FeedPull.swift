@@ -160,7 +160,7 @@ struct FeedPull {
         var reading = PageReading(zoneID: localZone)
         try await read(page, of: remoteZone, &reading)
         var batch = MirrorBatch(localZone, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: page.syncToken.text])
-        if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica) }
+        if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica, problems: &report.problems) }
         if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.sighted = reading.savedNames }
         report.add(try await local.mirror(batch))
         report.problems += reading.problems.filter { !report.problems.contains($0) }

@@ -30,8 +30,9 @@ struct FileFetcher: Sendable {
     /// - Parameters:
     ///   - received: the records by name, with the addresses of their files.
     ///   - isAnswer: true if the versions are answers to edits, whose files came from here.
+    ///   - problems: gets the files that the origin does not give, or that are too large. Their records come without them.
     func fetching(
-        _ changes: [MirrorBatch.Change], _ received: [Name: ReceivedRecord], in replica: Replica, isAnswer: Bool = false
+        _ changes: [MirrorBatch.Change], _ received: [Name: ReceivedRecord], in replica: Replica, isAnswer: Bool = false, problems: inout [MirrorProblem]
     ) async throws -> [MirrorBatch.Change] {
         var changes = changes
         let withAssets = try changes.indices.filter { try changes[$0].version.record?.fields.decoded().contains { !$0.value.assets.isEmpty } ?? false }
@@ -52,7 +53,7 @@ struct FileFetcher: Sendable {
                         same = candidates[place]
                     }
                     let source = received[record.recordID.recordName]?.fields[name]?.assets.first { $0.asset.fileChecksum == asset.fileChecksum }
-                    files[asset.fileChecksum] = try await file(of: asset, like: same, source, of: record.recordID, name, in: replica)
+                    files[asset.fileChecksum] = try await file(of: asset, like: same, source, of: record.recordID, name, in: replica, &problems)
                 }
                 fields[number].value = fields[number].value.mappingAssets { asset in
                     Asset(
@@ -68,23 +69,33 @@ struct FileFetcher: Sendable {
 
     /// - Returns: the checksum of the mirror's file; `nil` if the mirror does not have it.
     private func file(
-        of asset: Asset, like same: Asset?, _ source: ReceivedAsset?, of recordID: RecordID, _ field: Name, in replica: Replica
+        of asset: Asset, like same: Asset?, _ source: ReceivedAsset?, of recordID: RecordID, _ field: Name, in replica: Replica,
+        _ problems: inout [MirrorProblem]
     ) async throws -> String? {
         // An origin that is another Skylight has the same checksums.
         for candidate in [same?.fileChecksum, asset.fileChecksum] {
             if let candidate, let checksum = FileChecksum(candidate), try await ledger.entry(of: checksum) != nil { return candidate }
         }
-        guard isFetching, var source else { return nil }
+        guard isFetching, let source else { return nil }
+        guard source.asset.size <= store.sizeLimit else {
+            problems.append(.file(field, of: recordID, reason: "it has \(source.asset.size) bytes, and the limit here is \(store.sizeLimit)"))
+            return nil
+        }
         do {
             return try await fetch(source, in: replica)
-        } catch let failure as CloudKitFailure {
-            guard case .assetRefused = failure.kind else { throw failure }
-            // The address has expired while other files were fetched.
+        } catch let failure as CloudKitFailure where failure.isWithoutFile {
+            // The address may have expired while other files were fetched.
             let zoneID = replica.scope == .public ? ZoneID.default : recordID.zoneID
             let again = try await replica.remote.lookup([recordID.recordName], in: zoneID, desiredKeys: [field])[0]
+            if case .failure(let error) = again, error.isTemporary { throw error }
+            // Otherwise the record has changed meanwhile, and comes again.
             guard let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == asset.fileChecksum }) else { return nil }
-            source = renewed
-            return try await fetch(source, in: replica)
+            do {
+                return try await fetch(renewed, in: replica)
+            } catch let failure as CloudKitFailure where failure.isWithoutFile {
+                problems.append(.file(field, of: recordID, reason: "\(failure)"))
+                return nil
+            }
         }
     }
 
@@ -107,6 +118,17 @@ struct FileFetcher: Sendable {
         }
         let ticket = DownloadTicket(checksum: checksum, size: asset.size, expires: Timestamp(milliseconds: .max))
         return StoredFile(file: try await store.open(ticket, coding: .identity))
+    }
+}
+
+extension CloudKitFailure {
+    /// True if the file is not at its address, so that asking there again is of no use.
+    fileprivate var isWithoutFile: Bool {
+        switch kind {
+        case .refused, .invalidRequest: true
+        case .assetRefused(let status): status < 500 && status != 421
+        default: false
+        }
     }
 }
 

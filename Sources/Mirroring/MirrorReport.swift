@@ -27,6 +27,8 @@ public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
     case zoneGone(DatabaseScope, ZoneID, edits: Int)
     /// A record that could not be read.
     case record(RecordID, reason: String)
+    /// A file that the origin does not give, or that is too large. Its record is there without it.
+    case file(Name, of: RecordID, reason: String)
     /// Fields whose values are of a kind that is not known here.
     case fields(Set<Name>, of: Name)
     /// A type of the public database that lacks indexes.
@@ -42,6 +44,7 @@ public enum MirrorProblem: Sendable, Hashable, CustomStringConvertible {
             "The zone '\(zoneID.zoneName)' of the \(scope.rawValue) database was deleted in the origin, and has \(edits) unsent edit\(edits == 1 ? "" : "s") here. "
                 + "Delete the zone here to give them up"
         case .record(let recordID, let reason): "The record '\(recordID.recordName)' in '\(recordID.zoneID.zoneName)' is missing: \(reason)"
+        case .file(let field, let recordID, let reason): "The file in the field '\(field)' of the record '\(recordID.recordName)' is missing: \(reason)"
         case .fields(let names, let type):
             "The mirror lacks the field\(names.count == 1 ? "" : "s") \(names.sorted().map(\.string).joined(separator: ", ")) of records of type \(type): "
                 + "the values are of a kind that Skylight does not know"

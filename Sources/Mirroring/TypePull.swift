@@ -70,7 +70,7 @@ struct TypePull {
             try read(page, &reading)
             latest = max(latest, reading.changes.compactMap { $0.record?.modified.timestamp.milliseconds }.max() ?? 0)
             var batch = MirrorBatch(.default, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: String(latest)])
-            if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica) }
+            if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica, problems: &report.problems) }
             report.add(try await local.mirror(batch))
             report.problems += reading.problems.filter { !report.problems.contains($0) }
             meter.change { $0.records += page.records.count }

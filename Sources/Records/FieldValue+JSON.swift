@@ -1,8 +1,8 @@
 public import JSON
 internal import Text
 
-// JSON form of field values in responses and storage: see the section on field types in protocol.md and Apple's
-// reference page "Types and Dictionaries".
+// JSON form of field values in responses and storage: see Apple's reference page
+// "Types and Dictionaries".
 
 /// Returns the download URL of an asset in a field.
 public typealias AssetAddress = (_ asset: Asset, _ field: Name) -> String

@@ -9,25 +9,39 @@ public struct RecordChange: Sendable, Hashable {
         case recreated
     }
 
-    public var recordID: RecordID
+    private enum Subject: Sendable, Hashable {
+        case record(StoredRecord)
+        case name(RecordID)
+    }
+
+    private var subject: Subject
     /// `nil` for a save, if the store does not tell whether it created the record.
     public var kind: Kind?
     /// Position in commit order, which increases within a zone, with gaps; `nil` if the store does not tell it.
     public var position: Int64?
+    public var recordID: RecordID {
+        switch subject {
+        case .record(let record): record.recordID
+        case .name(let recordID): recordID
+        }
+    }
+
     /// The latest state of the record. For a deletion: name, type, user and time, without fields; `nil` if the store
     /// tells only the name of a deleted record.
-    public var record: StoredRecord?
+    public var record: StoredRecord? {
+        get { if case .record(let record) = subject { record } else { nil } }
+        set { subject = newValue.map { .record($0) } ?? .name(recordID) }
+    }
 
     public init(kind: Kind?, position: Int64?, record: StoredRecord) {
-        recordID = record.recordID
+        subject = .record(record)
         self.kind = kind
         self.position = position
-        self.record = record
     }
 
     /// The deletion of a record of which only the name is known.
     public init(deletionOf recordID: RecordID, position: Int64? = nil) {
-        self.recordID = recordID
+        subject = .name(recordID)
         kind = .deleted
         self.position = position
     }

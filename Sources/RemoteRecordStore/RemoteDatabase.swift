@@ -11,10 +11,12 @@ struct RemoteDatabase: RecordDatabase {
     let caller: Caller
     let line: ServerLine
 
-    /// Skylight's services (docs/services.md).
-    static let services = Capability.ofDatabases.subtracting([.outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .mirrorRecords])
+    /// Capabilities without a service (docs/services.md).
+    private static let unserved: Set<Capability> = [.outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .mirrorRecords]
+    private static let served = Capability.ofDatabases.subtracting(unserved)
+    private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)
 
-    var capabilities: Set<Capability> { Self.services }
+    var capabilities: Set<Capability> { address.scope == .public ? Self.servedPublicly : Self.served }
 
     // MARK: Records
 

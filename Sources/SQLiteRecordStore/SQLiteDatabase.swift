@@ -9,7 +9,7 @@ struct SQLiteDatabase: RecordDatabase {
     let address: DatabaseAddress
     let caller: Caller
 
-    var capabilities: Set<Capability> { Capability.ofDatabases }
+    var capabilities: Set<Capability> { address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases }
 
     var view: DatabaseView {
         // Anonymous callers get no user row. They see only the public database, whose zones have owner 0.

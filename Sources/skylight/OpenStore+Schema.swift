@@ -8,14 +8,9 @@ extension OpenStore {
         return try await database(address, as: place.user)
     }
 
-    /// True if the container's environment exists. Does not create it.
-    func has(_ environment: Environment, of container: ContainerID) async throws -> Bool {
-        try await engine.has(container, environment)
-    }
-
     /// The schema of a container's environment, or the initial schema if it does not exist.
     func schema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
-        guard try await has(environment, of: place.container) else { return .initial }
+        guard try await engine.has(place.container, environment) else { return .initial }
         return try await schemaDatabase(environment, in: place).schema()
     }
 

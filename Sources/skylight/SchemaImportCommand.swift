@@ -60,7 +60,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
 
     private func carryOut(_ file: SchemaFile, in store: any OpenStore) async throws -> Outcome {
         let plan = try await plan(file, in: store)
-        let isThere = try await store.has(.development, of: database.container)
+        let isThere = try await store.engine.has(database.container, .development)
         // A missing environment has nothing to lose, and must not be created by the check.
         let losses = plan.difference.losses.isEmpty || !isThere ? [] : try await losses(of: plan, in: store)
         var outcome = Outcome(plan: plan, losses: losses)
@@ -78,7 +78,7 @@ struct SchemaImportCommand: AsyncParsableCommand {
     }
 
     private func plan(_ file: SchemaFile, in store: any OpenStore) async throws -> SchemaImportPlan {
-        let production = try await store.has(.production, of: database.container) ? try await store.schema(of: .production, in: database.schemas) : nil
+        let production = try await store.engine.has(database.container, .production) ? try await store.schema(of: .production, in: database.schemas) : nil
         return try SchemaImportPlan(
             importing: file.schema, into: try await store.schema(of: .development, in: database.schemas), merging: merge, production: production)
     }

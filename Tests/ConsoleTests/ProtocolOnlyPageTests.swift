@@ -17,7 +17,7 @@ import Testing
 
 /// Pages of a store that tells only what CloudKit's protocol does.
 @Suite struct ProtocolOnlyPageTests {
-    private static let there = "/c/iCloud.com.example.App/development/private"
+    private static let there = "/c/iCloud.com.example.Test/development/private"
 
     /// - Parameters:
     ///   - isWhole: true for a store with all capabilities, as a control.
@@ -26,19 +26,22 @@ import Testing
         let memory = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
         let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: memory)
-        let address = DatabaseAddress(container: try #require(ContainerID("iCloud.com.example.App")), environment: .development, scope: .private)
-        let database = try await memory.database(address, as: accounts.caller(named: nil, deviceID: nil))
+        let engine: any RecordEngine = isWhole ? memory : ProtocolOnlyEngine(memory)
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let developer = try await accounts.caller(named: nil, deviceID: nil)
+        let database = try await memory.database(address(.private), as: developer)
         _ = try await database.modifyZones([.create(notes)])
         for name: Name in ["kept", "gone"] { try await database.save(name, in: notes) }
         let token = try await database.pull(notes).token
         try await database.delete("gone", in: notes)
-        try await database.save("kept", in: notes)
+        let asset = try await memory.upload(1, for: "kept", as: developer, at: Timestamp.now())
+        try await database.save("kept", in: notes, ["file": .asset(asset)])
         let router = Routes()
         router.addGuards(trusting: .loopback)
-        let engine: any RecordEngine = isWhole ? memory : ProtocolOnlyEngine(memory)
-        try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
+        try Console(engine: engine, accounts: accounts, assets: assets, faults: FaultInjection(), templatesFolder: nil, publicFolder: nil)
+            .addRoutes(to: router)
         try await Application(router: router).test(.router) { client in try await body(client, token.text) }
+        await assets.close()
     }
 
     @Test func changesShowNoKindAndNoPositionThatNobodyTold() async throws {
@@ -69,6 +72,32 @@ import Testing
         try await onStage(isWhole: true) { client, _ in
             let zone = try await client.execute(uri: "\(Self.there)/zone?zone=Notes", method: .get) { String(buffer: $0.body) }
             for name in Self.entries + ["Purge"] { #expect(zone.contains(">\(name)"), "\(name)") }
+        }
+    }
+
+    @Test func anAssetHasNoLinkWithoutAFile() async throws {
+        for isWhole in [false, true] {
+            try await onStage(isWhole: isWhole) { client, _ in
+                for path in ["changes?zone=Notes&since=1", "record?zone=Notes&name=kept"] {
+                    let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
+                    let page = String(buffer: answer.body)
+                    #expect(answer.status == .ok && page.contains("file"), "\(path)")
+                    #expect(page.contains("/development/download/") == isWhole, "\(path)")
+                }
+            }
+        }
+    }
+
+    @Test func onlyPossibleEventsAreOffered() async throws {
+        for isWhole in [false, true] {
+            try await onStage(isWhole: isWhole) { client, _ in
+                let page = try await client.execute(uri: "\(Self.there)/rehearsals", method: .get) { String(buffer: $0.body) }
+                for (fault, capability) in [(InjectedFault.expireTokens, Capability.expireTokens), (.purgeZone, .purgeZones)] {
+                    #expect(page.contains("value=\"\(fault.rawValue)\"") == isWhole, "\(fault)")
+                    #expect(page.contains("CloudKit can&#39;t \(capability.rawValue)") != isWhole, "\(fault)")
+                }
+                #expect(page.contains("value=\"reset-zone\""))
+            }
         }
     }
 

@@ -7,7 +7,8 @@ struct InMemoryDatabase: RecordDatabase {
     let store: InMemoryStore
     let address: DatabaseAddress
     let caller: Caller
-    let capabilities = Capability.ofDatabases
+
+    var capabilities: Set<Capability> { address.scope == .public ? Capability.ofPublicDatabases : Capability.ofDatabases }
 
     var view: InMemoryView { InMemoryView(address: address, caller: caller) }
 

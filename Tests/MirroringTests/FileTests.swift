@@ -56,12 +56,13 @@ import Testing
     }
 
     private static func run(
-        _ files: MirrorOptions.Files, isEncrypted: Bool = false, _ body: @Sendable (Origin, Copy, AssetStore, AssetStore) async throws -> Void
+        _ files: MirrorOptions.Files, sizeLimit: Int64 = AssetStores.defaultSizeLimit, isEncrypted: Bool = false,
+        _ body: @Sendable (Origin, Copy, AssetStore, AssetStore) async throws -> Void
     ) async throws {
         try await Origin.run(isEncrypted: isEncrypted) { origin in
             let folder = try TemporaryFolder()
             let engine = try SQLiteRecordEngine(folder: folder.url)
-            let assets = AssetStores(folder: folder.url, engine: engine)
+            let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit)
             var copy = try Copy(of: origin, in: engine, pageSize: 2)
             copy.assets = assets
             copy.options.files = files
@@ -94,6 +95,18 @@ import Testing
             }
             #expect(fetched == 0)
             #expect(try await Self.file(of: "f1", in: mirror, here) == Self.bytes(1))
+        }
+    }
+
+    @Test func aFileThatIsTooLargeDoesNotStopItsZone() async throws {
+        try await Self.run(.all, sizeLimit: 60_000) { _, copy, _, here in
+            let report = try await copy.pull()
+            #expect(report.outcome.saved == 5 && report.problems.count == 5)
+            try await copy.expectEqual()
+            #expect(try await Self.file(of: "f1", in: copy.database(), here) == nil)
+            await #expect(throws: RecordError.self) {
+                try await copy.mirror { try await $0.fetchFiles(of: RecordID(recordName: "f1", zoneID: Self.zone), in: .private) }
+            }
         }
     }
 

@@ -13,7 +13,6 @@ import Testing
 
 /// Feeds that a Skylight does not give, as CloudKit may.
 @Suite struct ScriptedFeedTests {
-    private static let container = "iCloud.com.example.Scripted"
     private static let zone = ZoneID(zoneName: "Z")
     private static let zones = #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"now"}],"syncToken":"d1","moreComing":false}"#
 
@@ -28,26 +27,28 @@ import Testing
 
     /// A pull of a private database from a script.
     /// - Parameters:
-    ///   - assets: the store of a mirror with all files.
-    ///   - file: the content of each file.
-    ///   - feed: the answer of `changes/zone` to a request that contains a token, or none. HOST in it becomes the server's.
+    ///   - files: keeps all files. Their addresses begin with `ADDRESS`.
+    ///   - file: the content of each file; `nil` if none is there.
+    ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
-        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), assets: AssetStore? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
-        lookup: String = "{}", file: String = "", feed: @escaping @Sendable (_ body: String) -> String,
+        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
+        lookup: String = "{}", file: String? = nil, feed: @escaping @Sendable (_ body: String) -> String,
         _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
-        let container = try #require(ContainerID(Self.container))
+        let container = try #require(ContainerID("iCloud.com.example.Scripted"))
         try await ScriptedServer.run({ request, _ in
+            if request.method == "GET" { return .raw(file ?? "", status: file == nil ? 404 : 200) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
-            if request.path.hasPrefix("/files/") { return .raw(file) }
-            return .json(request.path.hasSuffix("records/lookup") ? lookup : feed(request.body).replacing("HOST", with: request.headers["host"] ?? ""))
+            let text = request.path.hasSuffix("records/lookup") ? lookup : feed(request.body)
+            return .json(text.replacing("ADDRESS", with: "http://\(request.headers["host"] ?? "")"))
         }) { address, server in
             let client = try ContainerClient(
                 container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             var options = MirrorOptions(scopes: [.private])
-            options.files = .all
-            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: assets, options: options)
+            if files != nil { options.files = .all }
+            let store = try await files?.store(container, .development)
+            let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: store, options: options)
             let report: PullReport
             do {
                 report = try await mirror.pull()
@@ -99,16 +100,37 @@ import Testing
         }
     }
 
+    @Test func aFileThatTheOriginDoesNotGiveIsNamed() async throws {
+        let folder = try TemporaryFolder()
+        let engine = InMemoryRecordEngine()
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let record = Self.record(
+            "a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/gone"},"type":"ASSETID"}"#)
+        let feed: @Sendable (String) -> String = { _ in Self.page([record, Self.record("b")], "t1", more: false) }
+        try await Self.pull(into: engine, files: assets, lookup: #"{"records":[\#(record)]}"#, feed: feed) { report, mirror, requests in
+            #expect(report.outcome.saved == 2)
+            guard case .file("file", let recordID, _)? = report.problems.first, report.problems.count == 1 else {
+                Issue.record("\(report.problems)")
+                return
+            }
+            #expect(recordID.recordName == "a")
+            // The first address may have expired.
+            #expect(requests.count { $0.path == "/gone" } == 2)
+            let marks = try await mirror.mirrorMarks()
+            #expect(marks[Marks.token(of: Self.zone, .private)] == "t1")
+        }
+        await assets.close()
+    }
+
     /// CloudKit's checksums are not Skylight's, and its addresses have a place for a name.
     @Test func filesWithOtherChecksumsAreFetchedOnce() async throws {
         let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let store = try await assets.store(try #require(ContainerID(Self.container)), .development)
         let file = String(repeating: "A file of CloudKit's. ", count: 5000)
+        let asset = #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"ADDRESS/${f}?o=1"},"type":"ASSETID"}"#
         for tag in ["1", "2"] {
-            let asset = #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"http://HOST/files/${f}?o=1"},"type":"ASSETID"}"#
-            try await Self.pull(into: engine, assets: store, file: file, feed: { _ in Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false) }) {
-                report, mirror, requests in
+            let feed: @Sendable (String) -> String = { _ in Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false) }
+            try await Self.pull(into: engine, files: assets, file: file, feed: feed) { report, mirror, requests in
                 #expect(report.outcome.saved == 1 && report.problems.isEmpty)
                 #expect(requests.filter { $0.method == "GET" }.map { $0.target.contains("$") } == (tag == "1" ? [false] : []))
                 guard case .asset(let stored)? = try await mirror.value(of: "file", of: "a", in: Self.zone) else {
@@ -117,7 +139,8 @@ import Testing
                 }
                 #expect(stored.originChecksum == "AQ+/c3Q=" && stored.size == Int64(file.utf8.count))
                 let checksum = try #require(FileChecksum(stored.fileChecksum))
-                #expect(try await store.ledger.entry(of: checksum) != nil)
+                let ledger = try await engine.assetLedger(#require(ContainerID("iCloud.com.example.Scripted")), .development)
+                #expect(try await ledger.entry(of: checksum) != nil)
             }
         }
         await assets.close()

@@ -1,5 +1,6 @@
 import RecordStore
 import Records
+import Synchronization
 import Testing
 
 /// The loop over the pages of a feed.
@@ -10,6 +11,26 @@ import Testing
         var moreComing: Bool { number < 5 }
 
         var next: Page { Page(number: number + 1) }
+    }
+
+    private final class Count: Sendable {
+        let held = Mutex(0)
+    }
+
+    /// A page that counts as long as anything holds it.
+    private final class HeldPage: FeedPage {
+        let number: Int
+        private let count: Count
+        var syncToken: ChangeToken { ChangeToken(bytes: [UInt8(number)]) }
+        var moreComing: Bool { number < 5 }
+
+        init(_ number: Int, _ count: Count) {
+            self.number = number
+            self.count = count
+            count.held.withLock { $0 += 1 }
+        }
+
+        deinit { count.held.withLock { $0 -= 1 } }
     }
 
     @Test(arguments: [nil, 0, 2, 4, 5])
@@ -45,6 +66,21 @@ import Testing
         } take: { page in
             // Waits forever if the next page is read only after this one.
             if page.moreComing { #expect(await beginnings.next() == page.number + 1) }
+            return true
+        }
+    }
+
+    @Test func noMoreThanTwoPagesAreHeld() async throws {
+        let count = Count()
+        let (made, signal) = AsyncStream.makeStream(of: Int.self)
+        var makings = made.makeAsyncIterator()
+        try await HeldPage(0, count).andLater { page in
+            let next = HeldPage(page.number + 1, count)
+            signal.yield(next.number)
+            return next
+        } take: { page in
+            if page.moreComing { #expect(await makings.next() == page.number + 1) }
+            #expect(count.held.withLock { $0 } == (page.moreComing ? 2 : 1), "page \(page.number)")
             return true
         }
     }

@@ -41,10 +41,10 @@ enum LiveServer {
         await engine.close()
     }
 
-    /// Runs a server without assets on an engine that the caller closes.
+    /// Runs a server on an engine that the caller closes. It has assets if the engine keeps them.
     static func run(on engine: any RecordEngine, port: Int = 0, instance: String? = nil, _ body: @Sendable (URL) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        let assets = AssetStores(folder: folder.url, engine: InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
         try await run(on: engine, assets, port: port, instance: instance, body)
         await assets.close()
     }

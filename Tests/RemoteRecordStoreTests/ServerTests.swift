@@ -37,13 +37,17 @@ import Testing
         for name: Name in ["kept", "gone"] { try await inside.save(name, in: notes) }
         let token = try await inside.pull(notes).token
         try await inside.delete("gone", in: notes)
-        try await inside.save("kept", in: notes)
+        let asset = try await memory.upload(1, for: "kept", at: Timestamp.now())
+        try await inside.save("kept", in: notes, ["file": .asset(asset)])
         try await LiveServer.run(on: ProtocolOnlyEngine(memory)) { url in
             let engine = try RemoteRecordEngine(url: url)
             let database = try await engine.full(.private)
             let changes = try await database.pull(notes, since: token).changes
             #expect(changes.map(\.recordID.recordName) == ["gone", "kept"] && changes.map(\.kind) == [.deleted, nil])
             #expect(changes.allSatisfy { $0.position == nil } && changes.first?.record == nil && changes.last?.record != nil)
+            // The store behind keeps no files, so the asset has no address.
+            let record = try await database.fetch([RecordID(recordName: "kept", zoneID: notes)], desiredKeys: nil)[0].get()
+            for fields in [record.fields, try #require(changes.last?.record).fields] { #expect(try fields.assets().map(\.asset.size) == [10]) }
             let zones = try await database.databaseChanges(DatabaseChangesRequest()).changes
             #expect(zones.map(\.zoneID.zoneName) == [notes.zoneName] && zones.map(\.timestamp) == [nil])
             let refused = await refusal { _ = try await database.counts(in: notes) }

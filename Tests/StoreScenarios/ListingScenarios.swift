@@ -83,7 +83,8 @@ enum ListingScenarios {
             try await database.delete("r", in: notes)
             try await database.save("s", in: notes, ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")], parent: .cleared)
             let changes = try await database.pull(notes, since: token).changes
-            #expect(changes.map(\.kind) == [.deleted, .created] && changes.compactMap(\.position).sorted() == changes.map(\.position))
+            #expect(changes.map(\.kind) == [.deleted, .created])
+            #expect(try #require(changes[0].position) < #require(changes[1].position))
             #expect(changes[0].record?.recordType == "Item" && changes[0].record?.recordChangeTag.isEmpty == false)
             #expect(changes[0].record?.modified == Signature(timestamp: clock.now(), userRecordName: ada.userRecordName, deviceID: "iPhone"))
             #expect(try changes[1].record?.fields.values(of: ["text"]) == ["text": .string("\u{0}\u{1F}\"\\é e\u{301} 💬")])

@@ -46,16 +46,18 @@ extension RecordDatabase {
         return records
     }
 
-    /// The changes of all pages of a pull, and the token after them.
+    /// The changes of all pages of a pull, and the token after them. Reads page after page by itself, to check the product's loop.
     public func pull(_ zoneID: ZoneID, since token: ChangeToken? = nil, pageSize: Int = 200, reverse: Bool = false) async throws -> (
         changes: [RecordChange], token: ChangeToken
     ) {
         var changes: [RecordChange] = []
-        let last = try await pull(ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize), reverse: reverse)) { page in
+        var request = ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: pageSize), reverse: reverse)
+        while true {
+            let page = try await zoneChanges(request)
             changes += page.changes
-            return true
+            if !page.moreComing { return (changes, page.syncToken) }
+            request.since = page.syncToken
         }
-        return (changes, last.syncToken)
     }
 }
 

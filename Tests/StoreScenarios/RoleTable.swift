@@ -2,7 +2,7 @@ import JSON
 import RecordStore
 import Records
 
-// The expected access by roles, written independently of the engines' rules, after protocol.md section 2.
+// The expected access by roles, written independently of the engines' rules, after docs/roles.md.
 
 /// The callers. `creator` created the records that the operations use.
 enum RoleCaller: String, CaseIterable {

@@ -7,7 +7,7 @@ import Records
 import Testing
 import Text
 
-/// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here from protocol.md, section 2.
+/// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here, after docs/roles.md.
 @Suite("What roles let whom do")
 struct RoleMatrixTests {
     /// The callers, with their credentials.

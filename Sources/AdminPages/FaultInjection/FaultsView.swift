@@ -33,8 +33,8 @@ struct FaultsView: Page {
         let name: String
         let effect: String
         let advice: String
-        /// False if the action needs a zone and there is none.
-        let isPossible: Bool
+        /// The reason why the action is not possible here.
+        let obstacle: String?
     }
 
     let title = "Rehearsals"
@@ -68,7 +68,7 @@ struct FaultsView: Page {
         return FaultsView(
             notice: Notice.text(visit.fields["notice"]), running: running.map(Running.init), readings: rows(.reading), failures: rows(.failure),
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
-                Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, isPossible: !act.needsZone || isOwner && !visit.customZones.isEmpty)
+                Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, obstacle: obstacle(to: act, visit))
             },
             areas: FaultPlace.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
             zones: (isOwner ? visit.customZones : []).map { zone in
@@ -80,6 +80,12 @@ struct FaultsView: Page {
             hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, start: place.link("rehearsals/start"),
             stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {
+        if let capability = act.capability, !visit.database.can(capability) { return visit.database.unable(capability).reason }
+        let hasZone = visit.place.address.scope == .private && !visit.customZones.isEmpty
+        return act.needsZone && !hasZone ? "no zone here" : nil
     }
 }
 

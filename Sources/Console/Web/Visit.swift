@@ -55,9 +55,9 @@ package struct Visit: Sendable {
         try await stopwatch.measure(body)
     }
 
-    /// The download links for the assets of some records; `nil` if none of them has assets, or files elsewhere.
+    /// The download links for the assets of some records; `nil` if none of them has assets, or the engine keeps no files of this container.
     package func links(toAssetsOf records: some Sequence<StoredRecord>) async throws -> AssetLinks? {
-        guard records.contains(where: { $0.fields.mayHoldAssets }), assets.keepsFiles(of: place.address.container) else { return nil }
+        guard assets.keepsFiles(of: place.address.container), records.contains(where: { $0.fields.mayHoldAssets }) else { return nil }
         return try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") }
     }
 

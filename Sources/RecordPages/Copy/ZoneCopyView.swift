@@ -60,9 +60,17 @@ struct ZoneCopyView: Page {
 
     /// A confirmation, if the copy may replace records at the target; `nil` otherwise.
     private static func question(_ zoneID: ZoneID, _ other: OtherPlace, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
-        guard case .success? = try await target.fetchZones([other.zoneID]).first else { return nil }
-        // A store that can't count may have records there.
-        let count = target.can(.countRecords) ? try await target.counts(in: other.zoneID).total : nil
+        var count: Int?
+        do {
+            if target.can(.countRecords) {
+                count = try await target.counts(in: other.zoneID).total
+            } else {
+                // A store that can't count may have records in a zone that is there.
+                _ = try await target.fetchZones([other.zoneID]).first?.get()
+            }
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            return nil
+        }
         if count == 0 { return nil }
         let there = other.words
         let records = count.map { "has \(Digits.count($0, "record"))" } ?? "may have records"

@@ -117,7 +117,7 @@ extension Visit {
     /// The presenter for the values of a record's versions.
     func presenter(of entries: [RecordJournalEntry], in zoneID: ZoneID) async throws -> ValuePresenter {
         var presenter = ValuePresenter(place: place, zoneID: zoneID, links: nil)
-        if entries.contains(where: \.fields.mayHoldAssets) {
+        if assets.keepsFiles(of: place.address.container), entries.contains(where: \.fields.mayHoldAssets) {
             presenter = ValuePresenter(
                 place: place, zoneID: zoneID,
                 links: try await measure { try await assets.links(place.address.container, place.address.environment, origin: "") })

@@ -4,6 +4,15 @@ extension InjectedFault {
     /// True if the fault affects one zone.
     public var needsZone: Bool { self == .purgeZone || self == .resetZone }
 
+    /// The capability that the database needs for a one-time fault; `nil` if every database can do it.
+    public var capability: Capability? {
+        switch self {
+        case .expireTokens: .expireTokens
+        case .purgeZone: .purgeZones
+        default: nil
+        }
+    }
+
     /// Triggers a one-time fault.
     /// - Parameters:
     /// - database: a database of the zone's owner, if the fault affects a zone.

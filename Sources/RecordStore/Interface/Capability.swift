@@ -42,13 +42,16 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     ]
     /// All capabilities of databases.
     public static let ofDatabases: Set<Capability> = Set(allCases).subtracting(ofEngines).union([.measureStorage])
+    /// All capabilities of public databases, which have no feed and no shared zones.
+    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken, .shareZones])
 }
 
 /// A part of a store that says what it can do: an engine, or one of its databases.
 public protocol Capable: Sendable {
     /// The capabilities at this moment. They can differ from database to database.
     ///
-    /// A call that needs any other capability throws ``unable(_:)``. So callers ask only to leave something out.
+    /// A call that needs any other capability throws ``unable(_:)``, or an error that says more. So callers ask only to leave
+    /// something out. If the store is another server, the capabilities are those of its kind: the one server may lack some.
     var capabilities: Set<Capability> { get }
 
     /// The error for a missing capability: `RecordError` BAD_REQUEST, unless the store says it in its own words.

@@ -9,13 +9,16 @@ public protocol FeedPage: Sendable {
 }
 
 extension FeedPage {
-    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken.
+    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken, and
+    /// holds no more than these two, if the caller keeps no copy of the first one.
     /// - Parameters:
     /// - next: reads the page after a page.
     /// - take: returns `false` to end before the present.
     /// - Returns: the last page taken.
     @discardableResult
-    public func andLater(_ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool) async throws -> Self {
+    public consuming func andLater(
+        _ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool
+    ) async throws -> Self {
         var page = self
         while page.moreComing {
             let current = page

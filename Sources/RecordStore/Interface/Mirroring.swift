@@ -48,12 +48,12 @@ public struct MirrorBatch: Sendable {
     public var sighted: [Name]
     /// True to forget all sighted names of the zone, before those of this batch are noted.
     public var forgetsSightings: Bool
-    /// Records whose edits are about to be sent in their present version.
-    public var sending: [Name]
+    /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
+    public var sending: [OriginVersion]
 
     public init(
         _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:], sighted: [Name] = [],
-        forgetsSightings: Bool = false, sending: [Name] = []
+        forgetsSightings: Bool = false, sending: [OriginVersion] = []
     ) {
         self.zoneID = zoneID
         self.changes = changes
@@ -107,6 +107,9 @@ public struct UnsentEdit: Sendable, Hashable {
         self.sent = sent
         self.theirs = theirs
     }
+
+    /// The version that the origin has once it accepted the edit.
+    public var version: OriginVersion { mine.map { .saved($0) } ?? .deleted(recordID) }
 }
 
 /// The way to end a conflict between an edit and a later version in the origin.

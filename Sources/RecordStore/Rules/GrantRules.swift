@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// Permissions of a caller in the public database according to the roles of record types (protocol.md, section 2).
+/// Permissions of a caller in the public database according to the roles of record types (docs/roles.md).
 ///
 /// Callers with unrestricted access need no permission. Nor do other databases: in a private database the owner may
 /// do everything, and in the shared database the share's permission applies. The result for a type is computed once

@@ -1,7 +1,7 @@
 internal import JSON
 public import Records
 
-/// The indexes that a query requires (protocol.md, "Index rules that Skylight enforces").
+/// The indexes that a query requires (docs/queries.md).
 public enum IndexRules {
     /// All problems that keep a query from running, in CloudKit's order: type, filters, sorts. The web services
     /// report the first, the console all.

@@ -26,9 +26,10 @@ public struct MirrorModifier {
             throw RecordError(.conflict, "The zone '\(zoneID.zoneName)' has records of its own; mirror into a container without it")
         }
         for change in batch.changes { try apply(change, in: zone, &outcome) }
-        for name in batch.sending {
+        for version in batch.sending {
+            let name = version.recordID.recordName
             guard var edit = try transaction.unsentEdit(of: name, in: zone.key) else { continue }
-            edit.sent = edit.mine.map { .saved($0) } ?? .deleted(edit.recordID)
+            edit.sent = version
             try transaction.keep(edit, of: name, in: zone.key)
         }
         if batch.forgetsSightings { try transaction.forgetSightings(in: zone.key) }
@@ -47,7 +48,7 @@ public struct MirrorModifier {
         case .theirs:
             try transaction.keep(nil, of: name, in: zone.key)
             var outcome = MirrorOutcome()
-            try adopt(MirrorBatch.Change(theirs), in: zone, &outcome)
+            try adopt(MirrorBatch.Change(theirs, replacesSame: true), in: zone, &outcome)
         case .mine:
             (edit.base, edit.theirs, edit.sent) = (theirs.record, nil, nil)
             try transaction.keep(edit, of: name, in: zone.key)
@@ -55,11 +56,13 @@ public struct MirrorModifier {
     }
 
     private func apply(_ change: MirrorBatch.Change, in zone: TransactionZone, _ outcome: inout MirrorOutcome) throws {
+        var change = change
         let name = change.version.recordID.recordName
         guard var edit = try transaction.unsentEdit(of: name, in: zone.key) else { return try adopt(change, in: zone, &outcome) }
         switch try edit.verdict(on: change) {
         case .adopt:
             try transaction.keep(nil, of: name, in: zone.key)
+            change.replacesSame = true
             try adopt(change, in: zone, &outcome)
             outcome.sent += 1
         case .ignore:
@@ -84,7 +87,7 @@ public struct MirrorModifier {
             _ = try transaction.delete(existing, in: zone.key, by: Signature(timestamp: now, userRecordName: "", deviceID: ""))
             return outcome.deleted += 1
         }
-        // The tag stands for the version. A record that was edited here has another one.
+        // The tag stands for the version, unless the record was edited here: two stores may give the same tag to different versions.
         if let existing, existing.recordChangeTag == record.recordChangeTag, !change.replacesSame { return outcome.unchanged += 1 }
         var previous = existing
         if let existing, existing.recordType != record.recordType {

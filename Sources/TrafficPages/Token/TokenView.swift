@@ -68,7 +68,7 @@ extension TokenView {
             rows: isAlone && !isInside(value) ? [] : zip(value.candidates, findings).map { TokenRow($0, $1, visit: visit) },
             rowsNote: value.candidates.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.candidates.count)) are shown." : nil,
             forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,
-            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty), examples: value.isEmpty ? await examples(visit) : [],
+            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty), examples: value.isEmpty ? try await examples(visit) : [],
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -124,14 +124,12 @@ extension TokenView {
         return (TokenComparison((first, finding), (second, found), visit: visit), nil)
     }
 
-    private static func examples(_ visit: Visit) async -> [Frame.Link] {
+    private static func examples(_ visit: Visit) async throws -> [Frame.Link] {
         func link(_ name: String, _ token: ChangeToken) -> Frame.Link {
             Frame.Link(text: "The current token of \(name)", href: visit.place.link("token", [("token", token.text)]))
         }
         let zones = visit.customZones.prefix(5).compactMap { zone in zone.syncToken.map { link(visit.zoneName(zone.zoneID), $0) } }
-        // The public database has no token.
-        // The link is optional, so errors are ignored.
-        guard let token = try? await visit.measure({ try await visit.database.currentToken() }) else { return zones }
-        return zones + [link("the database", token)]
+        guard visit.database.can(.tellCurrentToken) else { return zones }
+        return zones + [link("the database", try await visit.measure { try await visit.database.currentToken() })]
     }
 }

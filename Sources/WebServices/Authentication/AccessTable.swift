@@ -1,6 +1,6 @@
 internal import Records
 
-/// The access rules of the protocol's services on a server that requires credentials (protocol.md, section 2; docs/authentication.md).
+/// The access rules of the protocol's services on a server that requires credentials (docs/authentication.md).
 ///
 /// The table applies to valid credentials; ``Authenticator`` refuses invalid ones
 /// first. Access to single records is decided later, by the roles of their types.

@@ -6,7 +6,7 @@ struct AuthenticationFailure: Error {
     /// The address of the sign-in page for users.
     var redirectURL: String?
 
-    /// CloudKit's own error texts (protocol.md, section 9).
+    /// CloudKit's own error texts.
     static let noMethod = RecordError(.authenticationFailed, "no auth method found")
     static let needsUser = RecordError(.authenticationRequired, "request needs authorization")
     static let privateDenied = RecordError(.accessDenied, "private db access disabled for this account")

@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 
-/// The credentials in a request, before validation (protocol.md, section 2).
+/// The credentials in a request, before validation (docs/authentication.md).
 struct Credentials: Sendable {
     /// The three headers of a server-to-server key. Missing headers are empty.
     struct Signature: Sendable {

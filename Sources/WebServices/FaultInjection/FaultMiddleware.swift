@@ -8,7 +8,7 @@ internal import Records
 /// Injects faults into web service requests: reads the faults that a request asks for, fails requests
 /// accordingly, and names the applied faults in the answer. Pages of the console are not affected.
 ///
-/// Protocol requests are failed in ``rehearse(_:at:_:_:)`` after access control.
+/// Protocol requests are failed in ``inject(_:at:_:_:)`` after access control.
 /// Refused requests therefore use up no faults, and their bodies are not read.
 struct FaultMiddleware: Sendable {
     /// The query parameter for clients that cannot set the header `X-Skylight-Rehearse`. Both hold

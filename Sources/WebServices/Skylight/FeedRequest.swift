@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Synchronization
 internal import Traffic
 
 /// A request for a feed: the database, the zone and the start token.
@@ -57,12 +58,23 @@ struct FeedRequest: Sendable {
         }
     }
 
-    /// Reserves the memory that a stream needs at a time: a page with its text, or the texts of two pages.
+    /// Reserves the memory that a stream needs while it reads: the text of a page that is being sent, and the page after it.
     /// - Throws: `RecordError` TRY_AGAIN_LATER if there is not enough memory for some seconds.
     func makeRoom(forPagesOf limit: PageLimit) async throws {
         try await memory?.makeRoom(forAnswerOf: 2 * limit.bytes)
     }
 
-    /// Releases that memory until the next page is made.
+    /// Releases that memory until the stream reads again.
     func giveBackRoom() { memory?.giveBackAnswer() }
+}
+
+/// Holds the first page of a stream until it is sent, so that a stream of hours does not keep it in memory.
+final class FirstPage<Page: FeedPage>: Sendable {
+    private let page: Mutex<Page?>
+
+    init(_ page: Page) {
+        self.page = Mutex(page)
+    }
+
+    func take() -> Page? { page.withLock { $0.take() } }
 }

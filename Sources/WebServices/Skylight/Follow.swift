@@ -5,13 +5,12 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import ServiceLifecycle
-internal import Synchronization
 internal import Traffic
 
 /// Streams the changes of a zone as they are committed, as server-sent events (HTML standard, "Server-sent events").
 ///
 /// Each event is a page of changes. Its id is the token after the page, so that a client that reconnects with `Last-Event-ID`
-/// misses nothing. The server queues no changes for slow clients; it reads them from the store when the client is ready.
+/// misses nothing. The server queues no changes for slow clients; it reads them from the store, one page ahead of the client.
 struct Follow {
     /// The page limit of an event.
     private static let pageLimit = PageLimit(records: 200, bytes: 1 << 20)
@@ -21,6 +20,15 @@ struct Follow {
         self.request = request
     }
 
+    /// A page as an event.
+    private struct Event: FeedPage {
+        let text: [UInt8]
+        /// The number of changes in the page.
+        let changes: Int
+        let syncToken: ChangeToken
+        let moreComing: Bool
+    }
+
     func response() async throws -> Response {
         let zoneID = try request.requiredZoneID()
         try await request.makeRoom(forPagesOf: Self.pageLimit)
@@ -28,15 +36,15 @@ struct Follow {
         let commits = try request.database.commits()
         let (start, first) = try await request.beginning(of: zoneID) {
             let start = if let since = request.since { since } else { try await request.database.currentToken(of: zoneID) }
-            return (start, FirstPage(try await request.page(of: zoneID, since: start, limit: Self.pageLimit)))
+            return (start, FirstPage(try await event(of: zoneID, since: start)))
         }
         let body = ResponseBody { writer in
             var (token, done) = (start, 0)
             // The first event gives the client its token, even if there are no changes yet.
-            if let page = first.take() {
-                try await writer.write(piecesOf: try await event(page))
-                (token, done) = (page.syncToken, page.changes.count)
-                note(page, after: done, from: start)
+            if let event = first.take() {
+                try await writer.write(piecesOf: event.text)
+                (token, done) = (event.syncToken, event.changes)
+                note(event, after: done, from: start)
             }
             request.giveBackRoom()
             try await Wake.forEach(of: commits) { wake in
@@ -47,16 +55,19 @@ struct Follow {
                 }
                 defer { request.giveBackRoom() }
                 do {
-                    try await request.database.pull(ZoneChangesRequest(zoneID, since: token, limit: Self.pageLimit)) { page in
-                        token = page.syncToken
-                        if !page.changes.isEmpty {
-                            try await writer.write(piecesOf: try await event(page))
-                            done += page.changes.count
-                            note(page, after: done, from: start)
+                    let endsEarly = try await event(of: zoneID, since: token).andLater {
+                        try await event(of: zoneID, since: $0.syncToken)
+                    } take: { event in
+                        token = event.syncToken
+                        if event.changes > 0 {
+                            try await writer.write(piecesOf: event.text)
+                            done += event.changes
+                            note(event, after: done, from: start)
                         }
-                        // The client reconnects with its last token after the stream ends early.
                         return !Task.isShuttingDownGracefully
-                    }
+                    }.moreComing
+                    // The client reconnects with its last token.
+                    if endsEarly { return false }
                 } catch let error as RecordError {
                     // The zone may be deleted, for example. The client gets the error before the stream ends.
                     request.note?.streamFailed(error)
@@ -83,10 +94,10 @@ struct Follow {
     }
 
     /// Logs how far the client has read.
-    private func note(_ page: ZoneChangesPage, after done: Int, from start: ChangeToken) {
+    private func note(_ event: Event, after done: Int, from start: ChangeToken) {
         request.note?.streamed(
             ServedRequest.Pull(
-                zoneID: request.zoneID, sent: start, given: page.syncToken, moreComing: page.moreComing, changes: done))
+                zoneID: request.zoneID, sent: start, given: event.syncToken, moreComing: event.moreComing, changes: done))
     }
 
     private static func failure(_ error: RecordError) -> ByteBuffer {
@@ -98,7 +109,8 @@ struct Follow {
         return buffer
     }
 
-    private func event(_ page: ZoneChangesPage) async throws -> [UInt8] {
+    private func event(of zoneID: ZoneID, since token: ChangeToken) async throws -> Event {
+        let page = try await request.page(of: zoneID, since: token, limit: Self.pageLimit)
         let downloadURL = try await request.assets.addresses(in: page.changes.lazy.compactMap(\.record))
         var writer = JSONWriter()
         try writer.object { writer in
@@ -108,17 +120,8 @@ struct Follow {
             }
             writer.member("syncToken", page.syncToken.text)
         }
-        return "id: \(page.syncToken.text)\nevent: changes\ndata: ".utf8 + writer.bytes + "\n\n".utf8
+        return Event(
+            text: "id: \(page.syncToken.text)\nevent: changes\ndata: ".utf8 + writer.bytes + "\n\n".utf8, changes: page.changes.count,
+            syncToken: page.syncToken, moreComing: page.moreComing)
     }
-}
-
-/// Holds the first page of a stream until it is sent, so that a stream of hours does not keep it in memory.
-private final class FirstPage: Sendable {
-    private let page: Mutex<ZoneChangesPage?>
-
-    init(_ page: ZoneChangesPage) {
-        self.page = Mutex(page)
-    }
-
-    func take() -> ZoneChangesPage? { page.withLock { $0.take() } }
 }

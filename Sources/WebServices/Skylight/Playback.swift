@@ -36,12 +36,14 @@ struct Playback {
         // Reads the first page before the answer begins, so that errors in the request still get an error status.
         let (total, first) = try await request.beginning(of: zoneID) {
             let total = try await request.database.changeCount(in: zoneID, since: request.since)
-            return (total, try await lines(of: zoneID, since: request.since, after: 0, total: total))
+            return (total, FirstPage(try await lines(of: zoneID, since: request.since, after: 0, total: total)))
         }
         let body = ResponseBody { writer in
             try await writer.write(piecesOf: Self.line { $0.started(total: total) })
             do {
-                try await first.andLater { try await lines(of: zoneID, since: $0.syncToken, after: $0.done, total: total) } take: { lines in
+                try await first.take()?.andLater {
+                    try await lines(of: zoneID, since: $0.syncToken, after: $0.done, total: total)
+                } take: { lines in
                     try await writer.write(piecesOf: lines.text)
                     note(lines, of: zoneID)
                     // The client resumes with its last token after the stream ends early.

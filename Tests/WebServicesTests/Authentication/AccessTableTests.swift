@@ -9,7 +9,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Every cell of protocol.md, section 2: credentials × service × access mode.
+/// Every cell of the table in docs/authentication.md: credentials × service × access mode.
 @Suite("Access to each service")
 struct AccessTableTests {
     /// The expected result of a request.

@@ -2,7 +2,7 @@ import Accounts
 import Crypto
 import Foundation
 
-/// Signs requests like clients with a server-to-server key (protocol.md, section 2), without the server's code.
+/// Signs requests like clients with a server-to-server key, without the server's code.
 struct Signer: Sendable {
     let key = P256.Signing.PrivateKey()
     var keyID = ""

@@ -9,7 +9,7 @@ import Traffic
 
 @testable import WebServices
 
-/// Web auth tokens as clients send them, and their rotation (protocol.md, section 2).
+/// Web auth tokens as clients send them, and their rotation.
 @Suite("Web auth tokens")
 struct WebAuthTests {
     private static let caller = "/database/1/\(CredentialStage.container)/development/public/users/caller"

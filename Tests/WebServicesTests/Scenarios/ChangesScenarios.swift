@@ -3,7 +3,7 @@ import JSON
 import RecordStore
 import Records
 
-// zones/*, changes/* and records/changes: protocol.md, section 4.
+// zones/*, changes/* and records/changes.
 
 extension Scenario {
     private static let zones = post(

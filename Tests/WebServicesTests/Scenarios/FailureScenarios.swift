@@ -1,4 +1,4 @@
-// Requests that fail as a whole, and missing services: protocol.md, sections 1, 6 and 9.
+// Requests that fail as a whole, and missing services.
 
 extension Scenario {
     private static let nothingSaved = post(

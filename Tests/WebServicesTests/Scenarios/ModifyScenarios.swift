@@ -2,7 +2,7 @@ import RecordStore
 import Records
 import Testing
 
-// records/modify and records/lookup: protocol.md, sections 3 and 8.
+// records/modify and records/lookup.
 
 extension Scenario {
     static let modify: [Scenario] = [

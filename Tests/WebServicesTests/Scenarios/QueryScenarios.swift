@@ -2,7 +2,7 @@ import JSON
 import RecordStore
 import Records
 
-// records/query: protocol.md, section 3.
+// records/query.
 
 extension Scenario {
     private static let fruit = post(

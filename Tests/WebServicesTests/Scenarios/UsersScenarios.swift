@@ -1,4 +1,4 @@
-// The services for the client's user and for other users: protocol.md, section 6.
+// The services for the client's user and for other users.
 
 extension Scenario {
     static let users: [Scenario] = [
