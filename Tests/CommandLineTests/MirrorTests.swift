@@ -46,18 +46,11 @@ import Testing
         }
     }
 
-    /// Adds the indexes that a mirror needs.
-    private func addIndexes() async throws {
-        let schema = try write(
-            #"DEFINE SCHEMA RECORD TYPE Airport ( "___modTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE );"#, to: "indexes.ckdb")
-        _ = try await run(["schema", "import", "--merge", "--file", schema, "--container", Self.container], in: "origin")
-    }
-
     private static let mirror = ["mirror", container, "--public-types", "Airport", "--json"]
 
     @Test func aConnectedContainerIsCopiedAndChangesAreSentBack() async throws {
         try await importing("ATL,Atlanta\nBER,Berlin\nCDG,Paris\n", into: Self.container, in: "origin")
-        try await addIndexes()
+        try await StandIn.addIndexes(to: "Airport", in: folder)
         let unknown = try await Command.run(["mirror", Self.container, "--data", path("data")])
         #expect(unknown.status == 1 && unknown.errors.contains("is not connected"))
         try await withStandIn { _ in
@@ -96,8 +89,8 @@ import Testing
         let rows = (0..<3000).map { "A\($0),Airport \($0)\n" }.joined()
         let place = zone.map { ["--zone", $0] } ?? ["--database", "public"]
         try await importing(rows, into: Self.container, place + ["--user", StandIn.user], in: "origin")
-        try await addIndexes()
-        var random = SeededRandom(seed: UInt64(Self.rounds))
+        try await StandIn.addIndexes(to: "Airport", in: folder)
+        var (random, user) = (SeededRandom(seed: UInt64(Self.rounds)), "")
         try await withStandIn(credentials) { standIn in
             for round in 1...Self.rounds {
                 let process = try RunningProcess(Self.mirror + ["--data", path("data")])
@@ -109,9 +102,10 @@ import Testing
             }
             let last = try await run(Self.mirror, in: "data").outputJSON
             #expect(last["problems"] == .array([]))
+            user = try await standIn.connectedUser()
         }
         let there = try await exported(Self.container, place + ["--user", StandIn.user], in: "origin")
-        let here = try await exported(Self.copy, place + ["--user", connectedUser() ?? StandIn.user], in: "data")
+        let here = try await exported(Self.copy, place + ["--user", user], in: "data")
         #expect(there.count > 2000 && there == here)
     }
 
@@ -121,14 +115,6 @@ import Testing
         if mayDelete, number.isMultiple(of: 5) { return ["operationType": "forceDelete", "record": ["recordName": name]] }
         let fields: JSONValue = ["name": ["value": .string("Airport \(number) in round \(round)")]]
         return ["operationType": "forceUpdate", "record": ["recordName": name, "recordType": "Airport", "fields": fields]]
-    }
-
-    /// The user whose databases the connection reaches; `nil` for a key.
-    private func connectedUser() async throws -> String? {
-        guard case .array(let all)? = try await run(["connections", "--json"], in: "data").outputJSON["connections"], case .object(let connection)? = all.first,
-            case .string(let user)? = connection["userRecordName"]
-        else { return nil }
-        return user
     }
 
     @Test func aTypeWithoutIndexesIsNamed() async throws {

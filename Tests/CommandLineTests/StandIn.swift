@@ -41,6 +41,15 @@ struct StandIn {
 
     static func path(_ name: String, in folder: TemporaryFolder) -> String { folder.url.appending(path: name).path(percentEncoded: false) }
 
+    /// Adds the indexes of a type that a mirror needs, before the server starts.
+    static func addIndexes(to type: String, in folder: TemporaryFolder) async throws {
+        let file = try folder.write(
+            #"DEFINE SCHEMA RECORD TYPE \#(type) ( "___modTime" TIMESTAMP QUERYABLE SORTABLE, "___recordID" REFERENCE QUERYABLE );"#, to: "indexes.ckdb")
+        let options = ["--merge", "--file", file.path(percentEncoded: false), "--container", container, "--data", path("origin", in: folder)]
+        let result = try await Command.run(["schema", "import"] + options)
+        #expect(result.status == 0, "\(result.errors)")
+    }
+
     /// The first line that a command prints.
     private static func line(_ arguments: [String]) async throws -> String {
         let result = try await Command.run(arguments)
@@ -93,6 +102,15 @@ struct StandIn {
         let ticket = try #require(address.split(separator: "ticket=").last)
         let end = try await server.exchange("POST", String(address.prefix { $0 != "?" }), "ticket=\(ticket)&user=\(Self.user)")
         #expect(end.status == 200 && end.text.contains("You are signed in"), "\(end.text)")
+    }
+
+    /// The user of the copy's private database: who signed in, or the developer with a key.
+    func connectedUser() async throws -> String {
+        let list = try await Command.run(["connections", "--json", "--data", data])
+        guard case .array(let all)? = try list.outputJSON["connections"], case .object(let connection)? = all.first,
+            case .string(let user)? = connection["userRecordName"]
+        else { return "developer" }
+        return user
     }
 
     // MARK: Changes in the origin
