@@ -253,7 +253,6 @@ let package = Package(
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
@@ -359,7 +358,7 @@ let package = Package(
         tests(
             "CommandLineTests",
             of: [
-                "TestSupport", "skylight", "HTTPServing", "Accounts", "CloudKitClient", "Records", "JSON",
+                "TestSupport", "LoopbackServing", "skylight", "HTTPServing", "Accounts", "CloudKitClient", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -112,24 +112,14 @@ struct EditPush {
                 report.refused[edit.recordID] = "\(error)"
             }
         }
-        if outgoing.isEmpty { return }
-        guard try await !sendOnce(outgoing, in: zoneID) else { return }
-        // Edits that arrived are no longer unsent, or the origin has a later version. The others are sent again.
-        let names = Set(outgoing.map(\.edit.recordID.recordName))
-        var left: [Name: UnsentEdit] = [:]
-        try await replica.eachPageOfEdits { edits in
-            for edit in edits where edit.recordID.zoneID == zoneID && names.contains(edit.recordID.recordName) {
-                left[edit.recordID.recordName] = edit
-            }
+        for _ in 0..<2 where !outgoing.isEmpty {
+            if try await sendOnce(outgoing, in: zoneID) { return }
+            // Edits that arrived are no longer unsent, or the origin has a later version. The others are sent again.
+            let left = try await unsent(outgoing.map(\.edit), in: zoneID)
+            report.items += outgoing.filter { left[$0.edit.recordID.recordName] == nil }.map(\.item)
+            outgoing = outgoing.filter { $0.edit.isSame(as: left[$0.edit.recordID.recordName]) }
         }
-        let again = outgoing.filter { item in
-            guard let edit = left[item.edit.recordID.recordName] else { return false }
-            return edit.theirs == nil && edit.position == item.edit.position && edit.base == item.edit.base
-        }
-        report.items += outgoing.filter { left[$0.edit.recordID.recordName] == nil }.map(\.item)
-        if !again.isEmpty, try await !sendOnce(again, in: zoneID) {
-            for item in again { report.refused[item.edit.recordID] = "its answer was lost twice; push again" }
-        }
+        for item in outgoing { report.refused[item.edit.recordID] = "its answer was lost twice; push again" }
     }
 
     /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
@@ -153,16 +143,33 @@ struct EditPush {
             case .failure(let error):
                 switch error.code {
                 case .conflict?, .exists?, .notFound?: stale.append(item.edit)
-                default: report.refused[item.edit.recordID] = "\(error)"
+                default: break
                 }
+                report.refused[item.edit.recordID] = "\(error)"
                 continue
             }
             report.items.append(item.item)
         }
         let positions = Dictionary(edits.map { ($0.recordID.recordName, $0.position) }, uniquingKeysWith: { first, _ in first })
         try await store(reading, in: zoneID, isAnswer: true) { positions[$0] }
-        if !stale.isEmpty { try await look(up: stale) }
+        if stale.isEmpty { return true }
+        try await look(up: stale)
+        // An edit stays refused if the origin still shows the version that it was made on.
+        let left = try await unsent(stale, in: zoneID)
+        for edit in stale where !edit.isSame(as: left[edit.recordID.recordName]) { report.refused[edit.recordID] = nil }
         return true
+    }
+
+    /// The edits of the same records now, by name.
+    private func unsent(_ edits: [UnsentEdit], in zoneID: ZoneID) async throws -> [Name: UnsentEdit] {
+        let names = Set(edits.map(\.recordID.recordName))
+        var left: [Name: UnsentEdit] = [:]
+        try await replica.eachPageOfEdits { page in
+            for edit in page where edit.recordID.zoneID == zoneID && names.contains(edit.recordID.recordName) {
+                left[edit.recordID.recordName] = edit
+            }
+        }
+        return left
     }
 
     /// Looks the records of edits up in the origin, where they may have changed.
@@ -250,5 +257,13 @@ struct EditPush {
             operation.fields[name] = .tagged(value.mappingAssets { next.next() ?? $0 }, type, isEncrypted: isEncrypted)
         }
         return operation
+    }
+}
+
+extension UnsentEdit {
+    /// True if nothing has changed since, here or in the origin.
+    fileprivate func isSame(as later: UnsentEdit?) -> Bool {
+        guard let later else { return false }
+        return later.theirs == nil && later.position == position && later.base == base
     }
 }

@@ -88,8 +88,10 @@ struct FeedPull {
             if zone.isDeleted { return try await remove(zoneID) }
             try await pull(zone, as: zoneID)
             return true
+        } catch let error as ServerError where error.code == .zoneNotFound {
+            // It was deleted meanwhile, or the list does not tell.
+            return try await remove(zoneID)
         } catch let error as ServerError {
-            // The next list of zones tells that it was deleted meanwhile.
             report.problems.append(.failed(scope, zoneID, reason: "\(error)"))
         } catch let error as RecordError where error.code != .internalError && error.code != .tryAgainLater {
             report.problems.append(.failed(scope, zoneID, reason: error.reason))

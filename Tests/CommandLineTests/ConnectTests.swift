@@ -14,15 +14,14 @@ import Testing
 
 /// Connecting to a stand-in for iCloud: a server process that requires credentials and has nothing but CloudKit's protocol.
 @Suite(.serialized) struct ConnectTests {
-    private static let container = "iCloud.com.example.Real"
+    private static let container = StandIn.container
     private let folder: TemporaryFolder
 
     init() throws {
         folder = try TemporaryFolder()
     }
 
-    private var data: String { folder.url.appending(path: "data").path(percentEncoded: false) }
-    private var origin: String { folder.url.appending(path: "origin").path(percentEncoded: false) }
+    private var data: String { StandIn.path("data", in: folder) }
 
     private func run(_ arguments: [String]) async throws -> Command.Result {
         try await Command.run(arguments + ["--data", data])
@@ -30,13 +29,7 @@ import Testing
 
     /// Runs with a stand-in that knows a server-to-server key.
     private func withStandIn(_ body: (_ server: Server, _ keyID: String, _ keyFile: String) async throws -> Void) async throws {
-        let key = P256.Signing.PrivateKey()
-        let keyFile = try folder.write(key.pemRepresentation, to: "key.pem").path(percentEncoded: false)
-        let publicFile = try folder.write(key.publicKey.pemRepresentation, to: "key.pub.pem").path(percentEncoded: false)
-        let registered = try await Command.run(["key", "register", "--file", publicFile, "--container", Self.container, "--data", origin])
-        let server = try await Server(["--auth", "required", "--protocol-only", "--data", origin])
-        try await body(server, registered.output.trimmingCharacters(in: .newlines), keyFile)
-        #expect(await server.end() == 0)
+        try await StandIn.run(in: folder) { try await body($0.server, $0.keyID, $0.keyFile()) }
     }
 
     /// The files of the data folder that contain a text.
@@ -110,6 +103,36 @@ import Testing
             }
             #expect(try await run(["connections"]).output == "No container is connected.\n")
         }
+    }
+
+    @Test func aSignInThroughThePageOfTheServerConnects() async throws {
+        try await StandIn.run(in: folder) { standIn in
+            let connected = try await standIn.connect(with: .signIn, ["--json"])
+            #expect(connected.status == 0, "\(connected.errors)")
+            guard case .object(let connection)? = try connected.outputJSON["connection"], case .string(let user)? = connection["userRecordName"] else {
+                Issue.record("\(connected.output)")
+                return
+            }
+            #expect(user.hasPrefix("_") && connection["keyID"] == nil)
+            #expect(try files(with: standIn.apiToken) == ["accounts.sqlite"])
+            let server = try await Server(["--data", data])
+            let zones = try await server.exchange("GET", "/database/1/\(Self.container)/development/private/zones/list")
+            #expect(zones.status == 200 && zones.text.contains("_defaultZone"), "\(zones.text)")
+            #expect(await server.end() == 0)
+        }
+    }
+
+    @Test func anUnknownCertificateIsRefused() async throws {
+        let certificate = try folder.write(TestCertificate.pem, to: "cert.pem").path(percentEncoded: false)
+        let key = try folder.write(TestCertificate.key, to: "key.pem").path(percentEncoded: false)
+        let server = try await Server([
+            "--data", StandIn.path("origin", in: folder), "--auth", "required", "--protocol-only", "--tls-cert", certificate, "--tls-key", key,
+        ])
+        let address = String(try #require(server.firstLine.split(separator: " ").last))
+        #expect(address.hasPrefix("https://"))
+        let refused = try await run(["connect", Self.container, "--api-token", "a", "--server", address])
+        #expect(refused.status == 69 && refused.errors.contains("certificate"), "\(refused.errors)")
+        #expect(await server.end() == 0)
     }
 
     @Test func aContainerOfThisMachineIsNotHidden() async throws {

@@ -13,11 +13,12 @@ final class Server {
     let firstLine: String
 
     /// Starts a server and waits for the line with its address.
-    init(_ arguments: [String], environment: [String: String] = [:]) async throws {
+    /// - Parameter log: the file for standard error.
+    init(_ arguments: [String], environment: [String: String] = [:], log: URL? = nil) async throws {
         let process = Command.process(["serve", "--port", "0"] + arguments, environment)
         let output = Pipe()
         process.standardOutput = output
-        process.standardError = FileHandle.standardError
+        process.standardError = try log.map { try FileHandle(forWritingTo: $0) } ?? FileHandle.standardError
         try process.run()
         let line = await withCheckedContinuation { continuation in
             DispatchQueue.global().async {

@@ -488,4 +488,24 @@ import Testing
         let refused = await stop { _ = try await save(Provenance(created: old, modified: spoilt)) }
         #expect(refused.contains("Invalid 'modified': its deviceID"))
     }
+
+    /// A mirror has the origin's checksum of a file that it does not have.
+    @Test(arguments: Kind.allCases)
+    func filesOfAnOriginAreLeftOut(kind: Kind) async throws {
+        let engine = try engine(kind, "mirror")
+        let (database, zone) = (try await database(of: engine), ZoneID(zoneName: "Notes"))
+        for result in try await database.modifyZones([.create(zone)]) { _ = try result.get() }
+        let signature = Signature(timestamp: Timestamp(milliseconds: 1000), userRecordName: "_ada", deviceID: "phone")
+        let fields = [Field(name: "file", value: .asset(Asset(fileChecksum: "AQ+/c3Q=", size: 7))), Field(name: "text", value: .string("a"))]
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "r", zoneID: zone), recordType: "Note", recordChangeTag: "1", created: signature, modified: signature,
+            fields: FieldsText(fields))
+        _ = try await database.mirror(MirrorBatch(zone, changes: [MirrorBatch.Change(.saved(record))]))
+        var bytes: [UInt8] = []
+        let report = try await Exporter(database).run { bytes += $0 }
+        #expect(report.leftOut == ExportReport.AssetCount(references: 1, files: 1, bytes: 7))
+        let line = try #require(lines(bytes).last)
+        #expect(line.contains(#""text""#) && !line.contains("AQ+"))
+        await engine.close()
+    }
 }

@@ -2,6 +2,7 @@ import AssetStore
 import CloudKitClient
 import InMemoryRecordStore
 import JSON
+import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
@@ -55,9 +56,10 @@ import Testing
     }
 
     private static func run(
-        _ files: MirrorOptions.Files, sizeLimit: Int64 = AssetStores.defaultSizeLimit, _ body: @Sendable (Origin, Copy, AssetStore, AssetStore) async throws -> Void
+        _ files: MirrorOptions.Files, sizeLimit: Int64 = AssetStores.defaultSizeLimit, isEncrypted: Bool = false,
+        _ body: @Sendable (Origin, Copy, AssetStore, AssetStore) async throws -> Void
     ) async throws {
-        try await Origin.run { origin in
+        try await Origin.run(isEncrypted: isEncrypted) { origin in
             let folder = try TemporaryFolder()
             let engine = try SQLiteRecordEngine(folder: folder.url)
             let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit)
@@ -159,5 +161,33 @@ import Testing
             for number in 1...5 { #expect(try await Self.file(of: Name("f\(number)"), in: mirror, here) == Self.bytes(UInt64(number))) }
             try await copy.expectEqual()
         }
+    }
+    @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
+    func filesComeAndGoThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
+        try await Self.run(.all) { origin, copy, there, here in
+            try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
+                try await Self.comeAndGo(origin, copy, there, here, through: port)
+                #expect(proxy.breaks >= 3)
+            }
+        }
+    }
+
+    /// No system trusts the certificate, only the client does.
+    @Test func recordsAndFilesComeAndGoOverTLS() async throws {
+        try await Self.run(.all, isEncrypted: true) { origin, copy, there, here in
+            try await Self.comeAndGo(origin, copy, there, here, through: origin.port)
+        }
+    }
+
+    private static func comeAndGo(_ origin: Origin, _ copy: Copy, _ there: AssetStore, _ here: AssetStore, through port: Int) async throws {
+        #expect(try await copy.pull(through: port).outcome.saved == 5)
+        let (database, mirror) = (try await origin.database(), try await copy.database())
+        for number in 1...5 { #expect(try await file(of: Name("f\(number)"), in: mirror, here) == bytes(UInt64(number))) }
+        for number in 6...8 { try await save(Name("f\(number)"), bytes(UInt64(number)), in: mirror, here) }
+        let report = try await copy.push(through: port)
+        #expect(report.items.count == 3 && report.refused.isEmpty && report.conflicts.isEmpty)
+        for number in 6...8 { #expect(try await file(of: Name("f\(number)"), in: database, there) == bytes(UInt64(number))) }
+        try await copy.pull(through: port)
+        try await copy.expectEqual()
     }
 }

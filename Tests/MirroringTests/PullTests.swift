@@ -1,6 +1,8 @@
 import CloudKitClient
+import Foundation
 import InMemoryRecordStore
 import JSON
+import LoopbackServing
 import RecordStore
 import Records
 import SQLiteRecordStore
@@ -13,22 +15,29 @@ import Testing
 @Suite struct PullTests {
     private static let zone = ZoneID(zoneName: "A")
 
+    /// The operations of all histories; `SKYLIGHT_MIRROR_OPERATIONS` asks for another number.
+    private static let operations = ProcessInfo.processInfo.environment["SKYLIGHT_MIRROR_OPERATIONS"].flatMap { Int($0) } ?? 2000
+
     @Test(arguments: [(1, 1), (2, 7), (3, 200), (4, 3)] as [(UInt64, Int)])
     func theMirrorFollowsRandomHistories(seed: UInt64, pageSize: Int) async throws {
         try await Origin.run { origin in
             let folder = try TemporaryFolder()
             var history = OriginHistory(seed: seed, try await origin.database())
-            for round in 0..<12 {
+            var (left, pulls) = (Self.operations / 4, 0)
+            while left > 0 {
                 // The mirror is opened anew for each pull.
                 let engine = try SQLiteRecordEngine(folder: folder.url)
                 let copy = try Copy(of: origin, in: engine, pageSize: pageSize)
-                try await history.run(round == 0 ? 150 : 30)
+                let count = min(left, pulls == 0 ? 150 : 30)
+                try await history.run(count)
+                (left, pulls) = (left - count, pulls + 1)
                 let report = try await copy.pull()
                 #expect(report.problems.isEmpty && report.outcome.conflicts.isEmpty)
                 try await copy.expectEqual()
                 #expect(try await copy.database().unsentEdits(since: nil, limit: 1).isEmpty)
                 await engine.close()
             }
+            #expect(pulls > 1)
         }
     }
 
@@ -126,14 +135,20 @@ import Testing
         }
     }
 
-    @Test(arguments: [0, 1, 17, 100, 250, 400, 1000, 3000, 9000, 20_000])
-    func aBrokenAnswerIsAskedForAgain(bytes: Int) async throws {
+    @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
+    func aMirrorWhoseConnectionsBreakEndsEqual(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
         try await Origin.run { origin in
             var history = OriginHistory(seed: 31, try await origin.database())
-            try await history.run(200)
-            let copy = try Copy(of: origin, in: InMemoryRecordEngine(), pageSize: 10)
-            _ = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in try await copy.pull(through: port) }
-            try await copy.expectEqual()
+            let copy = try Copy(of: origin, in: InMemoryRecordEngine(), pageSize: 7)
+            try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
+                for _ in 0..<4 {
+                    try await history.run(60)
+                    let report = try await copy.pull(through: port)
+                    #expect(report.problems.isEmpty)
+                    try await copy.expectEqual()
+                }
+                #expect(proxy.breaks >= 4)
+            }
         }
     }
 

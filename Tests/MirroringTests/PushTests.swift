@@ -1,6 +1,7 @@
 import CloudKitClient
 import InMemoryRecordStore
 import JSON
+import LoopbackServing
 import RecordStore
 import Records
 import SQLiteRecordStore
@@ -129,6 +130,25 @@ import Testing
             let report = try await BreakingProxy.run(to: origin.port, .breakOnce(afterBytes: bytes)) { port, _ in try await copy.push(through: port) }
             #expect(report.items.count == 5 && report.conflicts.isEmpty && report.refused.isEmpty)
             for number in 0..<4 { #expect(try await Self.versions(of: Name("r\(number)"), database) == 2) }
+            try await copy.pull()
+            try await copy.expectEqual()
+        }
+    }
+
+    @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
+    func editsArriveOnceThroughConnectionsThatBreak(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
+        try await Self.run(4) { origin, copy, database, mirror in
+            try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
+                for round in 1...7 {
+                    for number in 0..<4 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["number": .int64(Int64(-round))]) }
+                    try await mirror.save(Name("new\(round)"), in: Self.zone)
+                    let report = try await copy.push(through: port)
+                    #expect(report.items.count == 5 && report.conflicts.isEmpty && report.refused.isEmpty, "round \(round)")
+                    for number in 0..<4 { #expect(try await Self.versions(of: Name("r\(number)"), database) == round + 1) }
+                    #expect(try await Self.versions(of: Name("new\(round)"), database) == 1)
+                }
+                #expect(proxy.breaks >= 2)
+            }
             try await copy.pull()
             try await copy.expectEqual()
         }

@@ -27,15 +27,17 @@ import Testing
 
     /// A pull of a private database from a script.
     /// - Parameters:
-    ///   - files: keeps all files. Their addresses begin with `ADDRESS`, and none is there.
+    ///   - files: keeps all files. Their addresses begin with `ADDRESS`.
+    ///   - file: the content of each file; `nil` if none is there.
     ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
-        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones }, lookup: String = "{}",
-        feed: @escaping @Sendable (_ body: String) -> String, _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
+        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
+        lookup: String = "{}", file: String? = nil, feed: @escaping @Sendable (_ body: String) -> String,
+        _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
         let container = try #require(ContainerID("iCloud.com.example.Scripted"))
         try await ScriptedServer.run({ request, _ in
-            if request.method == "GET" { return .raw("", status: 404) }
+            if request.method == "GET" { return .raw(file ?? "", status: file == nil ? 404 : 200) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
             let text = request.path.hasSuffix("records/lookup") ? lookup : feed(request.body)
             return .json(text.replacing("ADDRESS", with: "http://\(request.headers["host"] ?? "")"))
@@ -116,6 +118,30 @@ import Testing
             #expect(requests.count { $0.path == "/gone" } == 2)
             let marks = try await mirror.mirrorMarks()
             #expect(marks[Marks.token(of: Self.zone, .private)] == "t1")
+        }
+        await assets.close()
+    }
+
+    /// CloudKit's checksums are not Skylight's, and its addresses have a place for a name.
+    @Test func filesWithOtherChecksumsAreFetchedOnce() async throws {
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let file = String(repeating: "A file of CloudKit's. ", count: 5000)
+        let asset = #""file":{"value":{"fileChecksum":"AQ+/c3Q=","size":\#(file.utf8.count),"downloadURL":"ADDRESS/${f}?o=1"},"type":"ASSETID"}"#
+        for tag in ["1", "2"] {
+            let feed: @Sendable (String) -> String = { _ in Self.page([Self.record("a", tag, fields: asset)], "t\(tag)", more: false) }
+            try await Self.pull(into: engine, files: assets, file: file, feed: feed) { report, mirror, requests in
+                #expect(report.outcome.saved == 1 && report.problems.isEmpty)
+                #expect(requests.filter { $0.method == "GET" }.map { $0.target.contains("$") } == (tag == "1" ? [false] : []))
+                guard case .asset(let stored)? = try await mirror.value(of: "file", of: "a", in: Self.zone) else {
+                    Issue.record("no asset")
+                    return
+                }
+                #expect(stored.originChecksum == "AQ+/c3Q=" && stored.size == Int64(file.utf8.count))
+                let checksum = try #require(FileChecksum(stored.fileChecksum))
+                let ledger = try await engine.assetLedger(#require(ContainerID("iCloud.com.example.Scripted")), .development)
+                #expect(try await ledger.entry(of: checksum) != nil)
+            }
         }
         await assets.close()
     }

@@ -1,6 +1,7 @@
 import CloudKitClient
 import InMemoryRecordStore
 import JSON
+import LoopbackServing
 import RecordStore
 import Records
 import TestSupport
@@ -101,6 +102,40 @@ import Testing
                 do { try await copy.pull(through: port) } catch is CloudKitFailure {}
             }
             try await copy.pull()
+            try await copy.expectEqual(.public)
+        }
+    }
+
+    @Test(arguments: BreakingProxy.Message.allCases, BreakingProxy.Part.allCases)
+    func aMirrorWhoseConnectionsBreakEndsEqual(message: BreakingProxy.Message, part: BreakingProxy.Part) async throws {
+        try await Self.run { origin, copy, database in
+            try await BreakingProxy.run(to: origin.port, .breakEvery(3, message, part)) { port, proxy in
+                for round in 0..<4 {
+                    for number in 0..<12 { try await database.save(Name("p\(number)"), in: .default, ["number": .int64(Int64(-round))]) }
+                    try await database.remove(Name("p\(round)"), in: .default)
+                    #expect(try await copy.pull(through: port).problems.isEmpty)
+                    try await copy.expectEqual(.public)
+                }
+                #expect(proxy.breaks >= 4)
+            }
+        }
+    }
+
+    /// The index does not know the latest three seconds. Records that it does not give are not taken for deleted.
+    @Test func anIndexThatLagsHidesRecordsForAMoment() async throws {
+        try await Self.run { origin, copy, database in
+            try origin.inject(.laggingIndex)
+            #expect(try await copy.pull().outcome.saved == 0)
+            origin.advance(by: 4)
+            #expect(try await copy.pull().outcome.saved == 12)
+            try await copy.expectEqual(.public)
+            for number in 0..<3 { try await database.save(Name("p\(number)"), in: .default, ["number": .int64(-1)]) }
+            try await database.remove("p5", in: .default)
+            try await database.save("late", in: .default)
+            let lagging = try await copy.pull()
+            #expect(lagging.outcome.saved == 0 && lagging.outcome.deleted == 1)
+            origin.advance(by: 4)
+            #expect(try await copy.pull().outcome.saved == 4)
             try await copy.expectEqual(.public)
         }
     }

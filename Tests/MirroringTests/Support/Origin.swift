@@ -25,13 +25,23 @@ struct Origin: Sendable {
     let accounts: Accounts
     let container: ContainerID
     let user: Name
+    private let faults: FaultInjection
+    private let clock: OriginClock
     private let apiToken: String
     private let userToken: NewestToken
+    private let trusted: [UInt8]?
 
-    static func run(_ body: @Sendable (Origin) async throws -> Void) async throws {
+    /// - Parameter isEncrypted: true for a server over TLS, whose certificate only the clients here trust.
+    static func run(isEncrypted: Bool = false, _ body: @Sendable (Origin) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
-        let engine = InMemoryRecordEngine()
+        let clock = OriginClock()
+        let engine = InMemoryRecordEngine(clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine)
+        let faults = FaultInjection(clock: { clock.now() })
+        let certificate = try isEncrypted
+            ? ServerCertificate(
+                certificateFile: folder.write(TestCertificate.pem, to: "cert.pem").path(percentEncoded: false),
+                keyFile: folder.write(TestCertificate.key, to: "key.pem").path(percentEncoded: false)) : nil
         let accounts = try Accounts(file: nil) { _ in }
         let container = try #require(ContainerID("iCloud.com.example.Mirrored"))
         let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
@@ -39,13 +49,15 @@ struct Origin: Sendable {
         let session = try await accounts.signIn(
             user.userRecordName, with: SignInRequest(container: container, environment: .development), keepSignedIn: false, now: Date())
         let router = Routes()
-        router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: false, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, access: AccessControl(.required, accounts: accounts)).addRoutes(to: router)
-        try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
+        router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: isEncrypted, protocolOnly: true)
+        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
+            .addRoutes(to: router)
+        try await LoopbackServer.run(router, server: try .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
             try await body(
                 Origin(
-                    port: port, engine: engine, assets: assets, accounts: accounts, container: container, user: user.userRecordName,
-                    apiToken: token.secret, userToken: NewestToken(session.token)))
+                    port: port, engine: engine, assets: assets, accounts: accounts, container: container, user: user.userRecordName, faults: faults,
+                    clock: clock, apiToken: token.secret, userToken: NewestToken(session.token),
+                    trusted: isEncrypted ? Array(TestCertificate.pem.utf8) : nil))
         }
         await assets.close()
         await engine.close()
@@ -56,15 +68,29 @@ struct Origin: Sendable {
             DatabaseAddress(container: container, environment: .development, scope: scope), as: Caller(userRecordName: name ?? user))
     }
 
+    /// Makes answers go wrong, or the next requests fail.
+    func inject(_ fault: InjectedFault, count: Int? = nil) throws {
+        try faults.start(FaultSetting(fault, count: count), in: FaultArea(container: container))
+    }
+
+    /// True if requests still have to fail.
+    var isFaulty: Bool { !faults.isIdle }
+
+    func stopFaults() { faults.stop() }
+
+    /// Moves the origin's clock.
+    func advance(by seconds: Int64) { clock.advance(by: seconds) }
+
     /// A client whose pauses take no time.
     /// - Parameter port: of a proxy.
     func client<Value>(through port: Int? = nil, _ body: (ContainerClient) async throws -> Value) async throws -> Value {
         let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { [userToken] in userToken.keep($0.text) }
         let elapsed = Elapsed()
         let pacing = Pacing(now: { elapsed.now }, pause: { elapsed.add($0) }, chance: { 0 })
+        var configuration = ClientConfiguration(address: "\(trusted == nil ? "http" : "https")://127.0.0.1:\(port ?? self.port)")
+        configuration.trustedCertificates = trusted
         let client = try ContainerClient(
-            container: container, environment: .development, credentials: .webAuth(apiToken: apiToken, user: credential),
-            configuration: ClientConfiguration(address: "http://127.0.0.1:\(port ?? self.port)"),
+            container: container, environment: .development, credentials: .webAuth(apiToken: apiToken, user: credential), configuration: configuration,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
         do {
             let value = try await body(client)
@@ -87,6 +113,20 @@ private final class NewestToken: Sendable {
 
     var text: String { token.withLock { $0 } }
     func keep(_ text: String) { token.withLock { $0 = text } }
+}
+
+/// A clock that moves a millisecond with each look, and by leaps.
+private final class OriginClock: Sendable {
+    private let time = Mutex(Timestamp.now().milliseconds)
+
+    func now() -> Timestamp {
+        time.withLock { time in
+            time += 1
+            return Timestamp(milliseconds: time)
+        }
+    }
+
+    func advance(by seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
 }
 
 /// A clock that only pauses move.
