@@ -239,7 +239,7 @@ let package = Package(
             "CloudKitRecordStoreTests",
             of: [
                 "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "CloudKitRecordStore", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore",
-                "RecordStore", "Records", "JSON",
+                "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),

@@ -1,9 +1,10 @@
 import Foundation
-import InMemoryRecordStore
 import JSON
 import RecordStore
 import Records
+import SQLiteRecordStore
 import StoreScenarios
+import TestSupport
 import Testing
 
 @testable import Accounts
@@ -17,7 +18,9 @@ import Testing
     ) async throws {
         try await StandIn.run { standIn in
             let accounts = try Accounts(file: nil)
-            let containers = ContainersByEngine(local: InMemoryRecordEngine(), accounts: accounts, logger: LogLines().logger)
+            let folder = try TemporaryFolder()
+            let local = try SQLiteRecordEngine(folder: folder.url)
+            let containers = ContainersByEngine(local: local, accounts: accounts, logger: LogLines().logger)
             try await containers.database(Self.localAddress(), as: ada).save("mine")
             try await accounts.connect(standIn.connection(isWritable: isWritable))
             try await body(containers, accounts, standIn)

@@ -30,7 +30,8 @@ struct StandIn: Sendable {
     static func run(clock: TestClock = TestClock(), _ body: @Sendable (StandIn) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let engine = InMemoryRecordEngine(clock: { clock.now() })
-        let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
+        // Its clock is that of sign-ins and signatures, which clients have from the real one.
+        let assets = AssetStores(folder: folder.url, engine: engine)
         let accounts = try Accounts(file: nil) { _ in }
         let container = try StoreScenarios.address(.private).container
         var apiTokens: [Records.Environment: String] = [:]
