@@ -74,6 +74,7 @@ let package = Package(
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
         layer("Gzip", on: ["CZlib", .product(name: "NIOCore", package: "swift-nio")]),
         .systemLibrary(name: "CCachedReading"),
+        .systemLibrary(name: "CMalloc"),
         layer("CEmbeddedFiles"),
         layer(
             "AssetStore",
@@ -208,7 +209,7 @@ let package = Package(
             name: "skylight",
             dependencies: [
                 "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore",
-                "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),

@@ -4,8 +4,8 @@ internal import RecordStore
 internal import Records
 internal import Synchronization
 
-/// Group-commits the writes of one store. Each write runs in its own savepoint; all of them are committed together
-/// and then acknowledged.
+/// Group-commits the writes of one store. They are committed together and then acknowledged. A write that fails or is
+/// refused is undone alone: the first by its transaction, each other one by its own savepoint.
 ///
 /// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the
 /// task of the request. A client that disconnects therefore can't abort its own write halfway or affect the writes of
@@ -36,6 +36,8 @@ final class CommitWriter: Sendable {
         var tally = ChangeTally()
         /// Estimated number of log bytes that the current commit needs.
         var logEstimate = 0
+        /// True if the current write has an answer, but must be undone.
+        var isRefused = false
     }
 
     private struct Queue {
@@ -179,30 +181,30 @@ final class CommitWriter: Sendable {
         do {
             let after = try pool.writeWithoutTransaction { db in
                 var state = before
-                state.logEstimate = 0
-                try db.writing {
-                    if !before.isBegun {
-                        try begin(db)
-                        state.isBegun = true
-                    }
-                    if group.count == 1 {
-                        taken = 1
-                        if try group[0].run(db, &state) {
-                            try state.tally.flush(db)
-                            return .commit
+                var isKept = false
+                while !isKept, taken < group.count {
+                    state = before
+                    state.logEstimate = 0
+                    try db.writing {
+                        if !before.isBegun {
+                            try begin(db)
+                            state.isBegun = true
                         }
-                        state.isBegun = before.isBegun
-                        return .rollback
-                    }
-                    for write in group where state.logEstimate < Self.logLimit {
+                        // Nothing precedes this write, so a rollback of the transaction undoes it alone. A savepoint would copy
+                        // every page that it changes.
                         taken += 1
-                        if !write.isBatch { try state.tally.flush(db) }
-                        try write.runInSavepoint(db, &state)
+                        isKept = try group[taken - 1].run(db, &state)
+                        guard isKept else { return .rollback }
+                        for write in group[taken...] where state.logEstimate < Self.logLimit {
+                            taken += 1
+                            if !write.isBatch { try state.tally.flush(db) }
+                            try write.runInSavepoint(db, &state)
+                        }
+                        try state.tally.flush(db)
+                        return .commit
                     }
-                    try state.tally.flush(db)
-                    return .commit
                 }
-                return state
+                return isKept ? state : before
             }
             state.withLock { $0 = after }
             queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }

@@ -9,7 +9,7 @@ protocol PendingWrite: Sendable {
     /// True if it reads neither counts nor positions of zones.
     var isBatch: Bool { get }
     /// Runs the write. An error of the write itself is kept and reported by `succeed()` after the commit.
-    /// - Returns: `false` if the write failed and its changes must be rolled back.
+    /// - Returns: `false` if the write failed or was refused and its changes must be rolled back.
     /// - Throws: an error after which SQLite has rolled back the whole transaction, such as a full disk.
     func run(_ db: Database, _ state: inout CommitWriter.State) throws -> Bool
     func succeed()
@@ -52,7 +52,9 @@ final class Write<Value: Sendable>: PendingWrite {
         do {
             let value = try body(db, &state)
             result.withLock { $0 = .success(value) }
-            return true
+            if !state.isRefused { return true }
+            state = before
+            return false
         } catch {
             state = before
             if !db.isInsideTransaction { throw error }

@@ -26,9 +26,10 @@ struct SQLiteDatabase: RecordDatabase {
         let known = store.knownNumber(of: caller.userRecordName)
         let (value, number) = try await store.write(isAlone: isAlone, isBatch: isBatch) { [address, caller, store] db, state in
             let number = try known ?? UserNumbers.enter(caller.userRecordName, db)
-            return (try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows)), number)
+            let value = try body(db, &state, DatabaseView(address: address, caller: caller, userNumber: number, isVisitor: store.knows))
+            return (value, state.isRefused ? nil : number)
         }
-        if known == nil { store.note(number, of: caller.userRecordName) }
+        if known == nil, let number { store.note(number, of: caller.userRecordName) }
         return value
     }
 

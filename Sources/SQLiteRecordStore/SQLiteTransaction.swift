@@ -33,6 +33,19 @@ class SQLiteTransaction: RecordChanges, RecordTransaction {
 
     var schema: Schema { kept.state.catalog.schema }
 
+    /// Needs no savepoint: the write is undone as a whole.
+    func attemptAll<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = kept
+        do {
+            return try body()
+        } catch {
+            kept = before
+            kept.state.isRefused = true
+            lookup = nil
+            throw error
+        }
+    }
+
     func zone(_ zoneID: ZoneID) throws -> TransactionZone {
         if let known = zones[zoneID] { return known }
         let zone: ZoneRow

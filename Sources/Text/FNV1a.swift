@@ -9,7 +9,12 @@ public struct FNV1a: Sendable {
     }
 
     public mutating func add(_ bytes: some Sequence<UInt8>) {
-        for byte in bytes { value = (value ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        // A loop over any sequence asks it for every byte, which takes much longer.
+        value = bytes.withContiguousStorageIfAvailable { [value] in Self.sum($0, after: value) } ?? Self.sum(bytes, after: value)
+    }
+
+    private static func sum(_ bytes: some Sequence<UInt8>, after value: UInt64) -> UInt64 {
+        bytes.reduce(value) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
     /// Adds a text and a separator, so that `ab`, `c` differs from `a`, `bc`.

@@ -17,8 +17,8 @@ public struct RequestBodies: Sendable, Hashable {
 
         /// - Parameter total: the number of bytes in the whole body, which begins with these bytes.
         public init(_ bytes: [UInt8], of total: Int) {
-            // Shares the array without a copy if it fits, unless its capacity is much larger than its count.
-            self.bytes = bytes.count <= RequestBodies.limit && bytes.capacity <= 2 * bytes.count ? bytes : Self.copy(of: bytes)
+            // Shares the array without a copy if it fits, unless its capacity is larger: arrays that grew have room for up to as much again.
+            self.bytes = bytes.count <= RequestBodies.limit && bytes.capacity <= bytes.count + bytes.count / 4 ? bytes : Self.copy(of: bytes)
             self.total = total
         }
 

@@ -10,7 +10,7 @@ public final class RequestLog: Sendable {
     /// The default maximum number of requests.
     public static let limit = 10_000
     /// The limit for all bodies, in bytes.
-    public static let bodiesLimit = 24 << 20
+    public static let bodiesLimit = 8 << 20
     /// The limit for other data, in bytes per request of the capacity. Most requests need less, so large ones may use more.
     private static let roomOfRequest = 1 << 10
     /// The minimum of that limit for a small capacity, in bytes.

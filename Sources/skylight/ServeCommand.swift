@@ -1,6 +1,7 @@
 import Accounts
 import ArgumentParser
 import AssetStore
+import CMalloc
 import DataTransfer
 import Foundation
 import HTTPServing
@@ -126,6 +127,8 @@ struct ServeCommand: AsyncParsableCommand {
     func run() async throws {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         OpenFiles.raiseLimit()
+        // A heap keeps what its threads free. By default there are eight for each processor, so a busy server keeps memory that it does not use.
+        CMalloc_limitArenas(Int32(clamping: ProcessInfo.processInfo.activeProcessorCount))
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"

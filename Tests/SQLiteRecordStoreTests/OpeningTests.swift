@@ -65,6 +65,8 @@ import Testing
         let database = try await database(engine, 1, as: grace)
         let token = try await database.databaseChanges(DatabaseChangesRequest()).syncToken
         let store = try #require(database as? SQLiteDatabase).store
+        let refused = try await database.outcomes([RecordOperation(.create, recordName: "r", recordType: "Item")], in: ZoneID(zoneName: "Missing"))
+        #expect(refused == [.zoneNotFound])
         #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 1, "ada alone")
         try await zone(database)
         #expect(try await store.read { db, _ in try Int.fetchOne(db, sql: "SELECT count(*) FROM users") } == 2)

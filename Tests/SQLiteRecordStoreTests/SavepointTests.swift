@@ -41,4 +41,28 @@ import Testing
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()
     }
+
+    /// The first batch of a commit has no savepoint, so its refusal begins the transaction anew.
+    @Test func refusedBatchesTakeNoOthersOfTheirCommitAlong() async throws {
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.withZone()
+        let token = try await database.pull(notes).token
+        let missing = RecordOperation(.delete, recordName: "missing", recordChangeTag: "1")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<120 {
+                group.addTask {
+                    let create = RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", fields: ["n": FieldInput(.int64(Int64(number)))])
+                    let isRefused = number % 3 != 0
+                    let outcomes = try await database.outcomes(isRefused ? [create, missing] : [create], in: notes)
+                    #expect(outcomes.allSatisfy { ($0 != nil) == isRefused })
+                }
+            }
+            try await group.waitForAll()
+        }
+        let saved = (0..<120).filter { $0 % 3 == 0 }.map { Name("r\($0)") }
+        #expect(Set(try await database.names(in: notes, of: (0..<120).map { Name("r\($0)") })) == Set(saved))
+        #expect(try await database.pull(notes, since: token).changes.count == saved.count)
+        #expect(try await StoreRecount.problems(of: database) == [])
+        await engine.close()
+    }
 }

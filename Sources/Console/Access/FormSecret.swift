@@ -17,17 +17,20 @@ enum FormSecret {
     /// The name of the secret in templates.
     static let templateName = "formSecret"
 
+    private static let opening = Array("<form".utf8)
+
     /// Adds the field after the tag of every POST form of a template.
-    static func addingField(to template: String) -> String {
+    static func addingField(to template: [UInt8]) -> [UInt8] {
         var written: [UInt8] = []
-        var rest = Array(template.utf8)[...]
-        while let start = rest.firstRange(of: Array("<form".utf8))?.lowerBound, let end = endOfTag(rest[start...]) {
+        var rest = template[...]
+        // Searches byte by byte, because a search for a part of a collection is not compiled for bytes.
+        while let start = rest.indices.first(where: { rest[$0] == opening[0] && rest[$0...].starts(with: opening) }), let end = endOfTag(rest[start...]) {
             let tag = rest[start...end]
             written += rest[rest.startIndex...end]
             if tag.contains(Array("method=\"post\"".utf8)) { written += Array(field.utf8) }
             rest = rest[(end + 1)...]
         }
-        return String(decoding: written + rest, as: UTF8.self)
+        return written + rest
     }
 
     /// The end of the tag at the start of the text. Skips Mustache expressions in braces.

@@ -1,9 +1,9 @@
 internal import CEmbeddedFiles
 
-/// The files of `Templates` and `Public` in the binary, by name.
+/// The files of `Templates` and `Public` in the binary, by name. Each call copies them, because they are needed once.
 enum EmbeddedFiles {
-    static let templates = files(embedded_templates())
-    static let staticFiles = files(embedded_public())
+    static var templates: [String: [UInt8]] { files(embedded_templates()) }
+    static var staticFiles: [String: [UInt8]] { files(embedded_public()) }
 
     private static func files(_ list: UnsafePointer<embedded_file>?) -> [String: [UInt8]] {
         var files: [String: [UInt8]] = [:]

@@ -9,24 +9,25 @@ internal import Records
 
 /// Renders pages with their templates.
 package struct PageRenderer: Sendable {
-    private let library: MustacheLibrary
+    /// The templates in the binary. The first page parses them: this takes longer than the rest of a server's start, and many servers show no page.
+    private static let embedded = Result { try library(of: EmbeddedFiles.templates) }
+
     /// The folder of the templates, which are read again for each page during development; `nil` for the templates in the binary.
     private let folder: String?
     package let staticFiles: StaticFiles
     let faults: FaultInjection
 
-    /// - Throws: a parser error of a template, or a file system error.
+    /// - Throws: a parser error of a template in the folder, or a file system error.
     init(folder: String?, staticFiles: StaticFiles, faults: FaultInjection) throws {
-        MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         self.folder = folder
         self.staticFiles = staticFiles
         self.faults = faults
-        library = try folder.map(Self.library(in:)) ?? Self.library(of: EmbeddedFiles.templates)
+        _ = try folder.map(Self.library(in:))
     }
 
-    /// - Throws: an error of a template from the folder; `RecordError` INTERNAL_ERROR if the template does not exist.
+    /// - Throws: an error of a template; `RecordError` INTERNAL_ERROR if the template does not exist.
     package func response(_ page: some Page, in frame: Frame) throws -> Response {
-        let library = try folder.map(Self.library(in:)) ?? library
+        let library = try folder.map(Self.library(in:)) ?? Self.embedded.get()
         let template = type(of: page).template
         let context = PageContext(frame: frame, page: page, banner: FaultBanner(faults.running), formSecret: SignedIn.session?.csrf)
         guard let html = library.render(context, withTemplate: template) else {
@@ -50,9 +51,10 @@ package struct PageRenderer: Sendable {
 
     /// - Parameter files: texts by file name, of which the templates count.
     private static func library(of files: [String: [UInt8]]) throws -> MustacheLibrary {
+        MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
         var library = MustacheLibrary()
         for (name, bytes) in files where name.hasSuffix(fileSuffix) {
-            try library.register(prepared(String(decoding: bytes, as: UTF8.self)), named: String(name.dropLast(fileSuffix.count)))
+            try library.register(prepared(bytes), named: String(name.dropLast(fileSuffix.count)))
         }
         return library
     }
@@ -61,9 +63,10 @@ package struct PageRenderer: Sendable {
 
     /// Prepares a template: escapes byte by byte; strips indentation and the last line break, which would otherwise get
     /// into multiline texts and between words; adds the ``FormSecret`` to every POST form, so that no template can omit it.
-    private static func prepared(_ text: String) -> String {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: true).map { line in line.drop { $0 == " " } }
-        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + FormSecret.addingField(to: lines.joined(separator: "\n"))
+    private static func prepared(_ text: [UInt8]) -> String {
+        let lines = text.split(separator: UInt8(ascii: "\n")).map { line in line.drop { $0 == UInt8(ascii: " ") } }
+        let template = FormSecret.addingField(to: Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n")))))
+        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + String(decoding: template, as: UTF8.self)
     }
 }
 

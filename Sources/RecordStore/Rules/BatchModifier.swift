@@ -83,7 +83,7 @@ public struct BatchModifier {
     ) throws -> [Outcome] {
         var outcomes: [Outcome] = []
         do {
-            try transaction.attempt {
+            try transaction.attemptAll {
                 for (index, (operation, zone)) in zip(operations, zones).enumerated() {
                     // The changes of a failing operation are rolled back with the whole batch.
                     do {

@@ -44,6 +44,13 @@ public protocol RecordTransaction: CascadeTransaction {
 
     /// Runs a part of the transaction and rolls it back if it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value
+
+    /// Runs all changes of the transaction and rolls them back if it throws. Nothing may be changed before or after.
+    func attemptAll<Value>(_ body: () throws -> Value) throws -> Value
+}
+
+extension RecordTransaction {
+    public func attemptAll<Value>(_ body: () throws -> Value) throws -> Value { try attempt(body) }
 }
 
 /// A zone within a transaction.
