@@ -35,8 +35,25 @@ enum StoreMigrations {
         migrator.registerMigration("10") { db in
             try db.execute(sql: tenthVersion)
         }
+        migrator.registerMigration("12") { db in
+            try db.execute(sql: twelfthVersion)
+        }
         return migrator
     }
+
+    private static let twelfthVersion = """
+        CREATE TABLE subscriptions (
+            user INTEGER NOT NULL,              -- number of the subscriber
+            scope TEXT NOT NULL,                -- of the database
+            id TEXT NOT NULL,
+            zone INTEGER,                       -- the zone with which it ends
+            position INTEGER NOT NULL,          -- the last one before it: it is about later changes
+            isHeldToRoles INTEGER NOT NULL,     -- whether roles limit what the subscriber may read
+            content BLOB NOT NULL,              -- JSON as in answers
+            PRIMARY KEY (user, scope, id)
+        ) WITHOUT ROWID;
+        CREATE INDEX zone_subscriptions ON subscriptions (zone) WHERE zone IS NOT NULL;
+        """
 
     private static let tenthVersion = """
         -- Zones that mirror those of another container, the origin.

@@ -38,6 +38,7 @@ extension InMemoryDatabase {
         let signature = Signature(timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         return try store.write { state in
             for zone in state.livingZones { state.end(zone, as: .purged, now: signature.timestamp) }
+            state.subscriptions = []
             let change = SchemaChange(from: state.schema, to: SchemaRules.reset(to: production))
             state.schema = change.after
             state.note([SchemaRules.lineOfReset] + change.lines, because: .reset, by: signature)
@@ -63,6 +64,7 @@ extension InMemoryState {
     mutating func end(_ zone: ZoneRow, as kind: ZoneChange.Kind, now: Timestamp) {
         var zone = zone
         zone.end = kind
+        subscriptions.removeAll { $0.zone == zone.number }
         for row in zone.rows.values { endUses(row.assets, now: now) }
         zone.rows = [:]
         // The default zone has no feed that could report its deletion.

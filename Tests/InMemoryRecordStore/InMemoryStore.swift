@@ -113,6 +113,12 @@ struct InMemoryState: Sendable {
         var moment: Timestamp
     }
 
+    struct SubscriptionRow: Sendable {
+        let standing: StandingSubscription
+        /// Number of the zone with which it ends.
+        let zone: Int64?
+    }
+
     var schema = Schema.initial
     /// Oldest first.
     var history: [SchemaHistoryEntry] = []
@@ -121,6 +127,7 @@ struct InMemoryState: Sendable {
     var users: [Name: Int64] = [:]
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
+    var subscriptions: [SubscriptionRow] = []
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of used uploads, and the time until which they are remembered.
     var spentReceipts: [[UInt8]: Timestamp] = [:]

@@ -60,6 +60,12 @@ extension ForwardingDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { try await base.journal(request) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { try await base.revert(reversion) }
 
+    public func subscriptions() async throws -> [Subscription] { try await base.subscriptions() }
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        try await base.modifySubscriptions(operations)
+    }
+    public func firings(after position: Int64?) async throws -> FiringPage { try await base.firings(after: position) }
+
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { try await base.participants(of: zoneID) }

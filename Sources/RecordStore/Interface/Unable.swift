@@ -35,6 +35,12 @@ extension RecordDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { throw unable(.keepJournal) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { throw unable(.keepJournal) }
 
+    public func subscriptions() async throws -> [Subscription] { throw unable(.keepSubscriptions) }
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        throw unable(.keepSubscriptions)
+    }
+    public func firings(after position: Int64?) async throws -> FiringPage { throw unable(.fireSubscriptions) }
+
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
