@@ -4,7 +4,9 @@ public import Records
 extension DatabaseClient {
     /// The user's subscriptions in the database.
     public func subscriptions() async throws -> [Subscription] {
-        try await send(ServiceCall("subscriptions/list", under: root)) { answer in try answer.objects("subscriptions").map { try Subscription(received: $0) } }
+        try await send(ServiceCall("subscriptions/list", under: root)) { answer in
+            try answer.objects("subscriptions").map { try Subscription(received: $0) }
+        }
     }
 
     /// Looks subscriptions up, any number of them.

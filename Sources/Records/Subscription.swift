@@ -101,11 +101,6 @@ public struct NotificationInfo: Sendable, Hashable {
     public var additionalFields: [Name] = []
 
     public init() {}
-
-    /// True if the user notices the notification.
-    public var isVisible: Bool {
-        shouldBadge || [alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey, soundName].contains { $0 != nil }
-    }
 }
 
 /// One operation on a subscription (Apple's reference page "Modifying Subscriptions").

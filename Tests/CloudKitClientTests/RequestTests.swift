@@ -156,7 +156,8 @@ import Testing
         let error = #"{"subscriptionID":"q","reason":"no","serverErrorCode":"NOT_FOUND"}"#
         let expected = Subscription("z", to: .zone(Self.zone, recordType: nil))
         let list = try await sent(#"{"subscriptions":[\#(zone)]}"#) { client in
-            #expect(try await client.database(.private).subscriptions() == [expected])
+            let found = try await client.database(.private).subscriptions()
+            #expect(found == [expected])
         }
         #expect(list == Sent("GET", "private/subscriptions/list", ""))
         let lookup = try await sent(#"{"subscriptions":[\#(zone),\#(error)]}"#) { client in

@@ -39,7 +39,7 @@ import Testing
         let query = try Self.subscription(
             #"{"subscriptionID":"q","subscriptionType":"query","query":{"recordType":"T"},"notificationInfo":{"desiredKeys":["a"],"alertBody":null}}"#)
         #expect(query.subject == .query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [])))
-        #expect(query.notificationInfo?.additionalFields == ["a"] && query.notificationInfo?.isVisible == false && query.zoneID == nil)
+        #expect(query.notificationInfo?.additionalFields == ["a"] && query.zoneID == nil)
         let object = try RequestObject(Array(#"{"subscriptionType":"zone","zoneID":{}}"#.utf8))
         #expect(try Subscription(object, defaultID: "new") == Subscription("new", to: .zone(.default, recordType: nil)))
         #expect(throws: RecordError.self) { try Subscription(object) }

@@ -35,7 +35,9 @@ public struct CommittedChange: Sendable, Hashable {
     /// - Parameters:
     ///   - states: the record's states, latest first, up to the last one that is not after the position, as far as they are kept.
     ///   - zone: the zone, as in a change of the zone itself.
-    public static func all(of record: StoredRecord, _ states: [RecordJournalEntry], after position: Int64, in zone: CommittedChange) -> [CommittedChange] {
+    public static func all(
+        of record: StoredRecord, _ states: [RecordJournalEntry], after position: Int64, in zone: CommittedChange
+    ) -> [CommittedChange] {
         states.enumerated().filter { $0.element.position > position }.map { index, state in
             let event: Subscription.Event =
                 switch state.act {

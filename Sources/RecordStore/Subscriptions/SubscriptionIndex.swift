@@ -1,7 +1,8 @@
 public import JSON
 public import Records
 
-/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be equal.
+/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
+/// equal.
 public struct SubscriptionIndex: Sendable {
     private let all: [StandingSubscription]
     /// Zone and database subscriptions of private databases, by user.
@@ -25,7 +26,11 @@ public struct SubscriptionIndex: Sendable {
                 let owner = standing.scope == .public ? nil : standing.user
                 queries[owner, default: [:]][query.recordType, default: Queries()].add(number, query)
             case .zone, .database:
-                if standing.scope == .shared { guests[standing.user, default: []].append(number) } else { feeds[standing.user, default: []].append(number) }
+                if standing.scope == .shared {
+                    guests[standing.user, default: []].append(number)
+                } else {
+                    feeds[standing.user, default: []].append(number)
+                }
             }
         }
     }

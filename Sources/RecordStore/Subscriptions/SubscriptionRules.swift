@@ -19,7 +19,8 @@ public enum SubscriptionRules {
         let info = subscription.notificationInfo ?? NotificationInfo()
         if info.additionalFields.count > additionalFieldsLimit {
             throw RecordError(
-                .badRequest, "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead")
+                .badRequest,
+                "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead")
         }
         switch subscription.subject {
         case .query(let subject):
@@ -111,13 +112,14 @@ public struct SubscriptionModifier {
         if case .query(let subject) = subscription.subject {
             let isDuplicate = present.values.contains { other in
                 guard other.subscriptionID != subscription.subscriptionID, case .query(let other) = other.subject else { return false }
-                return other.query.recordType == subject.query.recordType && other.query.filters == subject.query.filters && other.firesOn == subject.firesOn
-                    && other.zoneID == subject.zoneID
+                return other.query.recordType == subject.query.recordType && other.query.filters == subject.query.filters
+                    && other.firesOn == subject.firesOn && other.zoneID == subject.zoneID
             }
             if isDuplicate { throw SubscriptionRules.duplicate }
         }
         if present[subscription.subscriptionID] == nil, present.count >= SubscriptionRules.limit {
-            throw RecordError(.badRequest, "Too many subscriptions: a user may have \(SubscriptionRules.limit) in a database; delete those that are not needed")
+            throw RecordError(
+                .badRequest, "Too many subscriptions: a user may have \(SubscriptionRules.limit) in a database; delete those that are not needed")
         }
         return subscription
     }
