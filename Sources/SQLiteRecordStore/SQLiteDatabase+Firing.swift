@@ -6,8 +6,10 @@ internal import Records
 extension SQLiteDatabase {
     func firings(after position: Int64?) async throws -> FiringPage {
         let now = store.clock()
-        let view = DatabaseView(address: DatabaseAddress(container: address.container, environment: address.environment, scope: .public), caller: caller, userNumber: 0)
-        return try await store.readAtLength(for: .scan) { [store, limits = try store.journalLimits] db, catalog in
+        var place = address
+        place.scope = .public
+        let view = DatabaseView(address: place, caller: caller, userNumber: 0)
+        return try await store.readAtLength(for: .query) { [store, limits = try store.journalLimits] db, catalog in
             let present = try StoreFacts.position(db)
             guard let position else { return FiringPage(position: present) }
             let index = try store.subscriptionIndex.index(catalog, db)
@@ -38,12 +40,16 @@ private struct FiringReader {
         let zones = try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.position > ?"), [position]).map { ($0, try outline(of: $0)) }
             .filter { zone, change in index.hasAny(about: change.owner) || !change.guests.isEmpty }
         var places: [Place] = []
+        var isCut = false
         for (number, (zone, _)) in zones.enumerated() {
             places += try self.places(in: zone, numbered: number, after: position)
             // One zone after another may have many changes, of which only the first of all are needed.
-            if places.count > 2 * FiringPage.recordLimit { places = first(of: places) }
+            if places.count > 2 * FiringPage.recordLimit {
+                places = first(of: places)
+                isCut = true
+            }
         }
-        let isCut = places.count > FiringPage.recordLimit
+        isCut = isCut || places.count > FiringPage.recordLimit
         places = first(of: places)
         var changes: [CommittedChange] = []
         for place in places {
@@ -64,10 +70,11 @@ private struct FiringReader {
     }
 
     private func outline(of zone: ZoneRow) throws -> CommittedChange {
-        let guests = !index.hasGuests || zone.owner == 0 ? [] : try String.fetchAll(
+        let isPublic = zone.owner == 0
+        let guests = isPublic || !index.hasGuests ? [] : try String.fetchAll(
             db, cachedSQL: "SELECT u.name FROM shares s JOIN users u ON u.number = s.user WHERE s.zone = ? AND s.live = 1", [zone.number])
         return CommittedChange(
-            position: zone.position, zoneID: zone.zoneID, owner: zone.owner == 0 ? nil : zone.zoneID.ownerRecordName, guests: Set(guests.map { Name($0) }))
+            position: zone.position, zoneID: zone.zoneID, owner: isPublic ? nil : zone.zoneID.ownerRecordName, guests: Set(guests.map { Name($0) }))
     }
 
     /// The first changes in a zone.
