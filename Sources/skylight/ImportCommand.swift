@@ -149,6 +149,8 @@ struct ImportCommand: AsyncParsableCommand {
         if !report.changedTypes.isEmpty {
             Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
         }
+        if !report.subscriptions.isEmpty { Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))") }
+        for problem in report.refusedSubscriptions { Output.note("\(problem)") }
     }
 
     private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
@@ -165,6 +167,10 @@ struct ImportCommand: AsyncParsableCommand {
         writer.name("changedTypes")
         writer.array { writer in for name in report.changedTypes { writer.value(name) } }
         writer.member("unvalidatedCount", Int64(report.unvalidatedCount))
+        writer.name("subscriptions")
+        writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
+        writer.name("refusedSubscriptions")
+        writer.array { writer in for problem in report.refusedSubscriptions { writer.value(problem.reason) } }
     }
 
     private func say(_ report: ImportReport, at address: DatabaseAddress) {

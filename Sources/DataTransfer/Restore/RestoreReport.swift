@@ -12,6 +12,10 @@ public struct RestoreReport: Sendable, Hashable {
     /// Saved records whose VALIDATE references keep the action NONE, with the reason, in line order. Limited to ``Importer/problemLimit``.
     public var unvalidated: [RowProblem] = []
     public var unvalidatedCount = 0
+    /// The ids of the subscriptions saved.
+    public var subscriptions: [Name] = []
+    /// Subscriptions that the database refused, with the reason.
+    public var refusedSubscriptions: [RowProblem] = []
 
     public var saved: Int { records.values.reduce(0, +) }
 }
