@@ -28,7 +28,7 @@ import Testing
         let folder = try TemporaryFolder()
         let engine: any RecordEngine = isWhole ? memory : ProtocolOnlyEngine(memory)
         let assets = AssetStores(folder: folder.url, engine: engine)
-        let developer = try await accounts.caller(named: nil, deviceID: nil)
+        let developer = try accounts.caller(named: nil, deviceID: nil)
         let database = try await memory.database(address(.private), as: developer)
         _ = try await database.modifyZones([.create(notes)])
         for name: Name in ["kept", "gone"] { try await database.save(name, in: notes) }
