@@ -167,7 +167,47 @@ public struct ReadingConnections: ForwardingEngine {
                 .accessDenied, "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator")
         }
         var database = try engine.database(address)
-        database.onlyReads = true
+        database.leave = .refused
         return database
+    }
+}
+
+/// The same containers for people: connected ones are changed only after a question.
+public struct AskingConnections: ForwardingEngine {
+    private let containers: ContainersByEngine
+    private let confirmed: String?
+
+    /// - Parameter confirmed: the ``Accounts/ContainerConnection/place`` that somebody agreed to change.
+    public init(_ containers: ContainersByEngine, confirmed: String?) {
+        self.containers = containers
+        self.confirmed = confirmed
+    }
+
+    public var base: any RecordEngine { containers }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        if let database = try connected(address) { return database }
+        return try await containers.database(address, as: caller)
+    }
+
+    /// A database in iCloud, with what other databases do not have.
+    /// - Returns: `nil` for a container of this machine.
+    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the credential does not reach.
+    public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
+        guard let engine = try containers.connected(address.container, address.environment) else { return nil }
+        var database = try engine.database(address)
+        database.leave = confirmed == engine.connection.place ? .given : .unasked
+        return database
+    }
+
+    /// The engine of a connected container's environment, for its client and what it learned.
+    public func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine? {
+        try containers.connected(connection.container, connection.environment)
+    }
+
+    /// - Throws: as ``CloudKitDatabase/checkWritable()``, for changes that are not made through a database.
+    public func checkWritable(_ connection: ContainerConnection) throws {
+        let address = DatabaseAddress(container: connection.container, environment: connection.environment, scope: .public)
+        try connected(address)?.checkWritable()
     }
 }

@@ -68,14 +68,15 @@ public struct LearnedIndexes: Sendable, Hashable {
     mutating func learn(fromAnswerTo query: Query) {
         guard !refusals.isEmpty else { return }
         refusals[Absence(recordType: query.recordType, key: nil, index: [])] = nil
-        var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map { (Self.key(named: $0.fieldName), $0.comparator.requiredIndexes) }
-        used += query.sorts.map { (Self.key(named: $0.fieldName), $0.relativeLocation == nil ? .sortable : .queryable) }
+        for (key, index) in Self.needs(of: query) { refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil }
+    }
+
+    /// The single indexes that a query needs, by Apple's rules.
+    public static func needs(of query: Query) -> [(key: FieldKey, index: Indexes)] {
+        var used: [(key: FieldKey, indexes: Indexes)] = query.filters.map { (key(named: $0.fieldName), $0.comparator.requiredIndexes) }
+        used += query.sorts.map { (key(named: $0.fieldName), $0.relativeLocation == nil ? .sortable : .queryable) }
         if query.filters.isEmpty { used.append((.system(.recordID), .queryable)) }
-        for (key, indexes) in used {
-            for (_, index) in Indexes.named where indexes.contains(index) {
-                refusals[Absence(recordType: query.recordType, key: key, index: index)] = nil
-            }
-        }
+        return used.flatMap { key, indexes in Indexes.named.map(\.1).filter { indexes.contains($0) }.map { (key, $0) } }
     }
 
     /// Queries and refusals name a system field in either way.

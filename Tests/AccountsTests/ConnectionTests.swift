@@ -47,6 +47,8 @@ import Testing
         let here = accounts.connections(of: try container())
         #expect(accounts.connections() == [development, production] && here.count == 2)
         #expect(accounts.connections(of: try container("Other")).isEmpty)
+        let mirror = try container("App.mirror")
+        #expect(accounts.connection(mirroredIn: mirror, .production) == production && accounts.connection(mirroredIn: try container(), .production) == nil)
         #expect(development.reach == Set(DatabaseScope.allCases) && production.reach == [.public])
         let writable = try signedIn(.production)
         #expect(!development.isReadOnly && production.isReadOnly && !writable.isReadOnly)
