@@ -6,7 +6,7 @@ internal import Hummingbird
 internal import JSON
 internal import Logging
 public import RecordStore
-internal import Records
+public import Records
 public import Traffic
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1` (Apple: "CloudKit
