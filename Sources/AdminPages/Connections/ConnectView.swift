@@ -1,6 +1,7 @@
 internal import Accounts
 internal import CloudKitRecordStore
 internal import Console
+internal import JSON
 internal import Records
 
 /// The page Connected containers: those in iCloud that the console shows, and the form for another one.
