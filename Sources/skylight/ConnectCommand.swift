@@ -104,9 +104,11 @@ struct ConnectCommand: AsyncParsableCommand {
     // MARK: Credentials
 
     private func verifiedConnection() async throws -> ContainerConnection {
+        let showing: @Sendable (RequestEvent) -> Void = { event in
+            if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") }
+        }
         let attempt = ConnectionAttempt(
-            container, environment, address: server?.description, isWritable: writable,
-            observer: showSignature ? { event in if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") } } : nil)
+            container, environment, address: server?.description, isWritable: writable, observer: showSignature ? showing : nil)
         do {
             if let keyID, let key { return try await attempt.connection(keyID: keyID, pem: try Self.text(of: key)) }
             return try await connection(apiToken: apiToken ?? "", attempt)
