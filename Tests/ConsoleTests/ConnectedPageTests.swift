@@ -126,7 +126,8 @@ import Testing
             let refused = try await stage.page("query?zone=Notes&type=Note")
             #expect(refused.contains("is not marked") && refused.contains("missing. iCloud refused a query for it"))
             let schema = "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING QUERYABLE );"
-            let engine = try #require(try stage.containers.connected(try #require(ContainerID(ConnectedStage.container)), .development))
+            let container = try #require(ContainerID(ConnectedStage.container))
+            let engine = try #require(try stage.containers.connected(container, .development))
             engine.learnIndexes(from: try Schema(text: schema))
             let draft = try await stage.page("query?zone=Notes&type=Note&filter1=title&is1=EQUALS&value1=x&draft=1")
             #expect(draft.contains("title QUERYABLE: in the schema file"))

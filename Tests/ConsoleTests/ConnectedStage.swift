@@ -110,7 +110,8 @@ struct ConnectedStage: Sendable {
 
     /// Saves a record with a file, over the connection.
     func saveFile(_ name: Name, _ bytes: [UInt8]) async throws {
-        let engine = try #require(try containers.connected(try #require(ContainerID(Self.container)), .development))
+        let container = try #require(ContainerID(Self.container))
+        let engine = try #require(try containers.connected(container, .development))
         let database = try engine.database(DatabaseAddress(container: engine.connection.container, environment: .development, scope: .private))
         let slot = AssetSlot(recordType: "Photo", fieldName: "file", recordName: name)
         let grant = try #require(try await database.grantUploads([slot], in: Self.notes).first).get()
