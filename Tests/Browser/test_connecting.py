@@ -65,7 +65,7 @@ def window(browser, console):
     contexts = []
 
     def window(**options):
-        contexts.append(browser.new_context(base_url=console.address, viewport={"width": 1280, "height": 860}, **options))
+        contexts.append(browser.new_context(base_url=console.address, viewport={"width": 1280, "height": 860}, reduced_motion="reduce", **options))
         return contexts[-1].new_page()
 
     yield window
@@ -152,6 +152,7 @@ def test_a_sign_in_without_scripts_comes_back_in_the_same_window(window, stand_i
     assert not [url for url in seen if "ckWebAuthToken" in url]
 
 
+@pytest.mark.parametrize("stand_in", ["message"], indirect=True)
 def test_a_sign_in_that_is_cancelled_has_its_reason(window, stand_in):
     page = window()
     begin(page, stand_in)

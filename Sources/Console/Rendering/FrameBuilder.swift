@@ -139,7 +139,7 @@ struct FrameBuilder {
                 entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil), entry("Import", .importing)]
                     + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
         ]
-        if visit.schema != nil {
+        if visit.schema != nil, visit.database.can(.showSchema) {
             let deploy = visit.database.can(.deploySchema) ? [entry("Deploy", .deploy)] : []
             let reset = visit.canEditSchema ? [entry("Reset", .reset)] : []
             sections.append(
