@@ -183,7 +183,8 @@ public struct AskingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?
 
-    /// - Parameter confirmed: the ``Accounts/ContainerConnection/place`` that somebody agreed to change.
+    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question tells it, so that no page of another
+    ///   site can answer the question by itself.
     public init(_ containers: ContainersByEngine, confirmed: String?) {
         self.containers = containers
         self.confirmed = confirmed
@@ -202,7 +203,7 @@ public struct AskingConnections: ForwardingEngine {
     public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
         guard let engine = try containers.connected(address.container, address.environment) else { return nil }
         var database = try engine.database(address)
-        database.leave = confirmed == engine.connection.place ? .given : .unasked
+        database.leave = confirmed == engine.connection.id ? .given : .unasked
         return database
     }
 
