@@ -102,7 +102,8 @@ import Testing
     @Test func aChangeOfAllMatchesIsAskedForBeforeItBegins() async throws {
         try await ConnectedStage.run { stage in
             _ = try await stage.there().edit([.addIndexes(.queryable, of: .system(.recordID), in: "Note")])
-            let engine = try #require(try stage.containers.connected(try #require(ContainerID(ConnectedStage.container)), .development))
+            let container = try #require(ContainerID(ConnectedStage.container))
+            let engine = try #require(try stage.containers.connected(container, .development))
             engine.learnIndexes(from: try Schema(text: "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING );"))
             let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
             let question = EditStage.text(try await stage.send("bulk/run", of: dry))
