@@ -5,6 +5,9 @@ let opened = null
 // The page renews its region while it waits, so the link may be replaced.
 if (link) {
   const id = link.dataset.icloudSignIn
+  const address = new URL(link.href).origin
+  // A sign-in may lead on to other pages of Apple's, and to those of a company, which must not bring a token of their own.
+  const isSignIn = origin => origin === address || /^https:\/\/([a-z0-9-]+\.)*(apple|icloud)\.com(\.cn)?$/.test(origin)
   document.addEventListener('click', event => {
     const clicked = event.target.closest('[data-icloud-sign-in]')
     if (!clicked) return
@@ -13,7 +16,7 @@ if (link) {
     if (opened) event.preventDefault()
   })
   window.addEventListener('message', async event => {
-    if (!opened || event.source !== opened || typeof event.data !== 'object' || event.data === null) return
+    if (!opened || event.source !== opened || !isSignIn(event.origin) || typeof event.data !== 'object' || event.data === null) return
     const told = new URLSearchParams()
     for (const name of ['ckWebAuthToken', 'ckSession', 'errorMessage']) {
       if (typeof event.data[name] === 'string') told.set(name, event.data[name])

@@ -64,21 +64,25 @@ extension Console {
     /// so that the token is in no page and in no history. The cookie tells that this browser began the sign-in.
     private func addSignInReturn(to open: Routes.Group, _ actions: ConnectActions) {
         open.get(ConnectActions.returnPath) { request, _ in
-            guard let signIn = actions.signIns.signIn(withSecret: access.returnSecrets(of: request)) else {
-                throw RecordError(
-                    .notFound, "No sign-in to iCloud is under way in this browser. Begin it on the page Connected containers, at the same address")
-            }
-            if let answer = SignInAnswer(query: request.head.path.map { $0.drop { $0 != "?" }.dropFirst() } ?? "") {
+            // Content that a page on another port embeds has the cookie too.
+            let isFollowed = request.headers[.secFetchMode].map { $0 == "navigate" } ?? true
+            let signIn = isFollowed ? actions.signIns.signIn(withSecret: access.returnSecrets(of: request)) : nil
+            if let signIn, let answer = SignInAnswer(query: request.head.path.map { $0.drop { $0 != "?" }.dropFirst() } ?? "") {
                 await actions.finish(signIn, answer)
             }
-            var response = Response.redirect(to: FormFields.url(ConnectActions.returnedPath, [("id", signIn.id)]))
+            // Also without a sign-in: the browser would keep the address of an error page, with the token.
+            var response = Response.redirect(to: FormFields.url(ConnectActions.returnedPath, signIn.map { [("id", $0.id)] } ?? []))
             response.headers[.cacheControl] = "no-store"
             response.headers[.referrerPolicy] = "no-referrer"
             response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
             return response
         }
         open.get(ConnectActions.returnedPath) { request, _ in
-            let next = FormFields.url(ConnectActions.signInPath, [("id", request.queryFields["id"] ?? "")])
+            guard let id = request.queryFields.text("id") else {
+                throw RecordError(
+                    .notFound, "No sign-in to iCloud is under way in this browser. Begin it on the page Connected containers, at the same address")
+            }
+            let next = FormFields.url(ConnectActions.signInPath, [("id", id)])
             var response = try alone(SignInReturnView(next: next, script: renderer.staticFiles.url("connect.js")))
             // A window that the console opened closes itself.
             response.headers[.crossOriginOpenerPolicy] = "unsafe-none"

@@ -49,11 +49,9 @@ public final class ContainersByEngine: RecordEngine {
     public func isConnected(_ container: ContainerID) -> Bool { !accounts.connections(of: container).isEmpty }
 
     private func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine {
-        let current = Set(accounts.connections().map(\.id))
-        let (engine, ended) = try engines.withLock { engines in
-            let ended = engines.filter { !current.contains($0.key) }
-            for id in ended.keys { engines[id] = nil }
-            if let engine = engines[connection.id] { return (engine, ended) }
+        closeEnded()
+        return try engines.withLock { engines in
+            if let engine = engines[connection.id] { return engine }
             var configuration = ClientConfiguration()
             configuration.patience = Self.patience
             let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
@@ -64,11 +62,19 @@ public final class ContainersByEngine: RecordEngine {
                 }
             }
             engines[connection.id] = engine
-            return (engine, ended)
+            return engine
         }
-        // A connection that was forgotten or replaced ends with its requests.
+    }
+
+    /// Ends connections that were forgotten or replaced, with their requests. A pull or push under way ends too.
+    public func closeEnded() {
+        let current = Set(accounts.connections().map(\.id))
+        let ended = engines.withLock { engines in
+            let ended = engines.filter { !current.contains($0.key) }
+            for id in ended.keys { engines[id] = nil }
+            return ended
+        }
         if !ended.isEmpty { Task { for engine in ended.values { await engine.close() } } }
-        return engine
     }
 
     // MARK: Databases
@@ -177,7 +183,8 @@ public struct AskingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?
 
-    /// - Parameter confirmed: the ``Accounts/ContainerConnection/place`` that somebody agreed to change.
+    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question tells it, so that no page of another
+    ///   site can answer the question by itself.
     public init(_ containers: ContainersByEngine, confirmed: String?) {
         self.containers = containers
         self.confirmed = confirmed
@@ -196,7 +203,7 @@ public struct AskingConnections: ForwardingEngine {
     public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
         guard let engine = try containers.connected(address.container, address.environment) else { return nil }
         var database = try engine.database(address)
-        database.leave = confirmed == engine.connection.place ? .given : .unasked
+        database.leave = confirmed == engine.connection.id ? .given : .unasked
         return database
     }
 

@@ -5,7 +5,7 @@ extension Console {
     /// Adds the pages of a connected container's mirror, and those of the changes in it that iCloud does not have.
     func addMirrorPages(to router: Routes.Group) {
         guard connections != nil else { return }
-        let jobs = MirrorJobs()
+        let jobs = MirrorJobs(accounts)
         show("mirror", on: router) { .page(try await MirrorView.load($0, jobs: jobs)) }
         submit("mirror/start", on: router) { try await MirrorActions.start($0, runs: runs, jobs: jobs) }
         act("mirror/stop", on: router) { try MirrorActions.stop($0, jobs: jobs) }

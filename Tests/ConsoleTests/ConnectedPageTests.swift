@@ -5,6 +5,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import Accounts
@@ -74,9 +75,11 @@ import Testing
             let question = EditStage.text(try await stage.send("record/save", of: form, ["text-\(number)-1": "after <b>"], button: ("do", "save")))
             #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?") && question.contains("Nothing has been changed yet"))
             #expect(try await stage.values("note")["title"] == .string("before"))
-            // The name of another container is no leave.
-            let other = try await stage.send("record/save", of: question, ["change-in-icloud": "iCloud.com.example.Other (development)"])
-            #expect(EditStage.text(other).contains("in iCloud?"))
+            // Pages of other sites can tell the names of containers, and that is no leave.
+            for name in [ConnectedStage.container, "\(ConnectedStage.container) (development)"] {
+                let other = try await stage.send("record/save", of: question, ["change-in-icloud": name])
+                #expect(EditStage.text(other).contains("in iCloud?"))
+            }
             #expect(try await stage.values("note")["title"] == .string("before"))
             let saved = try stage.location(try await stage.send("record/save", of: question))
             #expect(saved.contains("notice=record-saved") && !saved.contains("change-in-icloud"))
@@ -96,9 +99,32 @@ import Testing
         }
     }
 
+    @Test func aChangeOfAllMatchesIsAskedForBeforeItBegins() async throws {
+        try await ConnectedStage.run { stage in
+            _ = try await stage.there().edit([.addIndexes(.queryable, of: .system(.recordID), in: "Note")])
+            let container = try #require(ContainerID(ConnectedStage.container))
+            let engine = try #require(try stage.containers.connected(container, .development))
+            engine.learnIndexes(from: try Schema(text: "DEFINE SCHEMA RECORD TYPE Note ( \"___recordID\" REFERENCE QUERYABLE, title STRING );"))
+            let dry = try await stage.page("bulk?zone=Notes&type=Note&change=delete&dry=1")
+            let question = EditStage.text(try await stage.send("bulk/run", of: dry))
+            #expect(question.contains("Change \(ConnectedStage.container) (development) in iCloud?"))
+            #expect(try await stage.exists("note"))
+            _ = try stage.location(try await stage.send("bulk/run", of: question))
+            try await eventually { try await !stage.exists("note") }
+        }
+    }
+
+    @Test func aCopyOfAZoneIsLeftToTheMirror() async throws {
+        try await ConnectedStage.run { stage in
+            let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/zone/copy?zone=Notes"))
+            #expect(page.contains("CloudKit does not tell") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
+        }
+    }
+
     @Test func readOnlyIsRefusedWithAndWithoutLeave() async throws {
         try await ConnectedStage.run(.production, isWritable: false) { stage in
-            for more in [[], [("change-in-icloud", "\(ConnectedStage.container) (production)")]] {
+            let id = try #require(stage.accounts.connections().first?.id)
+            for more in [[], [("change-in-icloud", id)]] {
                 let answer = try await stage.post("/c/\(ConnectedStage.container)/production/private/zones/create", [("zoneName", "Other")] + more)
                 #expect(EditStage.text(answer).contains("is connected read-only") && answer.status == .forbidden)
             }

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import Accounts
+@testable import RecordPages
 
 /// The mirror of a container in iCloud, and the changes in it that iCloud does not have.
 @Suite struct MirrorPageTests {
@@ -165,6 +166,40 @@ import Testing
             if version == "mine" { _ = try await sendNow(stage) }
             #expect(try await stage.values("note")["title"] == .string(title))
             #expect(try await stage.page(Self.unsent).contains("Nothing waits to be sent"))
+        }
+    }
+
+    @Test func aConflictOfOtherVersionsIsNotSettled() async throws {
+        try await ConnectedStage.run { stage in
+            try await conflict(stage, mine: ["title": "mine"], theirs: ["rank": .int64(2)])
+            let address = "\(ConnectedStage.mirror)/unsent/conflict?zone=Notes&name=note"
+            let (versions, list) = (try await stage.page(address), try await stage.page(Self.unsent))
+            // A later version comes from iCloud while the pages are open.
+            try await stage.save("note", ["title": .string("theirs")])
+            try await pull(stage)
+            let shown = EditStage.text(try await stage.send("unsent/resolve", of: versions, button: ("do", "save")))
+            #expect(shown.contains("changed in iCloud before your change was sent") && shown.contains("changed on both sides"))
+            for version in ["mine", "theirs"] {
+                #expect(try await stage.send("unsent/settle", of: list, button: ("version", version)).status == .conflict)
+            }
+            // And the record is edited here once more.
+            try await edit(stage, "note", ["title": "mine again"])
+            let again = EditStage.text(try await stage.send("unsent/resolve", of: shown, button: ("do", "theirs")))
+            #expect(again.contains("mine again"))
+            #expect(try await stage.page(Self.unsent).contains("changed in iCloud"), "the conflict is still there")
+            _ = try stage.location(try await stage.send("unsent/resolve", of: again, button: ("do", "theirs")))
+            #expect(try await stage.page(Self.unsent).contains("Nothing waits to be sent"))
+        }
+    }
+
+    @Test func aForgottenConnectionHasNoTurn() async throws {
+        try await ConnectedStage.run { stage in
+            let jobs = MirrorJobs(stage.accounts)
+            let connection = try #require(stage.accounts.connections().first)
+            #expect(try await jobs.turn(at: connection) { 1 } == 1)
+            // One of the same container, such as a read-only one.
+            try await stage.accounts.connect(try await stage.connection())
+            await #expect(throws: Records.RecordError.self) { try await jobs.turn(at: connection) { 1 } }
         }
     }
 

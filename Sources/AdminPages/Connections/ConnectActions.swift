@@ -47,7 +47,7 @@ struct ConnectActions: Sendable {
                 throw RecordError(.badRequest, "Give an API token, or a key ID with its private key")
             }
             let connection = try await asking(container) { try await attempt.connection(keyID: keyID, pem: pem) }
-            try await console.accounts.connect(connection)
+            try await store(connection)
             return .connected
         } catch let error as RecordError {
             return .complaint(ConnectView.Draft(complaint: Complaint(error), fields: fields))
@@ -66,7 +66,7 @@ struct ConnectActions: Sendable {
                 let connection = try await asking(attempt.container) {
                     try await attempt.connection(apiToken: signIn.apiToken, token: token, origin: signIn.origin)
                 }
-                try await console.accounts.connect(connection)
+                try await store(connection)
                 signIns.end(signIn.id, .connected)
             } catch let error as RecordError {
                 signIns.end(signIn.id, .failed(error.reason))
@@ -97,9 +97,16 @@ struct ConnectActions: Sendable {
     func forget(_ fields: FormFields) async throws {
         let (container, environment) = try Self.place(fields)
         _ = try await console.accounts.disconnect(container, environment)
+        console.connections?.closeEnded()
     }
 
     // MARK: Parts
+
+    /// Stores a connection, in place of an earlier one.
+    private func store(_ connection: ContainerConnection) async throws {
+        try await console.accounts.connect(connection)
+        console.connections?.closeEnded()
+    }
 
     private func checkName(_ container: ContainerID) async throws {
         let isConnected = !console.accounts.connections(of: container).isEmpty

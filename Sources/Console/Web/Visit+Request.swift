@@ -31,7 +31,7 @@ extension Visit {
 
     /// - Parameters:
     ///   - listed: the containers of the engine, if the page has read them.
-    ///   - confirmed: the connected place that somebody agreed to change.
+    ///   - confirmed: the connection whose container somebody agreed to change.
     init(
         _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", confirmed: String? = nil,
         containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()

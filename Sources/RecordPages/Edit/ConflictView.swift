@@ -39,6 +39,8 @@ struct ConflictView: Page {
     let recordName: String
     let recordType: String
     let tag: String
+    /// The change tag of the version here that the choices are from; `nil` for a save that came too late.
+    let mineTag: String?
     let zone: String
     /// The user who changed the record, and the time.
     let who: String
@@ -67,7 +69,7 @@ struct ConflictView: Page {
             do { mine = try field.value(in: visit.place) } catch { mine = field.was }
             versions.append(Versions(name: field.name, type: field.type, mine: mine, was: field.was))
         }
-        try self.init(versions, parent: form.parent, was: form.parentWas, record, isUnsent: false, visit)
+        try self.init(versions, parent: form.parent, was: form.parentWas, record, mineTag: nil, visit)
     }
 
     /// A change in a mirror that came too late in iCloud.
@@ -86,10 +88,11 @@ struct ConflictView: Page {
             let type = declared[name]?.type ?? [now, was, others].lazy.compactMap { $0[name]?.value.type }.first ?? .list(.string)
             return Versions(name: name, type: type, mine: now[name]?.value, was: was[name]?.value)
         }
-        try self.init(versions, parent: mine.parent, was: base?.parent, theirs, isUnsent: true, visit)
+        try self.init(versions, parent: mine.parent, was: base?.parent, theirs, mineTag: mine.recordChangeTag, visit)
     }
 
-    private init(_ versions: [Versions], parent: Name?, was parentWas: Name?, _ record: StoredRecord, isUnsent: Bool, _ visit: Visit) throws {
+    private init(_ versions: [Versions], parent: Name?, was parentWas: Name?, _ record: StoredRecord, mineTag: String?, _ visit: Visit) throws {
+        let isUnsent = mineTag != nil
         let place = visit.place
         let zoneID = record.recordID.zoneID
         let now = Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -103,6 +106,7 @@ struct ConflictView: Page {
         add(Self.parent, .reference, mine: reference(parent), was: reference(parentWas), theirs: reference(record.parent))
         self.rows = rows
         self.isUnsent = isUnsent
+        self.mineTag = mineTag
         title = "Conflict · \(record.recordID.recordName)"
         recordName = record.recordID.recordName.string
         recordType = record.recordType.string

@@ -82,6 +82,8 @@ enum MirrorActions {
         let watch = Task { for await value in progress { job.update { $0.progress = value } } }
         defer { watch.cancel() }
         while true {
+            // The pull before has ended, and this one has not.
+            job.update { $0.ended = nil }
             do {
                 let report = try await inTurn { try await mirror.pull() }
                 job.update { ($0.report, $0.ended, $0.failure) = (report, .now(), nil) }

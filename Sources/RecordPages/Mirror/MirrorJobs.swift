@@ -47,7 +47,12 @@ final class MirrorJobs: Sendable {
         var turns: [Key: AsyncSemaphore] = [:]
     }
 
+    private let accounts: Accounts
     private let state = Mutex(State())
+
+    init(_ accounts: Accounts) {
+        self.accounts = accounts
+    }
 
     /// The latest job of a connection.
     func job(of connection: ContainerConnection) -> Job? {
@@ -73,7 +78,7 @@ final class MirrorJobs: Sendable {
     }
 
     /// Runs a pull or a push when it is its turn.
-    /// - Throws: errors of the work; `CancellationError`.
+    /// - Throws: errors of the work; `CancellationError`; `RecordError` NOT_FOUND if the connection was forgotten or replaced meanwhile.
     func turn<Value: Sendable>(at connection: ContainerConnection, _ work: () async throws -> Value) async throws -> Value {
         let turns = state.withLock { state in
             let refusal = RecordError(.tryAgainLater, "Too many pulls and pushes of the mirror wait", retryAfter: 30)
@@ -81,6 +86,11 @@ final class MirrorJobs: Sendable {
             state.turns[Key(connection)] = turns
             return turns
         }
-        return try await turns.run(work)
+        return try await turns.run {
+            guard accounts.connections(of: connection.container).contains(where: { $0.id == connection.id }) else {
+                throw RecordError(.notFound, "The connection to \(connection.place) was forgotten or replaced meanwhile; begin again")
+            }
+            return try await work()
+        }
     }
 }

@@ -105,7 +105,8 @@ extension MirrorView.Progress {
             case .failed: ("failed", "bad")
             }
         isLive = run.ending == nil
-        stage = run.ending != nil ? nil : isPausing ? "up to date \(now.ended?.agoText(at: .now()) ?? "")" : now.progress?.stage.words
+        let rest = now.failure == nil ? "up to date \(now.ended?.agoText(at: .now()) ?? "")" : "waiting to try again"
+        stage = run.ending != nil ? nil : isPausing ? rest : now.progress?.stage.words
         received = Digits.grouped(now.progress?.records ?? 0)
         rate = now.progress.map { Digits.grouped(Int($0.rate())) } ?? "0"
         files = now.progress.flatMap { $0.files == 0 ? nil : "\(Digits.grouped($0.files)), \(Digits.bytes($0.fileBytes))" }

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import CloudKitClient
 internal import CloudKitRecordStore
 internal import Console
 internal import JSON
@@ -19,7 +20,12 @@ enum UnsentActions {
         let run = BackgroundRun(
             heading: "Send \(Digits.count(total, "change")) to \(connection.place)", verb: "sent", total: total, place: place, back: back)
         try runs.start(run) { run in
-            let report = try await jobs.turn(at: connection) { try await mirror.push() }
+            let report: PushReport
+            do {
+                report = try await jobs.turn(at: connection) { try await mirror.push() }
+            } catch let failure as CloudKitFailure where failure.kind == .cancelled {
+                throw CancellationError()
+            }
             run.update { ($0.done, $0.achieved) = ($0.total, report.items.count) }
             for edit in report.conflicts {
                 run.add(
@@ -40,7 +46,8 @@ enum UnsentActions {
         guard let name = visit.fields.text("name"), let zoneID = visit.place.zoneID,
             let version = visit.fields["version"].flatMap({ ConflictSettlement(rawValue: $0) })
         else { throw RecordError(.badRequest, "The form needs a zone, a name, and the version to keep") }
-        try await visit.measure { try await visit.database.settle(RecordID(recordName: Name(name), zoneID: zoneID), keeping: version) }
+        let seen = ConflictVersions(mine: visit.fields.text("mine"), theirs: visit.fields.text("theirs"))
+        try await visit.measure { try await visit.database.settle(RecordID(recordName: Name(name), zoneID: zoneID), keeping: version, of: seen) }
         return settled(visit)
     }
 
@@ -53,32 +60,37 @@ enum UnsentActions {
     /// Ends a conflict with the chosen values, as a change of the version in iCloud.
     static func resolve(_ visit: Visit) async throws -> Answer {
         let (edit, mine, theirs) = try await edit(visit)
-        if visit.fields["do"] == ConflictSettlement.theirs.rawValue { return .redirect(try await settle(visit, edit, .theirs)) }
-        let chosen = try ConflictForm(visit.fields, visit: visit)
-        // Another version came meanwhile.
-        guard Name(chosen.tag) == Name(theirs.recordChangeTag) else {
+        let seen = ConflictVersions(mine: visit.fields.text("mineTag"), theirs: visit.fields.text("tag"))
+        // Another version came meanwhile, from iCloud or by a change here.
+        guard seen == ConflictVersions(of: edit) else {
             return .page(try ConflictView(mine: mine, base: edit.base, theirs: theirs, visit: visit))
         }
+        if visit.fields["do"] == ConflictSettlement.theirs.rawValue { return .redirect(try await settle(edit, .theirs, of: seen, visit)) }
+        let chosen = try ConflictForm(visit.fields, visit: visit)
         let kept = chosen.rows.filter { !isSame($0.chosen, $0.theirs, $0) }
-        if kept.isEmpty { return .redirect(try await settle(visit, edit, .theirs)) }
+        if kept.isEmpty { return .redirect(try await settle(edit, .theirs, of: seen, visit)) }
         if chosen.rows.contains(where: { $0.type.valueType == .asset && !isSame($0.theirs, $0.was, $0) }) {
             // The files of iCloud's version stay, which only that version has.
             guard !kept.contains(where: { $0.type.valueType == .asset }) else {
                 throw RecordError(.badRequest, "Both sides have new files. Keep iCloud's version, and upload your files to it here")
             }
-            try await visit.measure { try await visit.database.settle(edit.recordID, keeping: .theirs) }
-            try await save(kept, on: theirs, visit)
-            return .redirect(settled(visit))
+            // If the server ends between the two steps, my values are only in the history here.
+            let address = try await settle(edit, .theirs, of: seen, visit)
+            _ = try await save(kept, on: theirs, visit)
+            return .redirect(address)
         }
         // If the server ends between the two steps, the conflict is still there, with the chosen values.
-        try await save(chosen.rows.filter { !isSame($0.chosen, $0.mine, $0) }, on: mine, visit)
-        return .redirect(try await settle(visit, edit, .mine))
+        let saved = try await save(chosen.rows.filter { !isSame($0.chosen, $0.mine, $0) }, on: mine, visit)
+        // A version that comes from iCloud in between is not overwritten unseen.
+        return .redirect(try await settle(edit, .mine, of: ConflictVersions(mine: saved, theirs: seen.theirs), visit))
     }
 
     // MARK: Parts
 
-    private static func settle(_ visit: Visit, _ edit: UnsentEdit, _ version: ConflictSettlement) async throws -> String {
-        try await visit.measure { try await visit.database.settle(edit.recordID, keeping: version) }
+    private static func settle(
+        _ edit: UnsentEdit, _ version: ConflictSettlement, of versions: ConflictVersions, _ visit: Visit
+    ) async throws -> String {
+        try await visit.measure { try await visit.database.settle(edit.recordID, keeping: version, of: versions) }
         return settled(visit)
     }
 
@@ -91,8 +103,9 @@ enum UnsentActions {
     }
 
     /// Saves values in the mirror.
-    private static func save(_ rows: [ConflictForm.Row], on record: StoredRecord, _ visit: Visit) async throws {
-        if rows.isEmpty { return }
+    /// - Returns: the change tag of the record then.
+    private static func save(_ rows: [ConflictForm.Row], on record: StoredRecord, _ visit: Visit) async throws -> String {
+        if rows.isEmpty { return record.recordChangeTag }
         var operation = RecordOperation(
             .update, recordName: record.recordID.recordName, recordType: record.recordType, recordChangeTag: record.recordChangeTag)
         for row in rows {
@@ -103,7 +116,10 @@ enum UnsentActions {
             }
         }
         let request = ModifyRequest([operation], zoneID: record.recordID.zoneID)
-        for result in try await visit.measure({ try await visit.database.modify(request) }) { _ = try result.get() }
+        guard case .saved(let saved)? = try await visit.measure({ try await visit.database.modify(request) }).first?.get() else {
+            throw RecordError(.internalError, "The store did not return the saved record")
+        }
+        return saved.recordChangeTag
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the record is in no conflict of two versions.

@@ -32,6 +32,9 @@ struct UnsentView: Page {
         let compare: String?
         /// The address of the form that keeps one version.
         let action: String
+        /// The change tags of both versions, empty for a deletion.
+        let mineTag: String
+        let theirsTag: String
     }
 
     struct RefusalRow: ViewModel {
@@ -109,5 +112,7 @@ extension UnsentView.ConflictRow {
         self.theirs = theirs.record == nil ? "deleted in iCloud" : edit.base == nil ? "created in iCloud" : "changed in iCloud"
         compare = edit.mine == nil || theirs.record == nil ? nil : there.link("unsent/conflict", [("name", recordName)])
         action = there.link("unsent/settle")
+        mineTag = edit.mine?.recordChangeTag ?? ""
+        theirsTag = theirs.record?.recordChangeTag ?? ""
     }
 }

@@ -79,7 +79,9 @@ extension ForwardingDatabase {
         try await base.unsighted(in: zoneID, recordType: recordType, after: after, limit: limit)
     }
     public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { try await base.unsentEdits(since: since, limit: limit) }
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { try await base.settle(recordID, keeping: version) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        try await base.settle(recordID, keeping: version, of: versions)
+    }
 }
 
 /// An engine in front of another one. It forwards everything that it does not do itself, and claims what that one claims.

@@ -257,11 +257,17 @@ public protocol RecordDatabase: Capable {
     func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit]
 
     /// Ends a conflict. ``Capability/mirrorRecords``.
-    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict.
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws
+    /// - Parameter versions: the versions that somebody chose from; `nil` to take those that are there.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if it is between other versions.
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
 }
 
 extension RecordDatabase {
+    /// Ends a conflict, whatever its versions are.
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
+        try await settle(recordID, keeping: version, of: nil)
+    }
+
     /// Fetches records by ID without a size limit.
     /// - Parameter desiredKeys: the fields to return; `nil` for all.
     public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {

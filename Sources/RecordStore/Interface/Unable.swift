@@ -52,7 +52,9 @@ extension RecordDatabase {
     public func mirrorMarks() async throws -> [Name: String] { throw unable(.mirrorRecords) }
     public func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] { throw unable(.mirrorRecords) }
     public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { throw unable(.mirrorRecords) }
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { throw unable(.mirrorRecords) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        throw unable(.mirrorRecords)
+    }
 }
 
 extension RecordEngine {

@@ -26,7 +26,7 @@ package struct ConfirmationView: Page {
 }
 
 extension ConfirmationView {
-    /// The form field that names the connected place that may be changed.
+    /// The form field with the id of the connection whose container may be changed.
     static let leaveField = "change-in-icloud"
 
     /// The question before a change of a container in iCloud. Its form sends the fields of the refused one again.
@@ -35,7 +35,7 @@ extension ConfirmationView {
         self.init(
             title: "Change \(connection.place) in iCloud?",
             lines: ["This changes the container itself, not a copy on this machine. \(whose)", "Nothing has been changed yet."], action: visit.target,
-            fields: (visit.fields.pairs + [(Self.leaveField, connection.place)]).map { Frame.Hidden(name: $0.name, value: $0.value) },
+            fields: (visit.fields.pairs + [(Self.leaveField, connection.id)]).map { Frame.Hidden(name: $0.name, value: $0.value) },
             button: "Change it in iCloud", cancel: Place.local(visit.fields["from"]) ?? visit.place.link(Tab.query.rawValue))
     }
 }
