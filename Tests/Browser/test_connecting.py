@@ -83,6 +83,8 @@ def begin(page, stand_in):
     page.get_by_label("Address of a stand-in").fill(stand_in.address)
     page.get_by_role("button", name="Connect", exact=True).click()
     expect(page.get_by_role("heading", name="Sign in to iCloud")).to_be_visible()
+    # Before its scripts run, the link takes this window.
+    page.wait_for_load_state("load")
 
 
 def connect(page, stand_in):
