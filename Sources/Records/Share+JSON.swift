@@ -22,6 +22,23 @@ extension JSONWriter {
         }
     }
 
+    /// Writes what a request says about a share.
+    public mutating func members(of input: ShareInput) {
+        if let root = input.root {
+            name("forRecord")
+            object { writer in
+                writer.member("recordName", root.recordName)
+                if let tag = root.recordChangeTag { writer.member("recordChangeTag", tag) }
+            }
+        }
+        if let permission = input.publicPermission { member("publicPermission", permission.rawValue) }
+        guard let participants = input.participants else { return }
+        name("participants")
+        array { writer in
+            for participant in participants { writer.value(participant) }
+        }
+    }
+
     public mutating func value(_ participant: ShareParticipant) {
         object { writer in writer.members(of: participant) }
     }
