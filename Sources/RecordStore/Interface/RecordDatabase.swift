@@ -204,6 +204,13 @@ public protocol RecordDatabase: Capable {
     /// The users a zone is shared with, without its owner. ``Capability/shareZones``.
     func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant]
 
+    /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
+    /// - Parameter addresses: the addresses by which the caller may have been invited.
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+
+    /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
+    func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+
     /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
     /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.
     func purge(_ zoneID: ZoneID) async throws

@@ -38,6 +38,12 @@ extension RecordDatabase {
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
+    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        throw unable(.shareRecords)
+    }
+    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        throw unable(.shareRecords)
+    }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
