@@ -99,6 +99,8 @@ struct InMemoryState: Sendable {
         /// How the zone was deleted; `nil` while it exists.
         var end: ZoneChange.Kind?
         var rows: [Name: Row] = [:]
+        /// In the view of a guest: the zone whose shared hierarchies it shows.
+        var base: Int64?
         /// True if the zone mirrors one of another container.
         var isMirror = false
         /// Names that the origin still has.
@@ -119,6 +121,14 @@ struct InMemoryState: Sendable {
         let zone: Int64?
     }
 
+    /// A share, and what its guests may do.
+    struct HierarchyRow: Sendable {
+        let hierarchy: Hierarchy
+        let shortGUID: String
+        var isLive = true
+        var guests: [Name: SharePermission] = [:]
+    }
+
     var schema = Schema.initial
     /// Oldest first.
     var history: [SchemaHistoryEntry] = []
@@ -128,6 +138,7 @@ struct InMemoryState: Sendable {
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
     var subscriptions: [SubscriptionRow] = []
+    var hierarchies: [Int64: HierarchyRow] = [:]
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of used uploads, and the time until which they are remembered.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
@@ -136,6 +147,8 @@ struct InMemoryState: Sendable {
     var marks: [Name: [Name: String]] = [:]
     /// Deleted records whose referrers must be deleted before the write ends.
     var falling: [FallenTarget] = []
+    /// Trees of parents to walk before the write ends.
+    var walks: [HierarchyWalk.Item] = []
 
     mutating func nextPosition() -> Int64 {
         position += 1
@@ -164,6 +177,7 @@ struct InMemoryState: Sendable {
         row.record.modified = signature
         row.record.recordChangeTag = String(position, radix: 36)
         row.record.parent = nil
+        row.record.sharing = nil
         row.record.fields = .empty
         zones[zone]?.rows[name] = row
         touch(zone, position, now: signature.timestamp)

@@ -25,6 +25,8 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     /// For engines with ``RecordStore/Capability/keepSubscriptions``.
     public static let subscribing = SubscriptionScenarios.all + FiringScenarios.all
     public static let capabilities = CapabilityScenarios.all
+    /// For engines with ``RecordStore/Capability/shareRecords``.
+    public static let sharing = SharingScenarios.all
     /// For engines with ``RecordStore/Capability/mirrorRecords``.
     public static let mirroring = MirrorScenarios.all
 }

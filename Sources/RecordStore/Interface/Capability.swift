@@ -23,6 +23,7 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case keepSubscriptions = "keep subscriptions"
     case fireSubscriptions = "tell which subscriptions its changes fire"
     case shareZones = "share zones"
+    case shareRecords = "share records"
     case purgeZones = "purge zones"
     case uploadAssets = "store assets"
     case traceAssets = "find the uses of assets"
