@@ -12,16 +12,24 @@ extension SQLiteDatabase {
         return try await store.readAtLength(for: .query) { [store, limits = try store.journalLimits] db, catalog in
             let present = try StoreFacts.position(db)
             guard let position else { return FiringPage(position: present) }
-            let index = try store.subscriptionIndex.index(catalog, db)
-            if index.isEmpty || present <= position { return FiringPage(position: present) }
-            return try FiringReader(index: index, limits: limits, now: now, view: view, catalog: catalog, db: db).page(after: position, upTo: present)
+            let subscribers = try store.subscriptionIndex.reading(catalog, db)
+            if subscribers.index.isEmpty || present <= position { return FiringPage(position: present) }
+            return try FiringReader(subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db)
+                .page(after: position, upTo: present)
         }
     }
 }
 
 /// Reads the changes of all users after a position, and finds the subscriptions that they fire.
 private struct FiringReader {
-    let index: SubscriptionIndex
+    private static let ownZones = ZoneRow.sql("WHERE z.owner IN (SELECT value FROM json_each(?)) AND z.position > ?")
+    private static let sharedZones = ZoneRow.sql(
+        """
+        JOIN shares s ON s.zone = z.number JOIN users g ON g.number = s.user
+        WHERE s.user IN (SELECT value FROM json_each(?)) AND max(z.position, s.position) > ?
+        """, and: "g.name, s.live, s.position")
+
+    let subscribers: LatestSubscriptionIndex.Reading
     let limits: JournalLimits
     let now: Timestamp
     /// The public database.
@@ -29,20 +37,44 @@ private struct FiringReader {
     let catalog: SchemaCatalog
     let db: Database
 
-    /// A changed record, or (without a row) a change of the zone itself.
-    private struct Place {
+    /// A zone with changes that somebody subscribes to.
+    private struct Zone {
+        let row: ZoneRow
+        var guests: [Guest] = []
+
+        /// A view has one guest, and ends when that one leaves.
+        func guests(at position: Int64) -> Set<Name> {
+            Set(guests.filter { row.base != nil || $0.isStill || position <= $0.position }.map(\.name))
+        }
+    }
+
+    /// A user with whom a zone is shared, or was until a position.
+    private struct Guest {
+        let name: Name
+        let isStill: Bool
+        /// The user's part in the zone began, changed or ended there.
         let position: Int64
-        let zone: Int
-        let row: Int64?
+    }
+
+    private struct Place {
+        enum Subject {
+            case record(row: Int64)
+            case zone
+            /// A zone that comes or goes for one guest.
+            case guest(Name)
+        }
+
+        let position: Int64
+        let zone: Int64
+        let subject: Subject
     }
 
     func page(after position: Int64, upTo present: Int64) throws -> FiringPage {
-        let zones = try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.position > ?"), [position]).map { ($0, try outline(of: $0)) }
-            .filter { zone, change in index.hasAny(about: change.owner) || !change.guests.isEmpty }
+        let zones = try self.zones(after: position)
         var places: [Place] = []
         var isCut = false
-        for (number, (zone, _)) in zones.enumerated() {
-            places += try self.places(in: zone, numbered: number, after: position)
+        for zone in zones.values {
+            places += try self.places(in: zone, after: position)
             // One zone after another may have many changes, of which only the first of all are needed.
             if places.count > 2 * FiringPage.recordLimit {
                 places = first(of: places)
@@ -53,13 +85,13 @@ private struct FiringReader {
         places = first(of: places)
         var changes: [CommittedChange] = []
         for place in places {
-            let (zone, outline) = zones[place.zone]
-            if let row = place.row { changes += try self.changes(of: row, in: zone, outline, after: position) } else { changes.append(outline) }
+            guard let zone = zones[place.zone] else { continue }
+            changes += try self.changes(at: place, in: zone, after: position)
         }
         let last = isCut ? places.last?.position ?? present : present
         var firings: [Firing] = []
         for change in changes.sorted(by: { $0.position < $1.position }) {
-            let fired = try index.subscriptions(firedBy: change).filter { try mayTell($0, change) }
+            let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change) }
             if !fired.isEmpty { firings.append(Firing(change, fired)) }
         }
         return FiringPage(firings, position: last, moreComing: isCut)
@@ -69,25 +101,54 @@ private struct FiringReader {
         Array(places.sorted { $0.position < $1.position }.prefix(FiringPage.recordLimit))
     }
 
-    private func outline(of zone: ZoneRow) throws -> CommittedChange {
-        let isPublic = zone.owner == 0
-        let guests = isPublic || !index.hasGuests ? [] : try String.fetchAll(
-            db, cachedSQL: "SELECT u.name FROM shares s JOIN users u ON u.number = s.user WHERE s.zone = ? AND s.live = 1", [zone.number])
-        return CommittedChange(
-            position: zone.position, zoneID: zone.zoneID, owner: isPublic ? nil : zone.zoneID.ownerRecordName, guests: Set(guests.map { Name($0) }))
+    /// The zones of subscribers, and those that are shared with them, in which something has changed.
+    private func zones(after position: Int64) throws -> [Int64: Zone] {
+        var zones: [Int64: Zone] = [:]
+        for row in try ZoneRow.fetchAll(db, Self.ownZones, [subscribers.owners, position]) { zones[row.number] = Zone(row: row) }
+        try db.rows(Self.sharedZones, [subscribers.guests, position]) { row in
+            while try row.next() {
+                let zone = try ZoneRow(row)
+                let guest = Guest(
+                    name: Name(try row.value(ZoneRow.columnCount, in: "users") as String), isStill: try row.value(ZoneRow.columnCount + 1, in: "shares"),
+                    position: try row.value(ZoneRow.columnCount + 2, in: "shares"))
+                zones[zone.number, default: Zone(row: zone)].guests.append(guest)
+            }
+        }
+        return zones
     }
 
-    /// The first changes in a zone.
-    private func places(in zone: ZoneRow, numbered number: Int, after position: Int64) throws -> [Place] {
-        let itself = Place(position: zone.position, zone: number, row: nil)
-        guard zone.kind == .changed else { return [itself] }
+    /// The first changes of a zone and in it.
+    private func places(in zone: Zone, after position: Int64) throws -> [Place] {
+        // A view comes and goes with its only guest.
+        let parts = zone.row.base == nil ? zone.guests : []
+        var places = parts.filter { $0.position > position }.map { Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name)) }
+        if zone.row.position <= position { return places }
+        let itself = Place(position: zone.row.position, zone: zone.row.number, subject: .zone)
+        guard zone.row.kind == .changed else { return places + [itself] }
         let limit = FiringPage.recordLimit + 1
         let rows = try Int64.fetchAll(
             db, cachedSQL: "SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
-            [try StoredRow.id(zone: zone.number, position: position), try StoredRow.id(zone: zone.number + 1, position: 0), limit])
-        let places = rows.map { Place(position: StoredRow.position(ofID: $0), zone: number, row: $0) }
-        let isOfRecords = places.count == limit || places.last?.position == zone.position
+            [try StoredRow.id(zone: zone.row.number, position: position), try StoredRow.id(zone: zone.row.number + 1, position: 0), limit])
+        places += rows.map { Place(position: StoredRow.position(ofID: $0), zone: zone.row.number, subject: .record(row: $0)) }
+        let isOfRecords = rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
         return isOfRecords ? places : places + [itself]
+    }
+
+    private func changes(at place: Place, in zone: Zone, after position: Int64) throws -> [CommittedChange] {
+        let isOwners = zone.row.owner != 0 && zone.row.base == nil
+        var outline = CommittedChange(
+            position: place.position, zoneID: zone.row.zoneID, owner: isOwners ? zone.row.zoneID.ownerRecordName : nil, guests: [])
+        switch place.subject {
+        case .record(let row):
+            return try changes(of: row, in: zone.row, outline, after: position).map { change in
+                var change = change
+                change.guests = zone.guests(at: change.position)
+                return change
+            }
+        case .zone: outline.guests = zone.guests(at: place.position)
+        case .guest(let name): (outline.owner, outline.guests) = (nil, [name])
+        }
+        return [outline]
     }
 
     private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws -> [CommittedChange] {

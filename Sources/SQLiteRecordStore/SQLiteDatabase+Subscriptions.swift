@@ -29,4 +29,9 @@ extension SQLiteDatabase {
             }
         }
     }
+
+    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+        let now = store.clock()
+        try await write { db, _, _ in try SubscriptionRows.noteFired(subscription, at: position, now: now, db) }
+    }
 }

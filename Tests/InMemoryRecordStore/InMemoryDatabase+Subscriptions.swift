@@ -9,7 +9,7 @@ extension InMemoryDatabase {
     }
 
     private func ownSubscriptions(in state: InMemoryState) -> [Subscription] {
-        state.subscriptions.map(\.standing).filter(isOwn).map(\.subscription)
+        state.subscriptions.map(\.standing).filter { isOwn($0) && $0.lastPosition == nil }.map(\.subscription)
     }
 
     private func isOwn(_ standing: StandingSubscription) -> Bool { standing.user == caller.userRecordName && standing.scope == address.scope }
@@ -32,6 +32,13 @@ extension InMemoryDatabase {
             }
         }
     }
+
+    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+        try store.write { state in
+            guard let index = state.subscriptions.firstIndex(where: { $0.standing == subscription }) else { return }
+            state.subscriptions[index].standing.lastPosition = position
+        }
+    }
 }
 
 // The subscriptions that changes fire. Every subscription is compared with every change.
@@ -40,7 +47,7 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.read { state in
             guard let position else { return FiringPage(position: state.position) }
-            let changes = state.zones.values.filter { $0.position > position }.flatMap { self.changes(in: $0, after: position, state, now) }
+            let changes = state.zones.values.flatMap { self.changes(in: $0, after: position, state, now) }
             let firings = try changes.sorted { $0.position < $1.position }.compactMap { change in
                 let fired = try state.subscriptions.map(\.standing).filter { try fires($0, change, in: state) }.sorted { left, right in
                     (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
@@ -53,23 +60,30 @@ extension InMemoryDatabase {
     }
 
     private func changes(in zone: InMemoryState.ZoneRow, after position: Int64, _ state: InMemoryState, _ now: Timestamp) -> [CommittedChange] {
-        let guests = state.shares.filter { $0.zone == zone.number && $0.isLive }.map(\.participant.userRecordName)
-        let outline = CommittedChange(position: zone.position, zoneID: view.zoneID(of: zone), owner: zone.owner, guests: zone.owner == nil ? [] : Set(guests))
-        let changes = zone.rows.values.flatMap { row in
+        let shares = zone.owner == nil ? [] : state.shares.filter { $0.zone == zone.number }
+        let outline = CommittedChange(position: zone.position, zoneID: view.zoneID(of: zone), owner: zone.base == nil ? zone.owner : nil, guests: [])
+        var changes = zone.rows.values.flatMap { row in
             let states = state.journal(of: row, at: now)
             let known = states.prefix { $0.position > position }
             return CommittedChange.all(of: row.record, Array(states.prefix(known.count + 1)), after: position, in: outline)
         }
-        return changes.contains { $0.position == zone.position } ? changes : changes + [outline]
+        if zone.position > position, !changes.contains(where: { $0.position == zone.position }) { changes.append(outline) }
+        for index in changes.indices {
+            let seeing = shares.filter { zone.base != nil || $0.isLive || changes[index].position <= $0.position }
+            changes[index].guests = Set(seeing.map(\.participant.userRecordName))
+        }
+        // A view comes and goes with its only guest.
+        let parts = zone.base == nil ? shares.filter { $0.position > position } : []
+        return changes + parts.map { CommittedChange(position: $0.position, zoneID: outline.zoneID, owner: nil, guests: [$0.participant.userRecordName]) }
     }
 
     private func fires(_ standing: StandingSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool {
-        guard change.position > standing.position else { return false }
+        guard change.position > standing.position, change.position <= standing.lastPosition ?? .max else { return false }
         let type = change.record?.record.recordType
         switch standing.subscription.subject {
         case .query(let subject):
             guard let changed = change.record, subject.firesOn.contains(changed.event), type == subject.query.recordType, type.map({ state.schema.types[$0] != nil }) == true,
-                change.owner == (standing.scope == .public ? nil : standing.user), subject.zoneID.map({ $0 == change.zoneID }) ?? true
+                standing.scope == .public ? change.isPublic : change.owner == standing.user, subject.zoneID.map({ $0 == change.zoneID }) ?? true
             else { return false }
             if standing.isHeldToRoles {
                 let subscriber = Caller(userRecordName: standing.user, access: .signedIn)

@@ -116,7 +116,7 @@ struct InMemoryState: Sendable {
     }
 
     struct SubscriptionRow: Sendable {
-        let standing: StandingSubscription
+        var standing: StandingSubscription
         /// Number of the zone with which it ends.
         let zone: Int64?
     }

@@ -57,7 +57,8 @@ import Testing
         let entry = RecordJournalEntry(
             act: isKnown ? .created : .deleted, position: 5, recordChangeTag: "5", recordType: "T", signature: record.modified, requestID: nil,
             fields: record.fields, parent: nil)
-        let zone = CommittedChange(position: 5, zoneID: record.recordID.zoneID, owner: nil, guests: [])
+        let zone = CommittedChange(
+            position: 5, zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: ZoneID.publicOwner), owner: nil, guests: [])
         return try #require(CommittedChange.all(of: record, [entry], after: 1, in: zone).first)
     }
 
@@ -111,6 +112,11 @@ import Testing
         #expect(try fired() == ["_a", "_e"])
         change.record = nil
         #expect(try fired() == ["_e"])
-        #expect(index.hasAny(about: nil) && index.hasAny(about: "_b") && !index.hasAny(about: "_e") && index.hasGuests && !index.isEmpty)
+        // A change that only a guest sees is neither the owner's nor public.
+        change = try Self.change(Self.record("n", []))
+        (change.zoneID, change.guests) = (zone, ["_f"])
+        #expect(try fired() == ["_f"])
+        change.guests = []
+        #expect(try fired() == [])
     }
 }

@@ -22,6 +22,9 @@ import Testing
     @Test(arguments: Scenario.subscribing)
     func subscribing(scenario: Scenario) async throws { try await play(scenario) }
 
+    @Test(arguments: Scenario.firing)
+    func firing(scenario: Scenario) async throws { try await play(scenario) }
+
     @Test(arguments: Scenario.sharing)
     func sharing(scenario: Scenario) async throws { try await play(scenario) }
 

@@ -64,6 +64,15 @@ enum CapabilityScenarios {
             (.keepSubscriptions, { _ = try await database.subscriptions() }),
             (.keepSubscriptions, { _ = try await database.modifySubscriptions([]) }),
             (.fireSubscriptions, { _ = try await database.firings(after: nil) }),
+            (
+                .fireSubscriptions,
+                {
+                    let standing = StandingSubscription(
+                        user: ada.userRecordName, scope: .private, position: 0, isHeldToRoles: false,
+                        subscription: Subscription("none", to: .database(recordType: nil)))
+                    try await database.noteFired(standing, at: 1)
+                }
+            ),
             (.shareZones, { try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly)) }),
             (.shareZones, { try await database.stopSharing(notes, with: grace.userRecordName) }),
             (.shareZones, { _ = try await database.participants(of: notes) }),

@@ -101,15 +101,84 @@ enum FiringScenarios {
             #expect(try await fired(in: database) { try await database.save("o", in: other) } == ["create o: db items"])
             #expect(try await fired(in: database) { _ = try await database.modifyZones([.delete(notes)]) } == ["zone: db"])
         },
-        .init("guests are told of shared zones, and of nothing else") { engine, _ in
+        .init("a guest is told of a zone that is shared, as long as it is, and when it comes and goes") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let database = stage.owner
+            try await subscribe([.save(Subscription("guest", to: .database(recordType: nil)))], in: stage.shared(grace))
+            try await subscribe([.save(Subscription("items", to: .database(recordType: "Item")))], in: stage.shared(grace))
+            #expect(try await fired(in: database) { try await database.save("milk", in: notes) } == [])
+            var zoneShare = ShareInput()
+            zoneShare.participants = [SharingStage.invitation(grace)]
+            let share = try await stage.save(Share.zoneWideName, .create, tag: nil, zoneShare)
+            #expect(try await fired(in: database) { try await stage.accept(share, as: grace) }.filter { $0.hasPrefix("zone") } == ["zone: guest"])
+            #expect(try await fired(in: database) { try await database.save("milk", in: notes) } == ["update milk: guest items"])
+            let left = try await fired(in: database) {
+                try await database.save("bread", in: notes)
+                try await database.delete(Share.zoneWideName, in: notes)
+                try await database.save("brand", in: notes)
+            }
+            // The change before the end was still for the guest, the one after it is not.
+            #expect(left.contains("update bread: guest items") && left.contains("zone: guest"))
+            #expect(!left.contains { $0.contains("brand") })
+        },
+        .init("a guest is told of the hierarchies that are shared, and of nothing else") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let database = stage.owner
+            for guest in [grace, mary] {
+                try await subscribe([.save(Subscription(guest.userRecordName, to: .database(recordType: nil)))], in: stage.shared(guest))
+            }
+            try await subscribe([.save(Subscription("owner", to: .database(recordType: nil))), query("all")], in: database)
+            let (graces, marys) = ("\(grace.userRecordName)", "\(mary.userRecordName)")
+            let share = try await stage.share(with: [SharingStage.invitation(grace), SharingStage.invitation(mary)])
+            #expect(try await fired(in: database) { try await stage.accept(share, as: grace) }.contains { $0.hasSuffix(graces) })
+            func told(_ change: () async throws -> Void) async throws -> Set<String> { Set(try await fired(in: database, by: change)) }
+            // The owner is told once, and each guest by the copy that this one sees.
+            #expect(try await told { try await database.save("milk", in: notes) } == ["update milk: all owner", "update milk: \(graces)"])
+            #expect(try await told { try await database.save("diary", in: notes) } == ["update diary: all owner"])
+            try await stage.accept(share, as: mary)
+            #expect(
+                try await told { try await database.save("milk", in: notes) } == [
+                    "update milk: all owner", "update milk: \(graces)", "update milk: \(marys)",
+                ])
+            // A record that leaves the hierarchy is deleted for guests, and one that enters it is new.
+            #expect(
+                try await told { try await database.save("bread", in: notes, parent: .cleared) } == [
+                    "update bread: all owner", "delete bread: \(graces)", "delete bread: \(marys)",
+                ])
+            #expect(
+                try await told { try await database.save("bread", in: notes, parent: .record("list")) } == [
+                    "update bread: all owner", "create bread: \(graces)", "create bread: \(marys)",
+                ])
+            // A guest's change is the owner's and the other guest's too. It has the guest's signature everywhere.
+            let before = try await database.firings(after: nil).position
+            try await stage.shared(grace).save("milk", in: SharingStage.seen)
+            let firings = try await database.firings(after: before).firings
+            #expect(firings.count == 3 && firings.allSatisfy { $0.change.record?.signature.userRecordName == grace.userRecordName })
+            #expect(try await told { try await stage.shared(grace).delete("share", in: SharingStage.seen) }.contains("zone: \(graces)"))
+            #expect(try await told { try await database.save("milk", in: notes) } == ["update milk: all owner", "update milk: \(marys)"])
+            #expect(try await told { _ = try await database.modifyZones([.delete(notes)]) } == ["zone: owner", "zone: \(marys)"])
+        },
+        .init("a subscription that fires once is about the change that fired it, and no more") { engine, clock in
             let database = try await engine.withZone()
-            let shared = try await engine.full(.shared, as: grace)
-            try await subscribe([.save(Subscription("guest", to: .database(recordType: nil)))], in: shared)
-            #expect(try await fired(in: database) { try await database.save("r", in: notes) } == [])
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
-            #expect(try await fired(in: database) { try await database.save("r", in: notes) } == ["update r: guest"])
-            try await database.stopSharing(notes, with: grace.userRecordName)
-            #expect(try await fired(in: database) { try await database.save("r", in: notes) } == [])
+            try await database.save("r", in: notes)
+            let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: everything, firesOnce: true)
+            let once = SubscriptionOperation.save(Subscription("once", to: .query(subject)))
+            try await subscribe([once], in: database)
+            let begin = try await database.firings(after: nil).position
+            try await database.save("a", in: notes)
+            let firing = try #require(try await database.firings(after: begin).firings.first)
+            let standing = try #require(firing.subscriptions.first)
+            try await database.noteFired(standing, at: firing.change.position)
+            try await database.save("b", in: notes)
+            func names() async throws -> [Name?] { try await database.firings(after: begin).firings.map { $0.change.record?.record.recordID.recordName } }
+            #expect(try await names() == ["a"])
+            #expect(try await database.subscriptions().isEmpty)
+            // Saved again, it is another one, which the earlier one's end does not touch.
+            try await subscribe([once], in: database)
+            try await database.noteFired(standing, at: firing.change.position)
+            try await database.save("c", in: notes)
+            #expect(try await names() == ["c"])
+            #expect(try await database.subscriptions().map(\.subscriptionID) == ["once"])
         },
         .init("nobody is told of records that roles keep from him") { engine, _ in
             let owner = try await engine.full(.public)
@@ -131,6 +200,11 @@ enum FiringScenarios {
             #expect(try await fired(in: database) { try await database.save("r", in: notes, ["price": .int64(2)]) } == ["update r: q"])
             _ = try await database.edit([.removeField("price", in: "Item")])
             #expect(try await fired(in: database) { try await database.save("r", in: notes, ["other": .int64(2)]) } == [])
+        },
+        .init("nobody subscribes without a name") { engine, _ in
+            let database = try await engine.full(.public, as: Caller(userRecordName: "", access: .anonymous))
+            #expect(await refusal { _ = try await database.subscriptions() }?.code == .authenticationRequired)
+            #expect(await refusal { _ = try await database.modifySubscriptions([]) }?.code == .authenticationRequired)
         },
     ]
 }

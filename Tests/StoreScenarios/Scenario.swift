@@ -15,7 +15,7 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public var testDescription: String { name }
 
     /// All scenarios, by subject.
-    public static let all = modifying + following + querying + zones + subscribing
+    public static let all = modifying + following + querying + zones + subscribing + firing
 
     public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
         + JournalScenarios.all
@@ -23,7 +23,9 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
     /// For engines with ``RecordStore/Capability/keepSubscriptions``.
-    public static let subscribing = SubscriptionScenarios.all + FiringScenarios.all
+    public static let subscribing = SubscriptionScenarios.all
+    /// For engines with ``RecordStore/Capability/fireSubscriptions``.
+    public static let firing = FiringScenarios.all
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
     public static let sharing = SharingScenarios.all

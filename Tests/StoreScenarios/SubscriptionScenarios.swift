@@ -122,10 +122,5 @@ enum SubscriptionScenarios {
             _ = try await database.reset(to: .initial)
             #expect(try await database.subscriptions().isEmpty)
         },
-        .init("nobody subscribes without a name") { engine, _ in
-            let database = try await engine.full(.public, as: Caller(userRecordName: "", access: .anonymous))
-            #expect(await refusal { _ = try await database.subscriptions() }?.code == .authenticationRequired)
-            #expect(await refusal { _ = try await database.modifySubscriptions([]) }?.code == .authenticationRequired)
-        },
     ]
 }

@@ -65,6 +65,9 @@ extension ForwardingDatabase {
         try await base.modifySubscriptions(operations)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { try await base.firings(after: position) }
+    public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+        try await base.noteFired(subscription, at: position)
+    }
 
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }

@@ -209,6 +209,11 @@ public protocol RecordDatabase: Capable {
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
+    /// Ends a subscription that fires once, unless its user has saved it again since. It is not among ``subscriptions()`` any more, but
+    /// ``firings(after:)`` finds it for the change that fired it as long as a device's token is good. ``Capability/fireSubscriptions``.
+    /// - Parameter position: the position of the change.
+    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws
+
     // MARK: Sharing and purging
 
     /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner.

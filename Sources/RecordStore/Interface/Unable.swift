@@ -40,6 +40,7 @@ extension RecordDatabase {
         throw unable(.keepSubscriptions)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { throw unable(.fireSubscriptions) }
+    public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws { throw unable(.fireSubscriptions) }
 
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }

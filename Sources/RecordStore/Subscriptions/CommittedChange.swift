@@ -16,12 +16,15 @@ public struct CommittedChange: Sendable, Hashable {
     public var position: Int64
     /// With its owner.
     public var zoneID: ZoneID
-    /// The user in whose private database the zone is; `nil` for the public database.
+    /// The user in whose private database the change is. `nil` for the public database, and if only guests see the change.
     public var owner: Name?
-    /// Users who see the zone in their shared databases.
+    /// Users in whose shared databases the change is.
     public var guests: Set<Name>
     /// `nil` if the zone itself was created or ended.
     public var record: OfRecord?
+
+    /// True if the zone is in the public database.
+    public var isPublic: Bool { zoneID.ownerRecordName == ZoneID.publicOwner }
 
     public init(position: Int64, zoneID: ZoneID, owner: Name?, guests: Set<Name>, record: OfRecord? = nil) {
         self.position = position
@@ -67,6 +70,8 @@ public struct StandingSubscription: Sendable, Hashable {
     public var scope: DatabaseScope
     /// The last position before it. It is about later changes.
     public var position: Int64
+    /// The position of the change that fired it, if it fires once. It is about no later changes.
+    public var lastPosition: Int64?
     /// True if the user may read only the records that roles allow.
     public var isHeldToRoles: Bool
     public var subscription: Subscription

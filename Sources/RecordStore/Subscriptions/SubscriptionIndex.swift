@@ -1,4 +1,4 @@
-public import JSON
+internal import JSON
 public import Records
 
 /// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
@@ -37,23 +37,15 @@ public struct SubscriptionIndex: Sendable {
 
     public var isEmpty: Bool { all.isEmpty }
 
-    /// True if any subscription is about the private database of a user, or (`nil`) about the public database.
-    public func hasAny(about owner: Name?) -> Bool {
-        queries[owner] != nil || owner.map { feeds[$0] != nil } ?? false
-    }
-
-    /// True if any user subscribes to a shared database.
-    public var hasGuests: Bool { !guests.isEmpty }
-
     /// The subscriptions that a change fires.
     /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
     public func subscriptions(firedBy change: CommittedChange) throws -> [StandingSubscription] {
         var fired: Set<Int> = []
-        if let record = change.record, let queries = queries[change.owner]?[record.record.recordType] {
+        if let record = change.record, change.owner != nil || change.isPublic, let queries = queries[change.owner]?[record.record.recordType] {
             fired.formUnion(try queries.matches(record).filter { isAbout($0, change) })
         }
-        if let owner = change.owner, !change.zoneID.isDefault {
-            fired.formUnion(feeds[owner, default: []].filter { isAbout($0, change) })
+        if !change.zoneID.isDefault {
+            if let owner = change.owner { fired.formUnion(feeds[owner, default: []].filter { isAbout($0, change) }) }
             for guest in change.guests { fired.formUnion(guests[guest, default: []].filter { isAbout($0, change) }) }
         }
         return fired.sorted().map { all[$0] }
@@ -61,7 +53,7 @@ public struct SubscriptionIndex: Sendable {
 
     private func isAbout(_ number: Int, _ change: CommittedChange) -> Bool {
         let standing = all[number]
-        if change.position <= standing.position { return false }
+        if change.position <= standing.position || change.position > standing.lastPosition ?? .max { return false }
         switch standing.subscription.subject {
         case .query(let subject):
             return change.record.map { subject.firesOn.contains($0.event) } ?? false && subject.zoneID.map { $0 == change.zoneID } ?? true

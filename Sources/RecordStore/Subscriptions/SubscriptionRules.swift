@@ -7,6 +7,8 @@ public enum SubscriptionRules {
     public static let limit = 1000
     /// Maximum number of fields that a notification carries.
     public static let additionalFieldsLimit = 3
+    /// Time for which a device's token is good, in seconds: as long as those of iCloud.
+    public static let tokenLifetime: Int64 = 43_200
 
     /// - Throws: `RecordError` AUTHENTICATION_REQUIRED for an anonymous caller, to whom no subscription could belong.
     public static func check(_ caller: Caller) throws {
@@ -63,7 +65,7 @@ public enum SubscriptionRules {
     /// CloudKit's text for a second subscription to the same under another id.
     static let duplicate = RecordError(.internalError, "could not find subscription we just created")
 
-    static let notFound = RecordError(.notFound, "Subscription not found")
+    public static let notFound = RecordError(.notFound, "Subscription not found")
 }
 
 /// Applies operations to the subscriptions of a user in a database, for all engines.
