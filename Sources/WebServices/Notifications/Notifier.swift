@@ -1,21 +1,16 @@
+public import Accounts
 internal import Foundation
 internal import JSON
-internal import Logging
-internal import RecordStore
-internal import Records
+public import Logging
+public import RecordStore
+public import Records
 internal import Synchronization
-internal import Text
 
 /// Hands committed changes to the couriers of the devices whose users subscribe to them.
 ///
-/// It follows the commits of an environment while a device of it is registered. Saves never wait for it: it reads the changes from the store,
-/// page after page.
-final class Notifier: Sendable {
-    /// Time for which a token is good, in seconds: as long as those of iCloud.
-    static let lifetime: Int64 = 43_200
-    /// Maximum number of tokens of a user in an environment. A further one ends the oldest.
-    static let tokensPerUser = 100
-
+/// It follows the commits of an environment while a device takes notifications of it. Saves never wait for it: it reads the changes from the store,
+/// page after page. A token keeps the position up to which its device was told, so that a server that starts again goes on from there.
+public final class Notifier: Sendable {
     /// The environment of a container.
     struct Place: Sendable, Hashable {
         let container: ContainerID
@@ -26,181 +21,318 @@ final class Notifier: Sendable {
 
     private struct Device {
         let courier: Courier
-        let place: Place
-        /// Counted from the first one.
-        let number: Int
-        var isRegistered = false
+        /// The id of the token; `nil` for a stream.
+        let tokenID: String?
+        /// The only database that a stream is about.
+        var scope: DatabaseScope?
     }
 
     private struct State {
+        /// By the ids of their tokens. A token that nobody has used since the server started is only in the accounts.
         var devices: [String: Device] = [:]
-        /// The number of the latest device or follower.
+        /// The number of the latest follower or stream.
         var lastNumber = 0
-        /// The tasks that follow environments. Each returns once it knows the position that it begins at.
+        /// The tasks that follow environments.
         var followers: [Place: Follower] = [:]
         var isClosed = false
-
-        /// Forgets a task that ends, unless another one follows the environment already.
-        mutating func end(_ place: Place, _ number: Int) {
-            if followers[place]?.number == number { followers[place] = nil }
-        }
     }
 
     private struct Follower {
         let number: Int
-        let beginning: Task<Int64, any Error>
-        let following: Task<Void, Never>
+        /// Makes it look for changes.
+        let waker: AsyncStream<Void>.Continuation
+        let task: Task<Void, Never>
     }
 
+    /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
+    let patience: Duration
     private let engine: any RecordEngine
+    private let accounts: Accounts
+    private let faults: FaultInjection
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
+    private let room = Courier.Room()
     private let state = Mutex(State())
 
-    init(engine: any RecordEngine, logger: Logger, now: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+    /// - Parameters:
+    ///   - engine: the engine whose changes are told.
+    ///   - accounts: keeps the tokens of devices.
+    ///   - faults: the active fault injection (docs/rehearsals.md).
+    ///   - patience: time for which a request to the web courier waits.
+    public init(
+        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), patience: Duration = .seconds(55),
+        logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
+        self.patience = patience
         self.engine = engine
+        self.accounts = accounts
+        self.faults = faults
         self.logger = logger
         self.now = now
     }
 
+    deinit { close() }
+
     // MARK: Tokens
 
-    /// Makes a token for a device. Notifications come once it is registered.
-    func makeToken(for user: Name, clientID: String?, at place: Place) -> String {
+    /// Makes a token for a device, and registers it for changes that are committed after this call.
+    /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire; a file error.
+    func makeToken(for user: Name, clientID: String?, at place: Place) async throws -> String {
+        let position = try await present(at: place, for: user)
         let now = now()
-        let token = Hexadecimal.text(of: TokenSeal.makeKey())
-        let courier = Courier(user: user, clientID: clientID, expires: Timestamp(milliseconds: now.milliseconds + Self.lifetime * 1000))
-        let ended = state.withLock { state -> [Courier] in
-            var ended = state.devices.filter { $0.value.courier.expires < now }.map(\.key)
-            let own = state.devices.filter { $0.value.courier.user == user && $0.value.place == place && !ended.contains($0.key) }
-            if own.count >= Self.tokensPerUser, let oldest = own.min(by: { $0.value.number < $1.value.number }) { ended.append(oldest.key) }
-            state.lastNumber += 1
-            state.devices[token] = Device(courier: courier, place: place, number: state.lastNumber)
-            return ended.compactMap { state.devices.removeValue(forKey: $0)?.courier }
-        }
-        for courier in ended { courier.close() }
-        return token
+        let secret = try await accounts.makeNotificationToken(
+            for: user, clientID: clientID, container: place.container, environment: place.environment, at: position, now: now,
+            expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.tokenLifetime * 1000))
+        _ = courier(of: secret)
+        return secret
     }
 
-    /// Registers a device for changes that are committed after this call.
-    /// - Returns: `false` if the user has no such token there.
+    /// Registers a token for changes that are committed after this call, in the environment where it was made or in another one.
+    /// - Returns: `false` if the user has no such token.
+    /// - Throws: as ``makeToken(for:clientID:at:)``; `RecordError` BAD_REQUEST for a token with too many registrations.
+    func register(_ secret: String, of user: Name, at place: Place) async throws -> Bool {
+        let tokens = accounts.notificationTokens(secret, now: now())
+        guard let token = tokens.first, token.user == user else { return false }
+        if !tokens.contains(where: { Place($0.key) == place }) {
+            try await accounts.extend(token, to: place.container, place.environment, at: present(at: place, for: user))
+        }
+        return courier(of: secret) != nil
+    }
+
+    /// The position of the latest change.
     /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire.
-    func register(_ token: String, of user: Name, at place: Place) async throws -> Bool {
-        guard courier(of: token)?.user == user else { return false }
-        let follower = state.withLock { state -> Follower? in
-            guard state.devices[token]?.place == place, !state.isClosed else { return nil }
-            state.devices[token]?.isRegistered = true
-            if let follower = state.followers[place] { return follower }
-            state.lastNumber += 1
-            let follower = follow(place, as: Caller(userRecordName: user), number: state.lastNumber)
-            state.followers[place] = follower
-            return follower
-        }
-        guard let follower else { return false }
-        _ = try await follower.beginning.value
-        return true
+    func present(at place: Place, for user: Name) async throws -> Int64 {
+        try await engine.database(place.address(.public), as: Caller(userRecordName: user)).firings(after: nil).position
     }
 
-    /// The courier of a token; `nil` if the token is unknown or has expired.
-    func courier(of token: String) -> Courier? {
-        let now = now()
-        return state.withLock { state in state.devices[token].flatMap { $0.courier.expires < now ? nil : $0.courier } }
+    /// The courier of a token; `nil` if the token is unknown or has expired. From now on changes are followed for it.
+    func courier(of secret: String) -> Courier? {
+        let tokens = accounts.notificationTokens(secret, now: now())
+        guard let token = tokens.first else { return nil }
+        let places = Set(tokens.map { Place($0.key) })
+        return state.withLock { state -> Courier? in
+            if state.isClosed { return nil }
+            let device =
+                state.devices[token.key.id]
+                ?? Device(courier: Courier(user: token.user, clientID: token.clientID, room: room), tokenID: token.key.id)
+            state.devices[token.key.id] = device
+            for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
+            // A renamed container is another place.
+            for place in device.courier.places where !places.contains(place) { device.courier.unfollow(place) }
+            for place in places { follow(place, for: token.user, in: &state) }
+            return device.courier
+        }
+    }
+
+    /// Notes that the device has a notification.
+    func delivered(_ parcel: Courier.Parcel, by courier: Courier, of secret: String) {
+        courier.confirm(parcel)
+        for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == parcel.place {
+            if let told = courier.told(at: parcel.place) { accounts.noteTold(told, to: token.key) }
+        }
+    }
+
+    // MARK: Streams
+
+    /// A courier without a token, for the user's subscriptions to one database. It lasts until ``end(_:)``.
+    /// - Parameter position: the position after which changes are told.
+    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
+        let place = Place(container: address.container, environment: address.environment)
+        let courier = Courier(user: user, clientID: nil, room: room)
+        courier.follow(place, after: position)
+        state.withLock { state in
+            if state.isClosed { return courier.close() }
+            state.lastNumber += 1
+            state.devices["stream \(state.lastNumber)"] = Device(courier: courier, tokenID: nil, scope: address.scope)
+            follow(place, for: user, in: &state)
+        }
+        return courier
+    }
+
+    /// Follows again what could not be followed for some time.
+    func resume(_ courier: Courier) {
+        state.withLock { state in
+            if !state.isClosed { for place in courier.places { follow(place, for: courier.user, in: &state) } }
+        }
+    }
+
+    func end(_ courier: Courier) {
+        state.withLock { state in state.devices = state.devices.filter { $0.value.courier !== courier } }
     }
 
     /// Ends all following and waiting.
     func close() {
-        let (followers, couriers) = state.withLock { state in
+        let (followers, devices) = state.withLock { state in
             state.isClosed = true
             defer { (state.followers, state.devices) = ([:], [:]) }
-            return (Array(state.followers.values), state.devices.values.map(\.courier))
+            return (Array(state.followers.values), Array(state.devices.values))
         }
-        for follower in followers { follower.following.cancel() }
-        for courier in couriers { courier.close() }
+        for follower in followers { follower.task.cancel() }
+        for device in devices { device.courier.close() }
     }
 
     // MARK: Following
 
-    private func follow(_ place: Place, as caller: Caller, number: Int) -> Follower {
-        let beginning = Task { [engine] in
-            try await engine.database(place.address(.public), as: caller).firings(after: nil).position
+    /// Wakes the follower of an environment, and begins to follow it if nobody does.
+    private func follow(_ place: Place, for user: Name, in state: inout State) {
+        if let follower = state.followers[place] {
+            follower.waker.yield()
+            return
         }
-        let following = Task { [self] in
+        state.lastNumber += 1
+        let number = state.lastNumber
+        let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        waker.yield()
+        let task = Task { [weak self, engine, logger] in
             do {
-                let database = try await engine.database(place.address(.public), as: caller)
+                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user))
                 let commits = try database.commits()
-                var position = try await beginning.value
-                while isNeeded(place, by: number) {
+                let forwarding = Task {
+                    for await _ in commits { waker.yield() }
+                    waker.finish()
+                }
+                defer { forwarding.cancel() }
+                for await _ in wakes {
                     do {
-                        position = try await tell(since: position, in: database, at: place)
-                        guard await Self.isNext(of: commits) else { break }
+                        guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
                     } catch let error as RecordError where error.code == .tryAgainLater {
                         // The store is busy, or is being closed or opened.
                         try await Task.sleep(for: .seconds(1))
+                        waker.yield()
                     }
                 }
             } catch is CancellationError {
             } catch {
-                logger.warning("Changes of \(place.container) (\(place.environment.rawValue)) are not told any more: \(error)")
+                logger.warning("Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)")
             }
-            state.withLock { $0.end(place, number) }
+            self?.end(place, number)
         }
-        return Follower(number: number, beginning: beginning, following: following)
+        state.followers[place] = Follower(number: number, waker: waker, task: task)
     }
 
-    private static func isNext(of commits: AsyncStream<Void>) async -> Bool {
-        for await _ in commits { return !Task.isCancelled }
+    private func end(_ place: Place, _ number: Int) {
+        state.withLock { state in if state.followers[place]?.number == number { state.followers[place] = nil } }
+    }
+
+    /// Tells what was committed until now.
+    /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
+    private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
+        while let since = beginning(of: place, number) {
+            let page = try await database.firings(after: since)
+            let devices = devices(at: place)
+            // A subscription that fires once may be fired by several changes of the page.
+            var ended: Set<StandingSubscription> = []
+            var rest = page.firings[...]
+            while let position = rest.first?.change.position {
+                let same = rest.prefix { $0.change.position == position }
+                try await tell(same, of: position, to: devices, at: place, in: database, except: &ended)
+                rest = rest.dropFirst(same.count)
+            }
+            for device in devices.values.joined() {
+                device.courier.noteRead(page.position, since: since, at: place)
+                guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
+                accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
+            }
+            if !page.moreComing { return true }
+        }
         return false
     }
 
-    /// True if a registered device of the environment has a good token. Otherwise the next registration begins anew.
-    private func isNeeded(_ place: Place, by number: Int) -> Bool {
+    /// The devices that take notifications of an environment, by their users.
+    private func devices(at place: Place) -> [Name: [Device]] {
+        let devices = state.withLock { Array($0.devices.values) }
+        return Dictionary(grouping: devices.filter { $0.courier.read(at: place) != nil }, by: \.courier.user)
+    }
+
+    /// The position from which changes must be read for some device; `nil` if there is none, and the follower ends.
+    private func beginning(of place: Place, _ number: Int) -> Int64? {
         let now = now()
         return state.withLock { state in
-            let isNeeded = state.devices.values.contains { $0.place == place && $0.isRegistered && $0.courier.expires >= now }
-            if !isNeeded { state.end(place, number) }
-            return isNeeded
-        }
-    }
-
-    /// - Returns: the position up to which all changes are told.
-    private func tell(since position: Int64, in database: any RecordDatabase, at place: Place) async throws -> Int64 {
-        var position = position
-        while true {
-            let page = try await database.firings(after: position)
-            // A subscription that fires once may be fired by several changes of the page.
-            var ended: Set<StandingSubscription> = []
-            for firing in page.firings { try await tell(firing, at: place, except: &ended) }
-            position = page.position
-            if !page.moreComing { return position }
-        }
-    }
-
-    private func tell(_ firing: Firing, at place: Place, except ended: inout Set<StandingSubscription>) async throws {
-        let couriers = state.withLock { state in state.devices.values.filter { $0.place == place && $0.isRegistered }.map(\.courier) }
-        let id = UUID().uuidString
-        for standing in firing.subscriptions where !ended.contains(standing) {
-            for courier in couriers where courier.user == standing.user && !Self.isOwn(firing.change, of: courier) {
-                let badge = standing.subscription.notificationInfo?.shouldBadge == true ? courier.nextBadge() : 0
-                let payload = try NotificationPayload(of: standing, for: firing.change, in: place.container, id: id, badge: badge)
-                if let payload { courier.send(payload.bytes, key: Self.key(of: standing, firing.change)) }
+            for (id, device) in state.devices {
+                guard let tokenID = device.tokenID, accounts.notificationTokens(id: tokenID, now: now).isEmpty else { continue }
+                state.devices[id] = nil
+                device.courier.close()
             }
-            guard case .query(let subject) = standing.subscription.subject, subject.firesOnce else { continue }
-            ended.insert(standing)
-            let database = try await engine.database(place.address(standing.scope), as: Caller(userRecordName: standing.user))
-            _ = try await database.modifySubscriptions([.delete(standing.subscription.subscriptionID)])
+            let beginning = state.devices.values.compactMap { $0.courier.read(at: place) }.min()
+            if beginning == nil, state.followers[place]?.number == number { state.followers[place] = nil }
+            return beginning
         }
     }
 
-    /// True if the device made the change itself.
-    private static func isOwn(_ change: CommittedChange, of courier: Courier) -> Bool {
-        guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
-        return signature.userRecordName == courier.user && signature.deviceID == clientID
-    }
-
-    private static func key(of standing: StandingSubscription, _ change: CommittedChange) -> Courier.CoalescingKey? {
-        switch standing.subscription.subject {
-        case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID($0) }
-        case .zone, .database: .zone(standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+    private func tell(
+        _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place, in database: any RecordDatabase,
+        except ended: inout Set<StandingSubscription>
+    ) async throws {
+        var told: [Name: [Occasion]] = [:]
+        for firing in firings {
+            let id = UUID().uuidString
+            for standing in firing.subscriptions where !ended.contains(standing) {
+                told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
+                ended.insert(standing)
+                try await database.noteFired(standing, at: position)
+            }
+        }
+        for (user, occasions) in told {
+            for device in devices[user] ?? [] {
+                guard let read = device.courier.read(at: place), position > read else { continue }
+                let notifications = try occasions.flatMap { occasion in
+                    try occasion.notification(for: device, at: place).map { rehearsed($0, occasion, at: place) } ?? []
+                }
+                device.courier.add(notifications, of: position, at: place)
+            }
         }
     }
+
+    /// The notification as the faults that are on leave it.
+    private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier.Notification] {
+        if faults.isIdle { return [notification] }
+        func isOn(_ fault: InjectedFault) -> Bool {
+            faults.isOn(fault) { area in
+                area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+            }
+        }
+        if isOn(.lostNotifications) { return [] }
+        var notification = notification
+        if isOn(.coalescedNotifications) { notification.key = .anything }
+        notification.isFirst = isOn(.shuffledNotifications)
+        if isOn(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
+        guard isOn(.doubledNotifications) else { return [notification] }
+        var second = notification
+        second.key = nil
+        return [notification, second]
+    }
+
+    /// A change and one of the subscriptions that it fires.
+    private struct Occasion {
+        let change: CommittedChange
+        /// The same one for all notifications of the change.
+        let id: String
+        let standing: StandingSubscription
+
+        /// - Returns: `nil` if the device is not to be told.
+        func notification(for device: Device, at place: Place) throws -> Courier.Notification? {
+            guard device.scope.map({ $0 == standing.scope }) ?? true, !isOwn(of: device.courier) else { return nil }
+            let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
+            return try NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+                .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
+        }
+
+        /// True if the device made the change itself.
+        private func isOwn(of courier: Courier) -> Bool {
+            guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
+            return signature.userRecordName == courier.user && signature.deviceID == clientID
+        }
+
+        private func key(at place: Place) -> Courier.CoalescingKey? {
+            switch standing.subscription.subject {
+            case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
+            case .zone, .database: .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+            }
+        }
+    }
+}
+
+extension Notifier.Place {
+    init(_ key: NotificationToken.Key) { self.init(container: key.container, environment: key.environment) }
 }

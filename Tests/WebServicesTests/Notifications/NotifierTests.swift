@@ -1,8 +1,11 @@
+import Accounts
+import Foundation
 import InMemoryRecordStore
 import JSON
-import Logging
 import RecordStore
 import Records
+import Synchronization
+import TestSupport
 import Testing
 
 @testable import WebServices
@@ -16,14 +19,18 @@ import Testing
     private static let grace = Caller(userRecordName: "_b", deviceID: "pad")
 
     private let engine = InMemoryRecordEngine()
+    private let accounts: Accounts
     private let place: Notifier.Place
 
     init() throws {
+        accounts = try Accounts(file: nil)
         place = Notifier.Place(container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
     }
 
-    private func notifying(_ body: (Notifier) async throws -> Void) async throws {
-        let notifier = Notifier(engine: engine, logger: Logger(label: "test")) { Timestamp(milliseconds: 1) }
+    private func notifying(
+        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), at milliseconds: Int64 = 1, _ body: (Notifier) async throws -> Void
+    ) async throws {
+        let notifier = Notifier(engine: engine, accounts: accounts ?? self.accounts, faults: faults, now: { Timestamp(milliseconds: milliseconds) })
         defer { notifier.close() }
         try await body(notifier)
     }
@@ -54,8 +61,7 @@ import Testing
     }()
 
     private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> Courier {
-        let token = notifier.makeToken(for: caller.userRecordName, clientID: caller.deviceID, at: place)
-        #expect(try await notifier.register(token, of: caller.userRecordName, at: place))
+        let token = try await notifier.makeToken(for: caller.userRecordName, clientID: caller.deviceID, at: place)
         return try #require(notifier.courier(of: token))
     }
 
@@ -121,28 +127,88 @@ import Testing
         #expect(try await database().subscriptions().map(\.subscriptionID) == ["mute"])
     }
 
-    @Test func guestsAreTold() async throws {
+    @Test func tokensBelongToTheirUserAndEnvironment() async throws {
         try await begin()
-        try await database().share(Self.zone, with: ZoneParticipant(userRecordName: Self.grace.userRecordName, permission: .readOnly))
-        try await subscribe([Subscription("d", to: .database(recordType: nil), notificationInfo: Self.silent)], .shared, as: Self.grace)
+        try await subscribe([Self.query("q")])
         try await notifying { notifier in
-            let courier = try await registered(notifier, Self.grace)
+            let token = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            let production = Notifier.Place(container: place.container, environment: .production)
+            #expect(try await !notifier.register(token, of: "_b", at: place))
+            #expect(try await !notifier.register("none", of: "_a", at: place))
+            let courier = try #require(notifier.courier(of: token))
+            #expect(courier.user == "_a" && courier.places == [place] && notifier.courier(of: "none") == nil)
+            // The same token in another environment is one more place that it is told of.
+            #expect(try await notifier.register(token, of: "_a", at: production))
+            #expect(try await notifier.register(token, of: "_a", at: place))
+            #expect(Set(courier.places) == [place, production])
             try await save("a")
-            #expect(try await Self.next(courier) == "d Z")
+            #expect(try await Self.next(courier) == "q a")
+            for _ in 0..<NotificationToken.limitOfUser { _ = try await notifier.makeToken(for: "_a", clientID: nil, at: place) }
+            #expect(notifier.courier(of: token) == nil)
         }
     }
 
-    @Test func tokensBelongToTheirUserAndEnvironment() async throws {
+    /// The next server tells of changes that were committed while none ran, and of those that one had in hand when it failed. It does not tell again of
+    /// one that was taken.
+    @Test func changesAreToldAfterARestart() async throws {
         try await begin()
-        try await notifying { notifier in
-            let token = notifier.makeToken(for: "_a", clientID: nil, at: place)
-            let production = Notifier.Place(container: place.container, environment: .production)
-            #expect(try await !notifier.register(token, of: "_b", at: place))
-            #expect(try await !notifier.register(token, of: "_a", at: production))
-            #expect(try await !notifier.register("none", of: "_a", at: place))
-            #expect(notifier.courier(of: token)?.user == "_a" && notifier.courier(of: "none") == nil)
-            for _ in 0..<Notifier.tokensPerUser { _ = notifier.makeToken(for: "_a", clientID: nil, at: place) }
-            #expect(notifier.courier(of: token) == nil)
+        try await subscribe([Self.query("q")])
+        try await subscribe([Self.query("once", firesOnce: true)], .public)
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "accounts.sqlite")
+        let token = Mutex("")
+        let first = try Accounts(file: file)
+        try await notifying(first) { notifier in
+            let made = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            token.withLock { $0 = made }
+            let courier = try #require(notifier.courier(of: made))
+            try await save("taken")
+            let parcel = try #require(await courier.next(within: Self.patience))
+            notifier.delivered(parcel, by: courier, of: made)
+            while first.notificationTokens(made, now: Timestamp(milliseconds: 1)).contains(where: { $0.told < parcel.position }) { await Task.yield() }
+            try await first.writeUses()
+            try await save("in hand")
+            try await save("p", .public)
+            // It fires before the server fails, and ends with that.
+            while try await !database(.public).subscriptions().isEmpty { await Task.yield() }
+            _ = await courier.next(within: Self.patience)
+        }
+        try await save("while nobody listened")
+        try await save("late", .public)
+        try await notifying(try Accounts(file: file)) { notifier in
+            let courier = try #require(notifier.courier(of: token.withLock { $0 }))
+            var told: [String] = []
+            for _ in 0..<3 { told.append(try await Self.next(courier)) }
+            #expect(told == ["q in hand", "once p", "q while nobody listened"])
+            #expect(courier.count == 0)
+        }
+        // A token lasts for 12 hours.
+        try await notifying(try Accounts(file: file), at: SubscriptionRules.tokenLifetime * 1000 + 2) { notifier in
+            #expect(notifier.courier(of: token.withLock { $0 }) == nil)
+        }
+    }
+
+    /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of them were looked at.
+    @Test(arguments: [
+        (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]), (.shuffledNotifications, ["q b", "q a", "z Last"]),
+        (.coalescedNotifications, ["q a", "z Last"]), (.lateNotifications, ["z Last"]),
+    ] as [(InjectedFault, [String])])
+    func rehearsals(fault: InjectedFault, expected: [String]) async throws {
+        try await begin()
+        _ = try await database().modifyZones([.create(ZoneID(zoneName: "Last"))])
+        try await subscribe([Self.query("q"), Subscription("z", to: .zone(ZoneID(zoneName: "Last"), recordType: nil), notificationInfo: Self.silent)])
+        let faults = FaultInjection()
+        try faults.start(FaultSetting(fault), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
+        try await notifying(with: faults) { notifier in
+            let courier = try await registered(notifier)
+            for name in ["a", "b"] as [Name] { try await save(name) }
+            let operation = RecordOperation(.forceUpdate, recordName: "end", recordType: "Other")
+            for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last"))) { _ = try outcome.get() }
+            let waiting = expected.count + (fault == .lateNotifications ? 2 : 0)
+            while courier.count < waiting { await Task.yield() }
+            var told: [String] = []
+            for _ in expected { told.append(try await Self.next(courier)) }
+            #expect(told == expected)
         }
     }
 }
