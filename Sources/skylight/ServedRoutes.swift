@@ -37,7 +37,8 @@ struct ServedRoutes {
         func engine(_ access: AccessControl) -> any RecordEngine {
             protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
         }
-        let notifier = Notifier(engine: engine(access), accounts: store.accounts, faults: faults, now: { [clock = store.clock] in clock.now() })
+        let notifier = Notifier(
+            engine: engine(access), accounts: store.accounts, faults: faults, log: log.notifications, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
                 engine: engine(access), accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,

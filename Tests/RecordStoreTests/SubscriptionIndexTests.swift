@@ -85,6 +85,9 @@ import Testing
             }.map { "\($0.offset)" }
             let found = try index.subscriptions(firedBy: Self.change(record)).map(\.subscription.subscriptionID.string)
             #expect(Set(found) == Set(expected) && found.count == expected.count, "\(record.fields)")
+            // Each of the others has a reason, and it is a filter.
+            let misses = try subscriptions.filter { try SubscriptionMiss(of: $0, by: Self.change(record), in: schema) != nil }
+            #expect(misses.count == subscriptions.count - found.count)
             matched += found.count
         }
         #expect(matched > records.count)
@@ -106,7 +109,13 @@ import Testing
                 standing("_g", .private, .zone(zone, recordType: nil)),
             ], in: try Self.schema)
         var change = try Self.change(Self.record("n", []))
-        func fired() throws -> [Name] { try index.subscriptions(firedBy: change).map(\.user) }
+        /// The subscribers who are told. All others have a reason.
+        func fired() throws -> [Name] {
+            let fired = try index.subscriptions(firedBy: change)
+            for standing in index.all { #expect(try SubscriptionMiss(of: standing, by: change, in: Self.schema) == nil || !fired.contains(standing)) }
+            #expect(try index.all.count { try SubscriptionMiss(of: $0, by: change, in: Self.schema) == nil } == fired.count)
+            return fired.map(\.user)
+        }
         #expect(try fired() == ["_c"])
         (change.owner, change.zoneID, change.guests) = ("_a", zone, ["_e"])
         #expect(try fired() == ["_a", "_e"])
