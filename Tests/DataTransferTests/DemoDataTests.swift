@@ -153,7 +153,7 @@ import Testing
         let flat = try await filled.records(of: ZoneID(zoneName: "Household", ownerRecordName: "_ada"), in: shared).compactMap(\.record)
         #expect(Set(flat.map(\.created.userRecordName)) == ["_ada", "_developer"])
         #expect(Set(flat.map(\.recordType)) == ["ShoppingList", "Item", Share.recordType])
-        // Of Ada's two lists, one is shared.
+        // Ada shares one of her two lists.
         #expect(flat.filter { $0.recordType == "ShoppingList" }.map(\.recordID.recordName) == ["List/Flat"])
         try await checkWeeklyList(filled)
     }

@@ -1,7 +1,7 @@
 internal import JSON
 internal import Records
 
-/// What decides if a user other than the owner gets a record.
+/// The facts that decide if a user other than the owner gets a record.
 struct SharingFacts: Sendable {
     /// The way from a record up through its parents.
     struct Chain: Sendable, Hashable {
