@@ -5,6 +5,13 @@ public import JSON
 public struct Share: Sendable, Hashable {
     /// The type of the records that hold shares.
     public static let recordType: Name = "cloudkit.share"
+    /// The type with CloudKit's own fields, which needs no deployment.
+    public static let type = RecordType(
+        name: recordType,
+        fields: [
+            "cloudkit.title": FieldDefinition(type: FieldType(.string)), "cloudkit.type": FieldDefinition(type: FieldType(.string)),
+            "cloudkit.thumbnailImageData": FieldDefinition(type: FieldType(.bytes)),
+        ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
     /// Maximum number of participants, including the owner.

@@ -52,7 +52,7 @@ extension BatchModifier {
             if let existing, try transaction.isRoot(existing) {
                 before?.hierarchy
             } else if let parent {
-                try transaction.hierarchy(of: transaction.record(named: parent, in: zone.key))
+                try transaction.hierarchy(below: transaction.record(named: parent, in: zone.key))
             } else {
                 nil
             }
@@ -186,7 +186,7 @@ extension BatchModifier {
         }
         _ = try transaction.delete(share, in: zone.key, by: signature)
         guard let rootName = hierarchy?.rootName, let root = try transaction.record(named: rootName, in: zone.key) else { return }
-        let outer = try root.parent.flatMap { try transaction.hierarchy(of: transaction.record(named: $0, in: zone.key)) }
+        let outer = try root.parent.flatMap { try transaction.hierarchy(below: transaction.record(named: $0, in: zone.key)) }
         try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
     }
 

@@ -43,7 +43,7 @@ enum ShareRules {
     /// The share after a save by its owner or an administrator.
     ///
     /// The given participants replace those before. A participant keeps what only the server decides: the status, the user, and the role
-    /// of the owner. New ones are invited. A participant that has the address of another one updates that one.
+    /// of the owner. New ones are invited, also those who have left. A participant that has the address of another one updates that one.
     static func apply(_ input: ShareInput, to share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
@@ -53,6 +53,7 @@ enum ShareRules {
                 let known = share.participants.first { $0.participantID == participant.participantID && $0.role != .owner && !participant.participantID.isEmpty }
                 var next = known ?? participant
                 (next.permission, next.role) = (participant.permission, role(participant, known))
+                if next.status == .removed, participant.status == .invited { (next.status, next.accepted) = (.invited, nil) }
                 if known == nil {
                     if next.participantID.isEmpty { next.participantID = UUID().uuidString }
                     next.status = .invited
@@ -66,7 +67,11 @@ enum ShareRules {
                     other.role != .owner && (other.participantID == next.participantID || other.lookupInfo.matches(next.lookupInfo))
                 }
                 if let index = after.participants.firstIndex(where: isSame) {
-                    after.participants[index].permission = next.permission
+                    if after.participants[index].status == .removed {
+                        after.participants[index] = next
+                    } else if next.status != .removed {
+                        after.participants[index].permission = next.permission
+                    }
                 } else {
                     after.participants.append(next)
                 }
