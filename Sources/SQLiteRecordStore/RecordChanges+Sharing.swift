@@ -33,6 +33,7 @@ extension RecordChanges {
         if mirrors.contains(zone) { throw Hierarchy.inMirror }
         try db.run(
             "INSERT INTO hierarchies (zone, root, share, shortGUID) VALUES (?, ?, ?, ?)", [zone, rootName?.string, shareName.string, shortGUID])
+        kept.state.hasHierarchies = true
         return db.lastInsertedRowID
     }
 

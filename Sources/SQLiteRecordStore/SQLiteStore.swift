@@ -74,7 +74,7 @@ final class SQLiteStore: Sendable {
             cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
-                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades))
+                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades), hasHierarchies: facts.hasHierarchies)
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
         // Checked here on one connection. Usually there is nothing to do, and each task would need a connection to
         // find out.

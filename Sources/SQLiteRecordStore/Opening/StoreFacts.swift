@@ -18,6 +18,8 @@ struct StoreFacts: Sendable {
     let journalBytes: Int64
     /// Number of rows in `cascades`.
     let cascades: Int
+    /// True if a hierarchy was ever shared.
+    let hasHierarchies: Bool
 
     /// Reads the file without changing it.
     /// - Throws: ``DamagedRow`` or a SQLite error.
@@ -45,6 +47,7 @@ struct StoreFacts: Sendable {
         self.journal = try journal ?? Self.journalLimits(db)
         journalBytes = try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0
         cascades = try CascadeRows.count(db) + HierarchyWalkRows.count(db)
+        hasHierarchies = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies)") ?? true
     }
 
     /// The last assigned position; 0 if the file has no changes.
