@@ -59,7 +59,7 @@ import Testing
             #expect(try await other.zones().map(\.zoneID) == zones)
             for zoneID in zones where !zoneID.isDefault {
                 let records = try await first.records(of: zoneID, in: one)
-                #expect(try await second.records(of: zoneID, in: other).map(\.record) == records.map(\.record))
+                #expect(try await second.records(of: zoneID, in: other).map(Self.unshared) == records.map(Self.unshared))
                 #expect(!records.isEmpty)
             }
         }
@@ -71,6 +71,13 @@ import Testing
             await filled.assets.close()
             await filled.engine.close()
         }
+    }
+
+    /// A record without its link, which is random.
+    private static func unshared(_ change: RecordChange) -> StoredRecord? {
+        var record = change.record
+        record?.sharing = nil
+        return record
     }
 
     private func checkChat(_ filled: Filled) async throws {

@@ -48,7 +48,7 @@ struct DemoStage: Sendable {
         case .zones(let operations):
             for outcome in try await database(.private, as: event.user).modifyZones(operations) { _ = try outcome.get() }
         case .share(let zoneID, let user, let permission):
-            try await database(.private, as: event.user).share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
+            try await database(.private, as: event.user).share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission), on: engine)
         case .stopSharing(let zoneID, let user):
             try await database(.private, as: event.user).stopSharing(zoneID, with: user)
         case .purge(let zoneID):

@@ -119,7 +119,7 @@ extension DeliveryPanel {
         var address = visit.place.address
         address.scope = .private
         let database = try await tokens.database(address, of: owner)
-        guard database.can(.shareZones) else { return [owner] }
+        guard database.can(.shareRecords) else { return [owner] }
         let zone = ZoneID(zoneName: zoneID.zoneName)
         let participants = try await visit.measure { try await database.participants(of: zone) }
         return Set(participants.map(\.userRecordName) + [owner])
