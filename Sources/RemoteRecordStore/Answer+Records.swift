@@ -29,7 +29,7 @@ extension Answer {
             recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()), recordType: try name("recordType"),
             recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
             modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
-            fields: fields)
+            fields: fields, sharing: try sharing())
     }
 
     func signature() throws -> Signature {
@@ -54,11 +54,6 @@ extension Answer {
         guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
         return ZoneChange(
             zoneID: try zoneID(), kind: kind, timestamp: try optionalTimestamp("timestamp"), syncToken: try optionalToken())
-    }
-
-    func participant() throws -> ZoneParticipant {
-        guard let permission = ZoneParticipant.Permission(rawValue: try string("permission")) else { throw unexpected("a permission that is known") }
-        return ZoneParticipant(userRecordName: try name("userRecordName"), permission: permission)
     }
 
     func referrer() throws -> Referrer {

@@ -60,7 +60,7 @@ final class SQLiteStore: Sendable {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
         }
-        try StoreFacts.complete(pool, journal: settings.journal)
+        try StoreFacts.complete(pool, journal: settings.journal, at: settings.clock())
         var facts = try pool.read { try StoreFacts($0, journal: settings.journal) }
         facts.catalog.indexLimits = settings.indexLimits
         let opening = StoreOpening(facts, continuing: last)

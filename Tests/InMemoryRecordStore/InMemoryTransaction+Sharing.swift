@@ -75,7 +75,8 @@ extension InMemoryTransaction {
         return number
     }
 
-    private func enter(_ participant: ZoneParticipant, to zone: Int64) {
+    /// Shows a zone or a view in the shared database of a user.
+    func enter(_ participant: ZoneParticipant, to zone: Int64) {
         state.shares.removeAll { $0.zone == zone && $0.participant.userRecordName == participant.userRecordName }
         state.shares.append(
             InMemoryState.ShareRow(zone: zone, participant: participant, isLive: true, position: state.nextPosition(), moment: now))

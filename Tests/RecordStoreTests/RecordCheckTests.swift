@@ -81,7 +81,7 @@ import Testing
             try await database.save("b", in: notes, ["link": reference("a", ZoneID(zoneName: "Notes", ownerRecordName: owner))])
             #expect(try await findings(in: database).0 == [])
         }
-        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
         #expect(try await findings(in: engine.full(.shared, as: grace)).0 == [])
     }
 

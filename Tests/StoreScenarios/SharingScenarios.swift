@@ -309,5 +309,71 @@ enum SharingScenarios {
             #expect(try await names(graces) == [Share.zoneWideName])
             #expect(try await graces.tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
         },
+        .init("a zone is shared with one user at once, through its share") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            func share(_ guest: Caller, _ permission: ZoneParticipant.Permission) async throws {
+                try await stage.owner.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission), on: engine)
+            }
+            func participants() async throws -> [ZoneParticipant] { try await stage.owner.participants(of: notes) }
+            func zones(_ guest: Caller) async throws -> [ZoneID] { try await stage.shared(guest).zones().map(\.zoneID) }
+            // Parts of a zone and all of it exclude each other.
+            let part = try await stage.share(with: [SharingStage.invitation(grace)])
+            #expect(await refusal { try await share(grace, .readOnly) }?.code == .badRequest)
+            #expect(try await participants().isEmpty)
+            try await stage.owner.delete(part.recordID.recordName, in: notes)
+            try await share(grace, .readOnly)
+            let first = try await stage.current(Share.zoneWideName)
+            let top = try #require(first.sharing?.share)
+            #expect(top.participants.map(\.status) == [.accepted, .accepted] && top.publicPermission == .none && top.rootName == nil)
+            #expect(try await zones(grace) == [SharingStage.seen])
+            // Once more changes nothing; another permission changes nothing else.
+            try await share(grace, .readOnly)
+            #expect(try await stage.current(Share.zoneWideName) == first)
+            try await share(grace, .readWrite)
+            try await stage.shared(grace).save("milk", in: SharingStage.seen)
+            try await share(mary, .readOnly)
+            let both = try #require(try await stage.current(Share.zoneWideName).sharing?.share)
+            #expect(both.shortGUID == top.shortGUID && both.participants.map(\.participantID).prefix(2) == top.participants.map(\.participantID)[...])
+            #expect(
+                Set(try await participants()) == [
+                    ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite),
+                    ZoneParticipant(userRecordName: mary.userRecordName, permission: .readOnly),
+                ])
+            // One leaves and comes back, one is removed.
+            try await stage.shared(grace).delete(Share.zoneWideName, in: SharingStage.seen)
+            #expect(try await participants().map(\.userRecordName) == [mary.userRecordName])
+            try await share(grace, .readOnly)
+            try await stage.owner.stopSharing(notes, with: mary.userRecordName)
+            #expect(try await zones(mary).isEmpty)
+            #expect(try await participants() == [ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly)])
+            #expect(await refusal { try await stage.owner.stopSharing(notes, with: mary.userRecordName) } == ZoneRules.notShared)
+            // The share ends with its last guest.
+            try await stage.owner.stopSharing(notes, with: grace.userRecordName)
+            #expect(try await zones(grace).isEmpty)
+            #expect(try await stage.owner.names(in: notes, of: [Share.zoneWideName]).isEmpty)
+            #expect(await refusal { try await stage.owner.stopSharing(notes, with: grace.userRecordName) } == ZoneRules.notShared)
+            // But not while everybody with the link is let in. One of them may be given rights of her own.
+            let open = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(publicPermission: .readOnly))
+            try await stage.accept(open, as: mary)
+            try await share(mary, .readWrite)
+            #expect(try await participants() == [ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite)])
+            try await stage.owner.stopSharing(notes, with: mary.userRecordName)
+            #expect(try await stage.current(Share.zoneWideName).sharing?.share?.participants.count == 1)
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
+        },
+        .init("a zone is shared with several users at the same time, and none is lost") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let guests = (0..<5).map { Caller(userRecordName: Name("_0000000000000000000000000000000\($0)")) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for guest in guests {
+                    group.addTask {
+                        try await stage.owner.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: .readOnly), on: engine)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await stage.owner.participants(of: notes).map(\.userRecordName) == guests.map(\.userRecordName))
+            for guest in guests { #expect(try await stage.shared(guest).zones().map(\.zoneID) == [SharingStage.seen]) }
+        },
     ]
 }

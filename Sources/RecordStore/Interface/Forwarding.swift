@@ -60,9 +60,6 @@ extension ForwardingDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { try await base.journal(request) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { try await base.revert(reversion) }
 
-    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
-    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }
-    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { try await base.participants(of: zoneID) }
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.resolve(shortGUIDs, by: addresses)
     }

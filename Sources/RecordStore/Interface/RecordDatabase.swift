@@ -192,17 +192,7 @@ public protocol RecordDatabase: Capable {
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord
 
     // MARK: Sharing and purging
-
-    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner.
-    /// Sharing again changes the permission. ``Capability/shareZones``.
-    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws
-
-    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted.
-    /// ``Capability/shareZones``.
-    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws
-
-    /// The users a zone is shared with, without its owner. ``Capability/shareZones``.
-    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant]
+    // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
     /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.

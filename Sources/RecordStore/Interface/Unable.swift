@@ -35,9 +35,6 @@ extension RecordDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { throw unable(.keepJournal) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { throw unable(.keepJournal) }
 
-    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
-    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
-    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }

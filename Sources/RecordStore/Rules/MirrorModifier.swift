@@ -25,6 +25,7 @@ public struct MirrorModifier {
         guard try transaction.makeMirror(zone.key) else {
             throw RecordError(.conflict, "The zone '\(zoneID.zoneName)' has records of its own; mirror into a container without it")
         }
+        if let guest = batch.guest { try transaction.admit(guest, toMirror: zone.key) }
         for change in batch.changes { try apply(change, in: zone, &outcome) }
         for version in batch.sending {
             let name = version.recordID.recordName

@@ -78,7 +78,7 @@ struct ZoneView: Page {
 
 extension ZoneView.Sharing {
     fileprivate init?(_ zoneID: ZoneID, visit: Visit) async throws {
-        guard visit.database.can(.shareZones) else { return nil }
+        guard visit.database.can(.shareRecords) else { return nil }
         let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
         let place = visit.place
         participants = found.map { participant in

@@ -77,7 +77,7 @@ extension ZonesView.Row {
         deletions = counts.map { Digits.grouped($0.deletions) }
         types = counts.map { $0.typesText(limit: 4) }
         var participants: String?
-        if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareZones) {
+        if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareRecords) {
             let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
             participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
         }

@@ -23,7 +23,7 @@ extension Scenario {
         .act { engine in
             let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
             let participant = ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: permission)
-            try await database.share(ZoneID(zoneName: "Z"), with: participant)
+            try await database.share(ZoneID(zoneName: "Z"), with: participant, on: engine)
         }
     }
 

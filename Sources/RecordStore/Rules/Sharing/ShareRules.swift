@@ -1,12 +1,24 @@
 internal import Foundation
-internal import JSON
-internal import Records
+public import JSON
+public import Records
+
+extension Share {
+    /// The share of a zone that some users have accepted, for zones that were shared before shares were records.
+    public static func accepted(by guests: [ZoneParticipant], ofZoneOf owner: Name, at now: Timestamp) -> Share {
+        let participants = guests.sorted { $0.userRecordName < $1.userRecordName }.map { guest in
+            ShareParticipant(
+                participantID: UUID().uuidString, userRecordName: guest.userRecordName, lookupInfo: LookupInfo(userRecordName: guest.userRecordName),
+                status: .accepted, permission: SharePermission(guest.permission), accepted: now)
+        }
+        return Share(rootName: nil, shortGUID: ShareRules.newShortGUID(), participants: [ShareRules.owner(owner, at: now)] + participants)
+    }
+}
 
 /// The rules of shares that need no store, and the texts of their errors. CloudKit's own texts are used where they are known (docs/sharing.md).
 enum ShareRules {
     static let noRoot = RecordError(.notFound, "Cannot share - no such record exists to share")
     static let alreadyShared = RecordError(.badRequest, "The record is already shared, and can't be in two shares")
-    static let zoneAlreadyShared = RecordError(.badRequest, "The zone is already shared: a zone has one share, or shares of hierarchies")
+    static let zoneAlreadyShared = RecordError(.badRequest, "The zone or a part of it is already shared: a zone has one share of all of it, or shares of hierarchies")
     static let tooManyParticipants = RecordError(.badRequest, "A share can't have more than \(Share.participantLimit) participants, with its owner")
     static let ownersOnly = RecordError(.accessDenied, "Only the owner or an administrator can change the participants and permissions of a share")
     static let notInvited = RecordError(.accessDenied, "The user is not invited to the share, and it is not open to everybody with the link")
@@ -78,7 +90,8 @@ enum ShareRules {
             }
         }
         if after.publicPermission == .none { after.participants.removeAll { $0.role == .publicUser } }
-        if after.participants.count > Share.participantLimit { throw tooManyParticipants }
+        // A zone that was shared before there was a limit may have more.
+        if after.participants.count > max(Share.participantLimit, share.participants.count) { throw tooManyParticipants }
         return after
     }
 
