@@ -37,7 +37,7 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
-    /// Calls any service of the database: for those without a method here, such as subscriptions and shares.
+    /// Calls any service of the database: for those without a method here, such as subscriptions.
     /// - Parameters:
     ///   - action: such as `subscriptions/modify`.
     ///   - body: the request's object; `nil` sends a GET.

@@ -65,7 +65,7 @@ extension JSONWriter {
                 writer.object { $0.member("recordName", parent) }
             }
             if operation.createsShortGUID { writer.member("createShortGUID", true) }
-            writer.members(of: operation.share)
+            writer.members(of: operation.share.asCloudKitHasIt)
         }
     }
 
@@ -89,6 +89,15 @@ extension JSONWriter {
 extension CloudKitFailure {
     fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
         CloudKitFailure(.invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+    }
+}
+
+extension ShareInput {
+    /// Without the times at which users accepted.
+    fileprivate var asCloudKitHasIt: ShareInput {
+        var input = self
+        for index in input.participants?.indices ?? 0..<0 { input.participants?[index].accepted = nil }
+        return input
     }
 }
 

@@ -17,7 +17,8 @@ public struct Share: Sendable, Hashable {
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100
 
-    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared.
+    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. Records of a container in iCloud, and of its mirror, do not
+    /// tell it: there only the name of the record, ``zoneWideName``, tells a share of the zone.
     public var rootName: Name?
     /// The identifier in the link.
     public var shortGUID: String
@@ -151,6 +152,13 @@ public struct ShareInput: Sendable, Hashable {
         self.root = root
         self.publicPermission = publicPermission
         self.participants = participants
+    }
+
+    /// A share of a copy, as it is there.
+    public init(restoring share: Share) {
+        self.init(
+            root: share.rootName.map { Root(recordName: $0, recordChangeTag: nil) }, publicPermission: share.publicPermission,
+            participants: share.participants)
     }
 
     public var isEmpty: Bool { root == nil && publicPermission == nil && participants == nil }

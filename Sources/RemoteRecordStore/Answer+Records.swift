@@ -32,6 +32,14 @@ extension Answer {
             fields: fields, sharing: try sharing())
     }
 
+    /// What sharing adds to a record. The server does not tell the numbers of hierarchies.
+    private func sharing() throws -> RecordSharing? {
+        let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap { (name: Name) in
+            try value(name).map { JSONObject.Member(name: name, value: $0) }
+        }
+        return members.isEmpty ? nil : try RecordSharing(JSONObject(members))
+    }
+
     func signature() throws -> Signature {
         Signature(
             timestamp: try timestamp("timestamp"), userRecordName: try name("userRecordName"),

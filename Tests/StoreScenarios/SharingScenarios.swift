@@ -9,22 +9,32 @@ enum SharingScenarios {
     private static let hierarchy: [Name] = ["list", "milk", "brand", "bread", "share"]
     private static let denied = ServerErrorCode.accessDenied
 
+    /// For engines that are told the addresses of callers.
+    static let byAddress: [Scenario] = [
+        .init("an invitation to an e-mail address is for whoever has it") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            var invited = SharingStage.invitation(grace)
+            invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
+            let share = try await stage.share(with: [invited])
+            let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
+            #expect(refused?.code == denied)
+            #expect(try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org").participant?.status == .accepted)
+            #expect(try await stage.visible(to: grace, of: everything) == hierarchy)
+        }
+    ]
+
     static let all: [Scenario] = [
         .init("a list is shared with two users, who see it and nothing else") { engine, _ in
             let stage = try await SharingStage(on: engine)
             let root = try await stage.current("list")
-            var invited = SharingStage.invitation(grace)
-            invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
-            let share = try await stage.share(tag: root.recordChangeTag, with: [invited, SharingStage.invitation(mary, .readOnly)])
+            let share = try await stage.share(tag: root.recordChangeTag, with: [SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly)])
             let top = try #require(share.sharing?.share)
             #expect(top.rootName == "list" && top.publicPermission == .none && top.participants.map(\.role) == [.owner, .user, .user])
             #expect(top.participants.map(\.status) == [.accepted, .invited, .invited] && top.owner?.userRecordName == ada.userRecordName)
             let shared = try await stage.current("list")
             #expect(shared.recordChangeTag != root.recordChangeTag && shared.sharing?.shareName == "share" && shared.sharing?.shortGUID == top.shortGUID)
             #expect(try await stage.visible(to: grace, of: everything) == [])
-            let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
-            #expect(refused?.code == denied)
-            let accepted = try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org")
+            let accepted = try await stage.accept(share, as: grace)
             #expect(accepted.root?.recordID == RecordID(recordName: "list", zoneID: SharingStage.seen) && accepted.participant?.status == .accepted)
             // A lost answer is asked for again.
             #expect(try await stage.accept(share, as: grace) == accepted)

@@ -18,6 +18,7 @@ extension Share {
 enum ShareRules {
     static let noRoot = RecordError(.notFound, "Cannot share - no such record exists to share")
     static let alreadyShared = RecordError(.badRequest, "The record is already shared, and can't be in two shares")
+    static let otherRoot = RecordError(.badRequest, "The zone has a share of this name, which shares another record")
     static let zoneAlreadyShared = RecordError(.badRequest, "The zone or a part of it is already shared: a zone has one share of all of it, or shares of hierarchies")
     static let tooManyParticipants = RecordError(.badRequest, "A share can't have more than \(Share.participantLimit) participants, with its owner")
     static let ownersOnly = RecordError(.accessDenied, "Only the owner or an administrator can change the participants and permissions of a share")
@@ -89,10 +90,41 @@ enum ShareRules {
                 }
             }
         }
-        if after.publicPermission == .none { after.participants.removeAll { $0.role == .publicUser } }
+        return try admissible(after, replacing: share)
+    }
+
+    /// The share after a save that restores it: with the participants of the copy as they are there, and its owner here.
+    static func restore(_ input: ShareInput, over share: Share) throws -> Share {
+        var after = share
+        after.publicPermission = input.publicPermission ?? share.publicPermission
+        guard let given = input.participants else { return try admissible(after, replacing: share) }
+        after.participants = share.owner.map { [$0] } ?? []
+        let owner = share.owner?.userRecordName
+        if let copied = given.first(where: { $0.role == .owner && $0.userRecordName == owner }) { after.participants = [copied] }
+        for var participant in given where participant.role != .owner {
+            // The owner of a copy may have been invited to the original.
+            if (participant.userRecordName ?? participant.lookupInfo.userRecordName) == owner { continue }
+            if let user = participant.userRecordName {
+                try NameRules.checkRecordName(user)
+                if participant.status != .removed, after.participant(user) != nil { continue }
+            } else if participant.status == .accepted {
+                participant.status = .invited
+            }
+            if participant.participantID.isEmpty || after.participants.contains(where: { $0.participantID == participant.participantID }) {
+                participant.participantID = UUID().uuidString
+            }
+            after.participants.append(participant)
+        }
+        return try admissible(after, replacing: share)
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for too many participants.
+    private static func admissible(_ share: Share, replacing former: Share) throws -> Share {
+        var share = share
+        if share.publicPermission == .none { share.participants.removeAll { $0.role == .publicUser } }
         // A zone that was shared before there was a limit may have more.
-        if after.participants.count > max(Share.participantLimit, share.participants.count) { throw tooManyParticipants }
-        return after
+        if share.participants.count > max(Share.participantLimit, former.participants.count) { throw tooManyParticipants }
+        return share
     }
 
     /// Only a link makes a public user.
