@@ -24,6 +24,10 @@ enum SharingScenarios {
             #expect(try await stage.visible(to: grace, of: everything) == [])
             let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
             #expect(refused?.code == denied)
+            // An administrator sees what a link leads to, whoever may use it.
+            let found = try await engine.full(.public, as: mary).shares(linkedBy: [top.shortGUID, "unknown"])
+            #expect(try found[0].get().share == share && found[0].get().root?.recordID.recordName == "list")
+            #expect(throws: RecordError.self) { try found[1].get() }
             let accepted = try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org")
             #expect(accepted.root?.recordID == RecordID(recordName: "list", zoneID: SharingStage.seen) && accepted.participant?.status == .accepted)
             // A lost answer is asked for again.

@@ -69,6 +69,7 @@ extension ForwardingDatabase {
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.accept(shortGUIDs, by: addresses)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { try await base.shares(linkedBy: shortGUIDs) }
     public func purge(_ zoneID: ZoneID) async throws { try await base.purge(zoneID) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

@@ -211,6 +211,9 @@ public protocol RecordDatabase: Capable {
     /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
+    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/shareRecords``.
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
+
     /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
     /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.
     func purge(_ zoneID: ZoneID) async throws

@@ -44,6 +44,7 @@ extension RecordDatabase {
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { throw unable(.shareRecords) }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
