@@ -67,6 +67,8 @@ enum CapabilityScenarios {
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
             (.shareRecords, { _ = try await database.shares(linkedBy: ["none"]) }),
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),
+            (.shareRecords, { _ = try await database.shares(in: nil, after: nil, limit: 1) }),
+            (.shareRecords, { _ = try await database.tree(of: notes, limit: 1) }),
             (.uploadAssets, { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }),
             (.uploadAssets, { _ = try await database.rereference([AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes) }),
             (.traceAssets, { _ = try await database.uses(of: file, limit: 1) }),

@@ -70,6 +70,10 @@ extension ForwardingDatabase {
         try await base.accept(shortGUIDs, by: addresses)
     }
     public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { try await base.shares(linkedBy: shortGUIDs) }
+    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] {
+        try await base.shares(in: zoneID, after: after, limit: limit)
+    }
+    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { try await base.tree(of: zoneID, limit: limit) }
     public func purge(_ zoneID: ZoneID) async throws { try await base.purge(zoneID) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

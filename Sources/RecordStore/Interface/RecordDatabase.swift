@@ -214,6 +214,20 @@ public protocol RecordDatabase: Capable {
     /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/shareRecords``.
     func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
 
+    /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones, in `shared` those that the
+    /// caller takes part in, in `public` none. ``Capability/shareRecords``.
+    /// - Parameters:
+    ///   - zoneID: `nil` for all zones.
+    ///   - after: ``ZoneShare/hierarchy`` of the last one of the previous page.
+    ///   - limit: maximum number of shares.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare]
+
+    /// The records of a zone with their parents, without their fields. ``Capability/shareRecords``.
+    /// - Parameter limit: maximum number of records.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree
+
     /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
     /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.
     func purge(_ zoneID: ZoneID) async throws
