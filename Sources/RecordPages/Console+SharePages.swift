@@ -2,7 +2,6 @@ internal import Accounts
 internal import Console
 internal import HTTPServing
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
 
@@ -44,13 +43,11 @@ extension Console {
             return try response(InvitationView(error))
         }
         do {
-            guard let user = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name), !user.isServerKey else {
-                throw RecordError(.notFound, "There is no user '\(name)'")
-            }
+            guard let user = accounts.user(named: name), !user.isServerKey else { throw RecordError(.notFound, "There is no user '\(name)'") }
             try await invitation.accept(as: user, self)
             return .redirect(to: FormFields.url("\(ShareLink.path)/\(invitation.share.share.shortGUID)", [("as", user.handle)]))
         } catch let error as RecordError {
-            return try response(InvitationView(invitation, error: error, accounts))
+            return try response(InvitationView(invitation, error: error, for: name, accounts))
         }
     }
 

@@ -27,12 +27,12 @@ struct InvitationView: Page {
         let changes: String
     }
 
-    /// A line of a refusal.
+    /// The reason why there is no invitation, or why a user can't accept it.
     struct Refusal: ViewModel {
         let reason: String
         let code: String
-        let remedy: String?
-        let remedyLink: Frame.Link?
+        var remedy: String?
+        var remedyLink: Frame.Link?
     }
 
     let title: String
@@ -47,19 +47,21 @@ struct InvitationView: Page {
     /// - Parameters:
     ///   - handle: the user who has accepted.
     ///   - error: the reason why a user can't accept.
-    init(_ invitation: Invitation, accepted handle: String? = nil, error: RecordError? = nil, _ accounts: Accounts) {
+    ///   - name: the user who can't.
+    init(_ invitation: Invitation, accepted handle: String? = nil, error: RecordError? = nil, for name: String = "", _ accounts: Accounts) {
         let share = invitation.share
         title = share.title
         status = error?.code.httpStatus ?? .ok
         let owner = share.share.owner.flatMap { accounts.user($0) }
         refusal = error.map { error in
-            let isClosed = error.code == .accessDenied
-            return Refusal(
-                reason: error.reason, code: error.code.rawValue,
-                remedy: isClosed
-                    ? "\(owner?.displayName ?? "The owner") has to invite the user, or open the link to everybody." : error.code == .badRequest
-                        ? "Choose another user. The owner has the records already, in the private database." : nil,
-                remedyLink: isClosed ? owner.map { Frame.Link(text: "Invite the user", href: Self.management(of: share, invitation, by: $0)) } : nil)
+            var refusal = Refusal(reason: error.reason, code: error.code.rawValue)
+            if error.code == .accessDenied {
+                refusal.remedy = "\(owner?.displayName ?? "The owner") has to invite the user, or open the link to everybody."
+                refusal.remedyLink = owner.map { Frame.Link(text: "Invite the user", href: Self.management(of: share, invitation, by: $0)) }
+            } else if owner != nil, owner == accounts.user(named: name) {
+                refusal.remedy = "Choose another user. The owner has the records already, in the private database."
+            }
+            return refusal
         }
         accepted = handle.flatMap { accounts.user(handle: $0) }.flatMap { user in
             share.share.participant(user.userRecordName).flatMap { $0.status == .accepted ? Member($0, user, share, invitation.address) : nil }
@@ -73,7 +75,8 @@ struct InvitationView: Page {
         status = error.code.httpStatus
         refusal = Refusal(
             reason: error.reason, code: error.code.rawValue,
-            remedy: "The owner may have stopped sharing, or the link is of another server. Ask the owner for the link: the page of the shared record shows it.",
+            remedy: "The owner may have stopped sharing, or the link is of another server. "
+                + "Ask the owner for the link: the page of the shared record shows it.",
             remedyLink: Frame.Link(text: "All containers", href: "/"))
         accepted = nil
         offer = nil

@@ -6,13 +6,15 @@ internal import Records
 
 /// Makes, changes and ends shares in the name of the user of the place.
 enum ShareActions {
+    private static let tooLate = "It was changed after you loaded the form, so nothing was saved. The form shows the state now."
+
     /// Handles the form: previews the requests, or saves the share.
     static func submit(_ visit: Visit) async throws -> Answer {
         let target = try await ShareTarget.load(visit)
         let form = ShareForm(visit.fields)
         // Somebody has shared it, or has stopped sharing, since the form was loaded.
         guard form.isNew ? target.share == nil : form.shareName == target.share?.record.recordID.recordName else {
-            return .page(ShareView(ShareForm(target), target, remark: changed(target, visit), visit))
+            return .page(ShareView(ShareForm(target), target, remark: tooLate, visit))
         }
         guard visit.fields["do"] == "save" else { return .page(ShareView(form, target, visit)) }
         do {
@@ -24,16 +26,10 @@ enum ShareActions {
             return .redirect(visit.place.link("share", target.parameters + [notice.parameter]))
         } catch let error as RecordError where error.code == .conflict || error.code == .exists {
             let now = try await ShareTarget.load(visit)
-            return .page(ShareView(ShareForm(now), now, complaint: Complaint(error), remark: changed(now, visit), visit))
+            return .page(ShareView(ShareForm(now), now, complaint: Complaint(error), remark: tooLate, visit))
         } catch let error as RecordError {
             return .page(ShareView(form, target, complaint: Complaint(error), visit))
         }
-    }
-
-    /// The sentence about a save that came too late.
-    private static func changed(_ target: ShareTarget, _ visit: Visit) -> String {
-        guard let by = (target.share?.record ?? target.root)?.modified.userRecordName else { return "Nothing was saved. The form shows the state now." }
-        return "\(visit.people.name(of: by)) saved it after you loaded the form, so nothing was saved. The form shows the state now."
     }
 
     // MARK: Ends
@@ -79,7 +75,8 @@ enum ShareActions {
             title: "Leave “\(share.title)”?",
             lines: [
                 "\(visit.people.actor.displayName) loses the records, and \(owner) keeps them.",
-                "To come back, \(share.share.publicPermission == .none ? "\(owner) has to invite \(visit.people.actor.displayName) again" : "open the link again").",
+                share.share.publicPermission == .none
+                    ? "To come back, \(owner) has to invite \(visit.people.actor.displayName) again." : "To come back, open the link again.",
             ], action: visit.place.link("share/leave"), fields: hidden(share), button: "Leave", cancel: visit.place.link("share", parameters(share)))
     }
 

@@ -61,7 +61,7 @@ struct ShareForm: Sendable {
     /// The save of the share.
     /// - Returns: `nil` if nothing is changed.
     /// - Throws: `RecordError` BAD_REQUEST for an address that names nobody.
-    func operation(on target: ShareTarget, _ people: People) throws -> RecordOperation? {
+    func operation(on target: ShareTarget, _ people: People) throws(RecordError) -> RecordOperation? {
         var operation = RecordOperation(target.share == nil ? .create : .update, recordName: shareName, recordType: Share.recordType)
         if Name(title) != Name(target.share?.givenTitle ?? "") {
             operation.fields[Share.titleField] = title.isEmpty ? .cleared : FieldInput(.string(title))
@@ -85,19 +85,22 @@ struct ShareForm: Sendable {
     }
 
     /// The participants to add.
-    private func invitations(_ people: People) throws -> [ShareParticipant] {
-        let chosen = try invited.sorted().map { handle in
+    private func invitations(_ people: People) throws(RecordError) -> [ShareParticipant] {
+        var found: [LookupInfo] = []
+        for handle in invited.sorted() {
             guard let user = people.user(named: handle) else { throw RecordError(.badRequest, "There is no user '\(handle)'") }
-            return LookupInfo(userRecordName: user.userRecordName)
+            found.append(LookupInfo(userRecordName: user.userRecordName))
         }
-        let typed = try addresses.formLines.map(\.trimmingSpaces).filter { !$0.isEmpty }.map { line in
-            if line.contains("@") { return LookupInfo(emailAddress: line) }
-            if let user = people.user(named: line) { return LookupInfo(userRecordName: user.userRecordName) }
-            throw RecordError(.badRequest, "There is no user '\(line)'; invite somebody else by an e-mail address")
+        for line in addresses.formLines.map(\.trimmingSpaces) where !line.isEmpty {
+            if line.contains("@") {
+                found.append(LookupInfo(emailAddress: line))
+            } else if let user = people.user(named: line) {
+                found.append(LookupInfo(userRecordName: user.userRecordName))
+            } else {
+                throw RecordError(.badRequest, "There is no user '\(line)'; invite somebody else by an e-mail address")
+            }
         }
-        return (chosen + typed).map {
-            ShareParticipant(participantID: UUID().uuidString, lookupInfo: $0, role: right.role, permission: right.permission)
-        }
+        return found.map { ShareParticipant(participantID: UUID().uuidString, lookupInfo: $0, role: right.role, permission: right.permission) }
     }
 }
 

@@ -38,6 +38,11 @@ extension Accounts {
         let info = participant.lookupInfo
         return (participant.userRecordName ?? info.userRecordName).flatMap { user(recordName: $0) } ?? info.emailAddress.flatMap { user(emailAddress: $0) }
     }
+
+    /// The user with a handle, a user record name or an e-mail address.
+    func user(named name: String) -> User? {
+        user(handle: name) ?? user(recordName: Name(name)) ?? user(emailAddress: name)
+    }
 }
 
 extension Place {

@@ -63,7 +63,7 @@ struct ShareView: Page {
         let share = target.share
         var complaint = complaint
         var operation: RecordOperation?
-        do { operation = try form.operation(on: target, visit.people) } catch let error as RecordError { complaint = complaint ?? Complaint(error) } catch {}
+        do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? Complaint(error) }
         code = operation.map { CodePanel(savingShare: $0, in: target.zoneID, visit: visit) }
         title = share.map { "Shared: \($0.title)" } ?? "Share \(target.root?.recordID.recordName ?? target.zoneID.zoneName)"
         notice = Notice.text(visit.fields["notice"])
@@ -73,8 +73,8 @@ struct ShareView: Page {
         isNew = share == nil
         isZone = target.root == nil
         action = place.link("share")
-        fields = (target.parameters + [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? []) + (share == nil ? [("make", "1")] : []))
-            .map { Frame.Hidden(name: $0.name, value: $0.value) }
+        let kept = [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? []) + (share == nil ? [("make", "1")] : [])
+        fields = (target.parameters + kept).map { Frame.Hidden(name: $0.name, value: $0.value) }
         shareTitle = form.title
         link = share.map { ShareLink($0.share, title: $0.title, server: visit.server) }
         permissions = SharePermission.allCases.map {
@@ -83,7 +83,8 @@ struct ShareView: Page {
         rows = share.map { share in
             share.share.participants.enumerated().map { index, participant in Row(participant, number: index + 1, form, of: share, visit) }
         } ?? []
-        let taken = Set(share?.share.participants.filter { $0.status != .removed }.compactMap { $0.userRecordName ?? $0.lookupInfo.userRecordName } ?? [])
+        let present = share?.share.participants.filter { $0.status != .removed } ?? []
+        let taken = Set(present.compactMap { $0.userRecordName ?? $0.lookupInfo.userRecordName })
         candidates = visit.people.recent(Self.userLimit).filter { user in
             !user.isServerKey && !taken.contains(user.userRecordName) && (!isOwner || user != visit.people.actor)
         }.map { Candidate(handle: $0.handle, name: $0.displayName, isInvited: form.invited.contains($0.handle)) }

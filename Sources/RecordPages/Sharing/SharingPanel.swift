@@ -31,13 +31,13 @@ struct SharingPanel: ViewModel {
     /// The maximum number of parents in the path.
     private static let pathLimit = 20
 
-    /// - Returns: `nil` for records that can't be shared.
+    /// - Returns: `nil` for records that can't be shared, or for a guest who is losing the record.
     static func load(_ record: StoredRecord, _ visit: Visit) async throws -> SharingPanel? {
         guard visit.database.can(.shareRecords), visit.hasFeed(record.recordID.zoneID) else { return nil }
         let isOwner = visit.place.address.scope == .private
         let name = record.recordID.recordName
         let share = try await visit.measure { try await visit.database.share(showing: record) }
-        guard let share else { return SharingPanel(through: nil, make: isOwner ? visit.place.link("share", [("name", name.string)]) : nil) }
+        guard let share else { return isOwner ? SharingPanel(through: nil, make: visit.place.link("share", [("name", name.string)])) : nil }
         let path = try await path(from: record, to: share, visit)
         // A record below a root may have a share of its own, which cuts its part out. A zone that is shared as a whole has no other share.
         let canBeRoot = isOwner && share.rootName != nil && share.rootName != name && share.record.recordID.recordName != name
