@@ -17,7 +17,7 @@ extension Console {
         submit("share/stop", on: router) { try await ShareActions.stop($0) }
         show("share/leave", on: router) { .page(try await ShareActions.confirmLeaving($0)) }
         act("share/leave", on: router) { try await ShareActions.leave($0) }
-        router.get("\(ShareLink.path)/{link}") { request, context in
+        router.get("\(ShareLink.path)/{id}") { request, context in
             let shortGUID = String(context.parts[1])
             do {
                 let invitation = try await Invitation.find(shortGUID, self)
@@ -26,11 +26,11 @@ extension Console {
                 return try response(InvitationView(error))
             }
         }
-        router.get("\(ShareLink.path)/{link}/thumbnail") { _, context in
+        router.get("\(ShareLink.path)/{id}/thumbnail") { _, context in
             guard let image = try await Invitation.find(String(context.parts[1]), self).thumbnail() else { throw HTTPError(.notFound) }
             return .content(image.bytes, type: image.mediaType)
         }
-        router.post("\(ShareLink.path)/{link}") { request, context in
+        router.post("\(ShareLink.path)/{id}") { request, context in
             let shortGUID = String(context.parts[1])
             let fields = try await request.form(limit: Self.acceptanceLimit)
             return try await accept(shortGUID, as: fields.text("user") ?? fields["who"] ?? "")

@@ -3,7 +3,7 @@ package import Records
 // Shares in words.
 
 extension Share {
-    /// What a participant may do.
+    /// The right of a participant.
     package func right(of participant: ShareParticipant) -> String {
         switch participant.role {
         case .owner: "owner"
@@ -13,7 +13,7 @@ extension Share {
         }
     }
 
-    /// What the link allows.
+    /// The right that the link gives.
     package var linkRight: String {
         publicPermission == .none ? "only invited users can use the link" : "everybody with the link \(publicPermission.words)"
     }

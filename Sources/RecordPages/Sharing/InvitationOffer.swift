@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What an invitation offers, and to whom.
+/// The content of an invitation, and the users who can accept it.
 struct InvitationOffer: ViewModel {
     struct Line: ViewModel {
         let name: String

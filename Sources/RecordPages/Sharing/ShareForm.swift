@@ -75,7 +75,7 @@ struct ShareForm: Sendable {
         operation.recordChangeTag = tag
         if link != share.publicPermission { operation.share.publicPermission = link }
         let kept = share.participants.compactMap { participant -> ShareParticipant? in
-            // Whoever has left and is invited again gets a new entry.
+            // A user who has left and is invited again gets a new entry.
             if participant.status == .removed, new.contains(where: { participant.isSamePerson(as: $0) }) { return nil }
             guard participant.role != .owner, let row = rows.first(where: { $0.participantID == participant.participantID }) else { return participant }
             return row.isRemoved ? nil : participant.with(row.right)

@@ -10,7 +10,7 @@ struct ShareLink: ViewModel {
     let href: String
     /// With the address by which the browser knows the server.
     let text: String
-    /// What everybody with the link may do.
+    /// The right of everybody with the link.
     let right: String
 
     init(_ share: Share, title: String, server: String) {

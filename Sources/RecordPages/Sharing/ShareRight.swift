@@ -1,6 +1,6 @@
 internal import Records
 
-/// What an invitation allows: a permission, or all of it with the management of the share.
+/// The right that an invitation gives: a permission, or all of them with the management of the share.
 enum ShareRight: String, CaseIterable {
     case readOnly = "READ_ONLY"
     case readWrite = "READ_WRITE"
