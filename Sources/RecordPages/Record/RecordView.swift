@@ -129,10 +129,10 @@ extension RecordView.Body {
                 value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)
+        sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
         referrers = try await ReferrerPanel.load(record, visit)
-        sharing = try await SharingPanel.load(record, visit)
         self.deliveries = try await deliveries(record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)
