@@ -20,5 +20,6 @@ extension Console {
         addHistoryPages(to: router)
         addEditPages(to: router)
         addMirrorPages(to: router)
+        addSharePages(to: router)
     }
 }

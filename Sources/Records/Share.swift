@@ -14,6 +14,10 @@ public struct Share: Sendable, Hashable {
         ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
+    /// The fields that people see of an invitation: a STRING, a uniform type identifier as STRING, and an image as BYTES.
+    public static let titleField: Name = "cloudkit.title"
+    public static let typeField: Name = "cloudkit.type"
+    public static let thumbnailField: Name = "cloudkit.thumbnailImageData"
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100
 
@@ -39,6 +43,14 @@ public struct Share: Sendable, Hashable {
     /// The participant with a user record name; `nil` for users who neither accepted nor own the share.
     public func participant(_ userRecordName: Name) -> ShareParticipant? {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
+    }
+
+    /// The index among the ``participants`` of a user's invitation that is not accepted yet; `nil` if there is none.
+    /// - Parameter addresses: the addresses by which the user may have been invited.
+    public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
+        participants.firstIndex { participant in
+            participant.status == .invited && (participant.userRecordName.map { $0 == userRecordName } ?? participant.lookupInfo.matches(addresses))
+        }
     }
 
     /// What a user may do, as long as the user takes part; `.none` for all others.

@@ -38,6 +38,8 @@ PAGES = {
     "text that is no token": CHAT + "/token?token=%7B%22zones%22%3A%5B%7B%22syncToken%22%3A%22AQID%22%7D%5D%7D&with=x",
     "errors": CHAT + "/errors",
     "error explained": CHAT + "/errors?error=%3CCKError+0x1%3A+%22Partial+Failure%22+%282%2F1011%29%3B+partial+errors%3A+%7Ba+%3D+%3CCKError+0x2%3A+%22Zone+Busy%22+%2823%2F2009%29%3E%7D%3E",
+    "share of a record": CHAT + "/share?zone=Chats&name=Room%2Fgeneral",
+    "share of a zone": CHAT + "/share?zone=Chats",
     "zones": CHAT + "/zones",
     "zone": CHAT + "/zone?zone=Chats",
     "zone deletion": CHAT + "/zone/delete?zone=Chats",

@@ -127,6 +127,10 @@ extension InMemoryDatabase {
         try following(shortGUIDs, by: addresses) { try $0.accept($1) }
     }
 
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] {
+        try following(shortGUIDs, by: LookupInfo()) { try $0.share(linkedBy: $1) }
+    }
+
     /// Deletes zones from a shared database, which ends the caller's part in their shares.
     func leaveZones(_ operations: [ZoneOperation]) throws -> [Result<Zone, RecordError>] {
         let now = store.clock()

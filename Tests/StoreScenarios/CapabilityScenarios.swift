@@ -62,6 +62,7 @@ enum CapabilityScenarios {
             (.keepJournal, { _ = try await database.journal(RecordJournalRequest(recordID)) }),
             (.keepJournal, { _ = try await database.revert(RecordReversion(recordID, to: 1, recordChangeTag: nil)) }),
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
+            (.shareRecords, { _ = try await database.shares(linkedBy: ["none"]) }),
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),
             (.shareRecords, { _ = try await database.shares(in: nil, after: nil, limit: 1) }),
             (.shareRecords, { _ = try await database.tree(of: notes, limit: 1) }),

@@ -36,6 +36,8 @@ struct RecordView: Page {
         let parent: Frame.Link?
         /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
+        /// The users who see it; `nil` for records that can't be shared.
+        let sharing: SharingPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
         let deliveries: (any ViewModel)?
         let json: String
@@ -132,6 +134,7 @@ extension RecordView.Body {
                 value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)
+        sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
         referrers = try await ReferrerPanel.load(record, visit)

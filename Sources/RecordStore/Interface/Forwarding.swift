@@ -66,6 +66,7 @@ extension ForwardingDatabase {
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.accept(shortGUIDs, by: addresses)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { try await base.shares(linkedBy: shortGUIDs) }
     public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] {
         try await base.shares(in: zoneID, after: after, limit: limit)
     }

@@ -201,6 +201,9 @@ public protocol RecordDatabase: Capable {
     /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
+    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/shareRecords``.
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
+
     /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones, in `shared` those that the
     /// caller takes part in, in `public` none. ``Capability/shareRecords``.
     /// - Parameters:

@@ -44,6 +44,8 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
+    /// The form that shares the whole zone; `nil` for zones that can't be shared.
+    let share: String?
     /// The link that copies the zone; `nil` if the engine can't list records.
     let copy: String?
     /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
@@ -70,6 +72,7 @@ struct ZoneView: Page {
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
             sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
+            share: isOwned && visit.database.can(.shareRecords) ? place.link("share") : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

@@ -16,12 +16,19 @@ public struct ShareAcceptance {
         self.now = now
     }
 
+    /// The share that a link leads to, whoever the caller is.
+    /// - Throws: `RecordError` NOT_FOUND.
+    public func share(linkedBy shortGUID: String) throws -> ResolvedShare {
+        let (hierarchy, record, share) = try find(shortGUID)
+        return try resolved(record, share, hierarchy)
+    }
+
     /// The share that a link leads to.
     /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to everybody.
     public func resolve(_ shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
         let user = caller.userRecordName
-        let isInvited = ShareRules.invitation(in: share, for: user, addresses) != nil
+        let isInvited = share.invitation(of: user, addresses) != nil
         if share.participant(user) == nil, !isInvited, share.publicPermission == .none { throw ShareRules.notInvited }
         return try resolved(record, share, hierarchy)
     }
@@ -56,7 +63,7 @@ public struct ShareAcceptance {
 
     private func resolved(_ record: StoredRecord, _ share: Share, _ hierarchy: Hierarchy) throws -> ResolvedShare {
         let user = caller.userRecordName
-        let participant = share.participant(user) ?? ShareRules.invitation(in: share, for: user, addresses).map { share.participants[$0] }
+        let participant = share.participant(user) ?? share.invitation(of: user, addresses).map { share.participants[$0] }
         return ResolvedShare(
             shortGUID: share.shortGUID, share: record, root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
             participant: participant, isOwner: share.owner?.userRecordName == user)

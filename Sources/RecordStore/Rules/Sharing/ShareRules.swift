@@ -139,7 +139,7 @@ enum ShareRules {
         if share.owner?.userRecordName == user { throw ownShare }
         if share.participant(user)?.status == .accepted { return share }
         var after = share
-        if let index = invitation(in: share, for: user, addresses) {
+        if let index = share.invitation(of: user, addresses) {
             after.participants[index].userRecordName = user
             after.participants[index].status = .accepted
             after.participants[index].accepted = now
@@ -153,12 +153,5 @@ enum ShareRules {
                 permission: share.publicPermission, accepted: now))
         if after.participants.count > Share.participantLimit { throw tooManyParticipants }
         return after
-    }
-
-    /// The index of the invitation of a user; `nil` if there is none.
-    static func invitation(in share: Share, for user: Name, _ addresses: LookupInfo) -> Int? {
-        share.participants.firstIndex { participant in
-            participant.status == .invited && (participant.userRecordName.map { $0 == user } ?? participant.lookupInfo.matches(addresses))
-        }
     }
 }
