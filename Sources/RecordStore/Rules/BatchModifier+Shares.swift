@@ -4,9 +4,6 @@ public import Records
 // Shares, what saves and deletions mean for them, and the rights of guests.
 
 extension BatchModifier {
-    /// Maximum number of records that a request moves between hierarchies itself. The rest is left for later.
-    public static let walkLimit = 400
-
     // MARK: Guests
 
     /// The record that an operation finds: that of the transaction, unless the caller is a guest who does not see it.
@@ -76,7 +73,8 @@ extension BatchModifier {
                 if let root = share.rootName { try begin(after, at: root, for: saved, in: zone) }
             }
         }
-        if before == after, let after, saved.parent != existing?.parent, try isAbove(saved, itself: after, in: zone.key) {
+        // The hierarchies may differ although the new parent is below the record, as long as a walk has not come to that parent.
+        if after != nil, saved.parent != existing?.parent, try isAboveItself(saved, in: zone.key) {
             throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
         }
         try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && before != after, by: signature)
@@ -84,7 +82,7 @@ extension BatchModifier {
     }
 
     /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.
-    private func isAbove(_ record: StoredRecord, itself hierarchy: Int64, in zone: Int64) throws -> Bool {
+    private func isAboveItself(_ record: StoredRecord, in zone: Int64) throws -> Bool {
         if try transaction.isRoot(record) || transaction.children(of: record.recordID.recordName, in: zone, after: nil, limit: 1).isEmpty { return false }
         var next = record.parent
         // A hierarchy that a walk has not finished may have a circle elsewhere.
@@ -104,7 +102,7 @@ extension BatchModifier {
     /// Walks the trees below the records of the operations as far as a request may.
     mutating func finishWalk() throws {
         if walk.items.isEmpty { return }
-        let isFinished = try walk.run(in: transaction) { [transaction] in $0 < Self.walkLimit && !transaction.hasWorkedLong }
+        let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
         if !isFinished { try transaction.leave(walk.items) }
         walk = HierarchyWalk()
     }

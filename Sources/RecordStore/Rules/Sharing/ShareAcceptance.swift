@@ -8,12 +8,15 @@ public struct ShareAcceptance {
     private let now: Timestamp
     /// The addresses by which the caller may have been invited.
     private let addresses: LookupInfo
+    private let walkLimit: Int
 
-    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp) {
+    /// - Parameter walkLimit: maximum number of records that one acceptance shows at once.
+    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp, walkLimit: Int = BatchModifier.cascadeLimit) {
         self.transaction = transaction
         self.caller = caller
         self.addresses = addresses
         self.now = now
+        self.walkLimit = walkLimit
     }
 
     /// The share that a link leads to, whoever the caller is.
@@ -48,7 +51,7 @@ public struct ShareAcceptance {
             try transaction.update(saved, in: hierarchy.zone, wasElsewhere: false, by: signature)
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
             var walk = HierarchyWalk([HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)])
-            let isFinished = try walk.run(in: transaction) { [transaction] in $0 < BatchModifier.walkLimit && !transaction.hasWorkedLong }
+            let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
             if !isFinished { try transaction.leave(walk.items) }
         }
         return try resolved(saved, accepted, hierarchy)
