@@ -300,6 +300,15 @@ static const char schema_changes_mustache[] = {
 static const char schema_file_form_mustache[] = {
 #embed "../../Templates/schema_file_form.mustache" suffix(, 0)
 };
+static const char sees_mustache[] = {
+#embed "../../Templates/sees.mustache" suffix(, 0)
+};
+static const char sees_node_mustache[] = {
+#embed "../../Templates/sees_node.mustache" suffix(, 0)
+};
+static const char sharing_mustache[] = {
+#embed "../../Templates/sharing.mustache" suffix(, 0)
+};
 static const char shortcuts_mustache[] = {
 #embed "../../Templates/shortcuts.mustache" suffix(, 0)
 };
@@ -509,6 +518,9 @@ static const struct embedded_file files[] = {
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},
+    {"sees.mustache", sees_mustache},
+    {"sees_node.mustache", sees_node_mustache},
+    {"sharing.mustache", sharing_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
     {"sign_in_end.mustache", sign_in_end_mustache},

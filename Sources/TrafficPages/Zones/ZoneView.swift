@@ -44,6 +44,9 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
+    /// The pages about the shares of the zone; `nil` if there can be none.
+    let shares: String?
+    let sees: String?
     /// The link that copies the zone; `nil` if the engine can't list records.
     let copy: String?
     /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
@@ -69,7 +72,8 @@ struct ZoneView: Page {
                     explain: place.link("token", [("token", token.text)]))
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
-            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
+            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil, shares: visit.mayShare(asked) ? place.link("sharing") : nil,
+            sees: visit.mayShare(asked) ? place.link("sees") : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
