@@ -9,6 +9,8 @@ struct SeenNode: ViewModel {
     let name: String
     let href: String
     let type: String
+    /// A text of the record that tells it from others.
+    let text: String?
     /// The share of which this record is the root, if it is not the one around.
     let other: SeenMark?
     /// `3 below`
@@ -23,6 +25,7 @@ struct SeenNode: ViewModel {
         case "name": self.name
         case "href": href
         case "type": type
+        case "text": text ?? Absent()
         case "other": other ?? Absent()
         case "below": below ?? Absent()
         case "isOpen": isOpen
@@ -57,7 +60,7 @@ struct SeenMark: ViewModel {
 /// Chooses the records that a page has room for: those near the tops first.
 struct SeenNodes {
     /// Maximum number of records on a page.
-    private static let limit = 600
+    private static let limit = 500
     /// Maximum number of records in one list.
     static let listLimit = 100
     /// Maximum number of levels. Every one takes room at the left.
@@ -69,7 +72,10 @@ struct SeenNodes {
     private let marks: [Int64: SeenMark]
     private var shown: [SharedTree.Index: [SharedTree.Index]] = [:]
     private var left: [SharedTree.Index: Int] = [:]
+    private var tops: [SharedTree.Index] = []
     private var count = 0
+    /// A text of each record, by its name.
+    var texts: [Name: String] = [:]
     /// The page's address without the record, and that of records without the name.
     private let page: (_ under: Name, _ after: Name?) -> String
     private let record: String
@@ -86,6 +92,7 @@ struct SeenNodes {
     ///   - tops: of all lists of the page.
     ///   - after: the last name of the previous page of the first top.
     mutating func choose(below tops: [SharedTree.Index], after: Name? = nil) {
+        self.tops = tops
         count = tops.count
         var waiting = tops.map { (index: $0, depth: 1) }
         var next = 0
@@ -103,6 +110,9 @@ struct SeenNodes {
         }
     }
 
+    /// The names of all records on the page.
+    var names: [Name] { (tops + shown.values.flatMap(\.self)).map { tree.nodes[$0].recordName } }
+
     /// - Parameter isTop: true for the top of a list, which is never marked as belonging to another share.
     func node(_ index: SharedTree.Index, isTop: Bool = true) -> SeenNode {
         let node = tree.nodes[index]
@@ -116,7 +126,8 @@ struct SeenNodes {
                 text: after == nil ? "Show \(Digits.grouped(below)) below" : "\(Digits.grouped(left)) more in this list", href: page(node.recordName, after))
         }
         return SeenNode(
-            name: node.recordName.string, href: record + PercentEncoding.encoded(node.recordName.string), type: node.recordType.string, other: mark,
+            name: node.recordName.string, href: record + PercentEncoding.encoded(node.recordName.string), type: node.recordType.string,
+            text: texts[node.recordName], other: mark,
             below: below == 0 ? nil : "\(Digits.grouped(below)) below", isOpen: isTop || count <= Self.openLimit,
             children: children.map { self.node($0, isTop: false) }, more: more)
     }

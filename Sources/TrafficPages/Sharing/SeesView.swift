@@ -79,9 +79,11 @@ extension SeesView {
         let nodes = SeenNodes(scene, marks: marks, in: place) { under, after in
             page([(topField, under.string)] + (after.map { [(afterField, $0.string)] } ?? []))
         }
-        var maker = PartMaker(tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName, visit: visit) { page([(afterField, $0.string)]) }
+        var maker = PartMaker(tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName, visit: visit)
         let (top, after) = (visit.fields.text(topField).map { Name($0) }, visit.fields.text(afterField).map { Name($0) })
-        let parts = try top.map { try maker.part(under: $0, after: after) } ?? maker.parts(after: after)
+        if let top { try maker.choose(under: top, after: after) } else { maker.choose(after: after) { page([(afterField, $0.string)]) } }
+        maker.nodes.texts = try await texts(of: maker.nodes.names, in: zoneID, visit)
+        let parts = try maker.parts()
         let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) }
         let all = scene.nodes.count
         return SeesView(
@@ -105,6 +107,27 @@ extension SeesView {
                     ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them." : nil,
             ].compactMap(\.self),
             sharing: place.link("sharing"), count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// The fields that usually tell records from each other. The first one with a text is shown.
+    private static let textFields: [Name] = ["title", "name", "text", "subject", "CD_title", "CD_name", "CD_text"]
+    private static let textLength = 60
+
+    private static func texts(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
+        let database = visit.database
+        let results = try await visit.measure {
+            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(textFields))
+        }
+        var texts: [Name: String] = [:]
+        for case .success(let record) in results {
+            let fields = try record.fields.decoded()
+            let found = textFields.lazy.compactMap { name -> String? in
+                guard case .string(let text)? = fields.first(where: { $0.name == name })?.value, !text.isEmpty else { return nil }
+                return text
+            }.first
+            if let found { texts[record.recordID.recordName] = found.count > textLength ? "\(found.prefix(textLength))…" : found }
+        }
+        return texts
     }
 
     /// - Throws: `RecordError` NOT_FOUND for a user who does not exist.
@@ -133,34 +156,40 @@ private struct PartMaker {
     let owner: Name
     let viewer: Name?
     let visit: Visit
-    /// The page with the records without a share that come after a name.
-    let later: (Name) -> String
+    /// The share of each part, `nil` for records without one, with the tops of its trees and the link to more of them.
+    private var chosen: [(share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?)] = []
+
+    init(tree: SharedTree, nodes: SeenNodes, shares: [ZoneShare], marks: [Int64: SeenMark], owner: Name, viewer: Name?, visit: Visit) {
+        (self.tree, self.nodes, self.shares, self.marks) = (tree, nodes, shares, marks)
+        (self.owner, self.viewer, self.visit) = (owner, viewer, visit)
+    }
 
     private var whole: ZoneShare? { shares.first { $0.rootName == nil } }
 
     /// All parts, those of shares first. With `after`, only the records that no share shows.
-    mutating func parts(after: Name?) throws -> [SeesView.Part] {
+    /// - Parameter page: the page with those after a name.
+    mutating func choose(after: Name?, page: (Name) -> String) {
         let shared = after == nil ? shares.filter { $0.rootName != nil } : []
         var loose = tree.sorted(tree.tops[nil] ?? [])
         if let after { loose.removeAll { tree.nodes[$0].recordName <= after } }
         let last = Array(loose.prefix(SeenNodes.listLimit))
-        let tops = shared.map { tree.sorted(tree.tops[$0.hierarchy] ?? []) }
-        nodes.choose(below: tops.flatMap(\.self) + last)
-        var parts = try zip(shared, tops).map { try part($0, tops: $1, more: nil) }
+        chosen = shared.map { ($0, Array(tree.sorted(tree.tops[$0.hierarchy] ?? []).prefix(SeenNodes.listLimit)), nil) }
         let left = loose.count - last.count
-        let more = left > 0 ? last.last.map { Frame.Link(text: "\(Digits.grouped(left)) more in this list", href: later(tree.nodes[$0].recordName)) } : nil
-        if whole != nil || !loose.isEmpty || parts.isEmpty { parts.append(try part(whole, tops: last, more: more)) }
-        return parts
+        let more = left > 0 ? last.last.map { Frame.Link(text: "\(Digits.grouped(left)) more in this list", href: page(tree.nodes[$0].recordName)) } : nil
+        if whole != nil || !loose.isEmpty || chosen.isEmpty { chosen.append((whole, last, more)) }
+        nodes.choose(below: chosen.flatMap(\.tops))
     }
 
     /// The part that a record is in, from this record on.
     /// - Throws: `RecordError` NOT_FOUND for a record that the page does not have.
-    mutating func part(under name: Name, after: Name?) throws -> [SeesView.Part] {
+    mutating func choose(under name: Name, after: Name?) throws {
         guard let index = tree.index(of: name) else { throw RecordError.recordNotFound }
-        nodes.choose(below: [index], after: after)
         let hierarchy = tree.hierarchy(of: index)
-        return [try part(shares.first { $0.hierarchy == hierarchy } ?? whole, tops: [index], more: nil)]
+        chosen = [(shares.first { $0.hierarchy == hierarchy } ?? whole, [index], nil)]
+        nodes.choose(below: [index], after: after)
     }
+
+    func parts() throws -> [SeesView.Part] { try chosen.map { try part($0.share, tops: $0.tops, more: $0.more) } }
 
     /// Number of records that a user sees.
     func count(seenBy user: Name, owner: Name) -> Int {
