@@ -60,7 +60,7 @@ struct SeenMark: ViewModel {
 /// Chooses the records that a page has room for: those near the tops first.
 struct SeenNodes {
     /// Maximum number of records on a page.
-    private static let limit = 500
+    private static let limit = 300
     /// Maximum number of records in one list.
     static let listLimit = 100
     /// Maximum number of levels. Every one takes room at the left.

@@ -27,7 +27,7 @@ struct SeesView: Page {
         let verdictTone: String?
         let isOpen: Bool
         let isUnseen: Bool
-        let remark: String?
+        let remark: String
         let nodes: [SeenNode]
         let more: Frame.Link?
     }
@@ -41,7 +41,7 @@ struct SeesView: Page {
     let viewers: [Choice]
     /// How much the chosen user sees.
     let summary: String?
-    /// The link to the zone as the chosen user sees it.
+    /// The link to the zone as the chosen user sees it; `nil` for one who sees nothing.
     let act: Frame.Link?
     /// The records above the one at the top.
     let path: [Frame.Link]
@@ -93,7 +93,9 @@ extension SeesView {
             summary: viewer.flatMap { viewer in
                 seen.map { "\(viewer.displayName) sees \($0 == all && all > 0 ? "all" : Digits.grouped($0)) of \(Digits.count(all, "record"))." }
             },
-            act: viewer.map { Frame.Link(text: "Act as \($0.displayName)", href: place.seen(by: $0, zoneID, of: owner).link("sees")) },
+            act: viewer.flatMap { viewer in
+                seen == 0 ? nil : Frame.Link(text: "Act as \(viewer.displayName)", href: place.seen(by: viewer, zoneID, of: owner).link("sees"))
+            },
             path: top.flatMap { scene.index(of: $0) }.map { index in
                 scene.ancestors(of: index).reversed().map { above in
                     let name = scene.nodes[above].recordName.string
@@ -208,7 +210,13 @@ private struct PartMaker {
             count: Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record"),
             seenBy: share.map { $0.share.guests.isEmpty ? "only \(ownerName); nobody has accepted yet" : $0.seenBy(visit) } ?? "only \(ownerName)",
             verdict: isSeen.map { $0 ? "\(viewerName) sees this" : "\(viewerName) does not see this" }, verdictTone: isSeen.map { $0 ? "good" : "warn" },
-            isOpen: isSeen ?? true, isUnseen: isSeen == false, remark: remark(share), nodes: tops.map { nodes.node($0) }, more: more)
+            isOpen: isSeen ?? true, isUnseen: isSeen == false,
+            remark: [remark(share), moving(share)].compactMap(\.self).joined(separator: " "), nodes: tops.map { nodes.node($0) }, more: more)
+    }
+
+    private func moving(_ share: ZoneShare?) -> String? {
+        let count = tree.moving[share?.rootName == nil ? nil : share?.hierarchy] ?? 0
+        return count == 0 ? nil : "\(Digits.count(count, "record")) of them \(count == 1 ? "is" : "are") still on the way: the store moves large trees in steps."
     }
 
     private func remark(_ share: ZoneShare?) -> String? {

@@ -14,6 +14,8 @@ struct SharedTree {
     private(set) var below: [Int]
     /// The tops of the records of each share, by its hierarchy: its root. `nil` has those that no share shows.
     private(set) var tops: [Int64?: [Index]] = [:]
+    /// Number of records that the store has not moved into the part yet where their parents are, by its hierarchy.
+    private(set) var moving: [Int64?: Int] = [:]
     /// The hierarchies that roots begin.
     let roots: [Index: Int64]
     private let indexes: [Name: Index]
@@ -70,11 +72,13 @@ struct SharedTree {
         func start(_ top: Index, _ tree: inout SharedTree) {
             if isPlaced[top] { return }
             isPlaced[top] = true
-            tree.tops[tree.roots[top] ?? tree.hierarchy(of: top), default: []].append(top)
+            let hierarchy = tree.roots[top] ?? tree.hierarchy(of: top)
+            tree.tops[hierarchy, default: []].append(top)
             var order: [(index: Index, parent: Index?)] = [(top, nil)]
             var next = 0
             while next < order.count {
                 let index = order[next].index
+                if tree.hierarchy(of: index) != hierarchy { tree.moving[hierarchy, default: 0] += 1 }
                 for child in linked[index] ?? [] {
                     if tree.roots[child] != nil {
                         tree.children[index, default: []].append(child)
