@@ -300,15 +300,6 @@ static const char schema_changes_mustache[] = {
 static const char schema_file_form_mustache[] = {
 #embed "../../Templates/schema_file_form.mustache" suffix(, 0)
 };
-static const char sees_mustache[] = {
-#embed "../../Templates/sees.mustache" suffix(, 0)
-};
-static const char sees_node_mustache[] = {
-#embed "../../Templates/sees_node.mustache" suffix(, 0)
-};
-static const char sharing_mustache[] = {
-#embed "../../Templates/sharing.mustache" suffix(, 0)
-};
 static const char shortcuts_mustache[] = {
 #embed "../../Templates/shortcuts.mustache" suffix(, 0)
 };
@@ -408,11 +399,20 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char who_sees_mustache[] = {
+#embed "../../Templates/who_sees.mustache" suffix(, 0)
+};
+static const char who_sees_node_mustache[] = {
+#embed "../../Templates/who_sees_node.mustache" suffix(, 0)
+};
 static const char zone_mustache[] = {
 #embed "../../Templates/zone.mustache" suffix(, 0)
 };
 static const char zone_copy_mustache[] = {
 #embed "../../Templates/zone_copy.mustache" suffix(, 0)
+};
+static const char zone_sharing_mustache[] = {
+#embed "../../Templates/zone_sharing.mustache" suffix(, 0)
 };
 static const char zones_mustache[] = {
 #embed "../../Templates/zones.mustache" suffix(, 0)
@@ -518,9 +518,6 @@ static const struct embedded_file files[] = {
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},
-    {"sees.mustache", sees_mustache},
-    {"sees_node.mustache", sees_node_mustache},
-    {"sharing.mustache", sharing_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
     {"sign_in_end.mustache", sign_in_end_mustache},
@@ -554,8 +551,11 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"who_sees.mustache", who_sees_mustache},
+    {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
+    {"zone_sharing.mustache", zone_sharing_mustache},
     {"zones.mustache", zones_mustache},
     {0, 0},
 };

@@ -63,9 +63,9 @@ import Traffic
     @Test func aShareIsShownWithItsParticipantsAndWhatTheyHaveRead() async throws {
         try await Self.with { stage, share in
             let page = try await stage.page("sharing?zone=Notes")
-            #expect(page.contains(">Groceries</a>") && page.contains("href=\"/share/\(share.sharing?.shortGUID ?? "?")\"") && page.contains("admits invited users only"))
+            #expect(page.contains(">Groceries</a>") && page.contains("href=\"/share/\(share.sharing?.shortGUID ?? "?")\"") && page.contains("only invited users can use the link"))
             let graces = try Self.row(of: "name=grace", on: page)
-            #expect(graces.contains("<td>reads and writes</td>") && graces.contains(">accepted<") && graces.contains("<time"))
+            #expect(graces.contains("<td>may read and write</td>") && graces.contains(">takes part<") && graces.contains("<time"))
             #expect(graces.contains("never asked since the server started"))
             #expect(try Self.row(of: "nobody@example.org", on: page).contains("invited, but no user has this address"))
             #expect(page.contains("The invitation of &#39;nobody@example.org&#39; leads to nobody"))
@@ -94,7 +94,7 @@ import Traffic
             let id = "share-\(share.sharing?.hierarchy ?? 0)"
             let page = try await stage.page("sees?zone=Notes")
             #expect(try Self.names(in: id, on: page) == ["list", "milk", "brand"] && Self.names(in: "loose", on: page) == ["diary"])
-            #expect(page.contains("Developer (owner), Grace (reads and writes)") && page.contains("Seen by only Developer") && page.contains("a milk"))
+            #expect(page.contains("Developer (owner), Grace (may read and write)") && page.contains("Seen by only Developer") && page.contains("a milk"))
             #expect(page.contains("<span class=\"faint\">Item · 2 below</span>") && page.contains("These records have no parent in a share"))
             // As Grace, the diary is marked and closed.
             let graces = try await stage.page("sees?zone=Notes&viewer=grace")

@@ -41,13 +41,9 @@ extension ParticipantRow {
         let invited = participant.lookupInfo.emailAddress ?? participant.lookupInfo.phoneNumber
         address = invited == name ? nil : invited
         role = participant.role.words
-        right = participant.role == .owner ? "owns the records" : (participant.role == .publicUser ? share.share.publicPermission : participant.permission).words
-        (status, tone) =
-            switch participant.status {
-            case .accepted: ("accepted", "good")
-            case .invited: (user == nil ? "invited, but no user has this address" : "invited", user == nil ? "bad" : "warn")
-            case .removed: ("left", "faint")
-            }
+        right = participant.role == .owner ? "owns the records" : share.share.right(of: participant)
+        let isLost = participant.status == .invited && user == nil
+        (status, tone) = isLost ? ("invited, but no user has this address", "bad") : (participant.status.words, participant.status.tone)
         accepted = participant.role == .owner ? nil : participant.accepted.map { ValueView(.time($0)) }
         guard participant.status == .accepted, let reader = participant.userRecordName else {
             (readings, unread) = ([], nil)

@@ -6,7 +6,7 @@ internal import Records
 
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
 struct SeesView: Page {
-    static let template = "sees"
+    static let template = "who_sees"
     static let tab = Tab.zones
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the previous page of a list.
     static let viewerField = "viewer"

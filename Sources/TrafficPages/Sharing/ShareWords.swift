@@ -21,23 +21,13 @@ extension ZoneShare {
     /// The maximum number of users that a sentence names.
     private static let namedLimit = 6
 
-    /// `Ada (owner), Grace (reads and writes)`.
+    /// `Ada (owner), Grace (may read and write)`.
     func seenBy(_ visit: Visit) -> String {
         let owner = share.owner?.userRecordName.map { "\(visit.people.name(of: $0)) (owner)" }
         let guests = share.guests.map { "\(visit.people.name(of: $0)) (\(share.permission(of: $0).words))" }
         let all = (owner.map { [$0] } ?? []) + guests
         let named = all.prefix(Self.namedLimit).joined(separator: ", ")
         return all.count > Self.namedLimit ? "\(named) and \(Digits.grouped(all.count - Self.namedLimit)) more" : named
-    }
-}
-
-extension SharePermission {
-    var words: String {
-        switch self {
-        case .none: "no right"
-        case .readOnly: "reads"
-        case .readWrite: "reads and writes"
-        }
     }
 }
 

@@ -6,7 +6,7 @@ internal import Text
 
 /// The page Sharing: the shares of a zone, or of all zones of a database.
 struct SharingView: Page {
-    static let template = "sharing"
+    static let template = "zone_sharing"
     static let tab = Tab.zones
 
     struct Panel: ViewModel {
@@ -80,12 +80,7 @@ extension SharingView.Panel {
         root = share.rootName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: share.zoneID)) }
         zone = Frame.Link(text: visit.zoneName(share.zoneID), href: place.link("zone"))
         owner = visit.ownerName(share.zoneID)
-        admission =
-            switch share.share.publicPermission {
-            case .none: "admits invited users only"
-            case .readOnly: "admits everybody who has it, to read"
-            case .readWrite: "admits everybody who has it, to read and write"
-            }
+        admission = share.share.linkRight
         link = share.share.shortGUID
         invitation = "/share/\(PercentEncoding.encoded(share.share.shortGUID))"
         made = ValueView(.time(creator.timestamp), note: "by \(people.name(of: creator.userRecordName))")

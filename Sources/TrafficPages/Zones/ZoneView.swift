@@ -36,6 +36,9 @@ struct ZoneView: Page {
     let name: String
     let owner: String?
     let notice: String?
+    /// The pages about the shares of the zone; `nil` if there can be none.
+    let shares: String?
+    let sees: String?
     let types: [TypeRow]
     let records: String?
     let deletions: String?
@@ -44,9 +47,6 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
-    /// The pages about the shares of the zone; `nil` if there can be none.
-    let shares: String?
-    let sees: String?
     /// The link that copies the zone; `nil` if the engine can't list records.
     let copy: String?
     /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
@@ -62,6 +62,7 @@ struct ZoneView: Page {
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
         return ZoneView(
             title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked), notice: Notice.text(visit.fields["notice"]),
+            shares: visit.mayShare(asked) ? place.link("sharing") : nil, sees: visit.mayShare(asked) ? place.link("sees") : nil,
             types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
                 TypeRow(name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)]))
             },
@@ -72,8 +73,7 @@ struct ZoneView: Page {
                     explain: place.link("token", [("token", token.text)]))
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
-            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil, shares: visit.mayShare(asked) ? place.link("sharing") : nil,
-            sees: visit.mayShare(asked) ? place.link("sees") : nil,
+            sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

@@ -64,7 +64,7 @@ def test_the_tree_shows_what_a_picked_user_sees(open_page, lists, scripts):
     page = open_page(f"{THERE}/zone?zone=Lists", java_script_enabled=scripts)
     page.get_by_role("link", name="Who sees what").click()
     groceries, camping, loose = (page.locator("section.seen").filter(has_text=text) for text in ["Groceries", "Camping", "In no share"])
-    expect(groceries).to_contain_text("Seen by Developer (owner), Grace (reads and writes).")
+    expect(groceries).to_contain_text("Seen by Developer (owner), Grace (may read and write).")
     for part, names in [(groceries, ["list", "milk", "brand"]), (camping, ["tent", "pegs"]), (loose, ["diary"])]:
         expect(part.locator(".tree a:visible")).to_have_text(names)
     # Each share has a letter besides its colour.
@@ -97,7 +97,7 @@ def test_a_share_lists_its_participants_and_their_clients(open_page, lists):
     page.get_by_role("link", name="Sharing", exact=True).click()
     panel = page.get_by_role("region", name="Participants of Groceries")
     row = panel.get_by_role("row").filter(has_text="Grace")
-    expect(row).to_contain_text("reads and writes")
+    expect(row).to_contain_text("may read and write")
     # Accepting is a request, too. The changes of the zone are another one.
     path = f"/{CONTAINER}/development/shared/changes/zone?" + urllib.parse.urlencode({"skylightUser": "grace"})
     zone = {"zoneName": "Lists", "ownerRecordName": user_record_name("developer")}
