@@ -61,7 +61,7 @@ struct ZoneHierarchies {
 
     /// - Returns: `nil` if the zone shares no hierarchies.
     init?(of zoneID: ZoneID, in database: any RecordDatabase) async throws {
-        guard database.can(.shareRecords) else { return nil }
+        guard database.can(.listShares) else { return nil }
         var last: Int64?
         repeat {
             let page = try await database.shares(in: zoneID, after: last, limit: Self.pageSize)

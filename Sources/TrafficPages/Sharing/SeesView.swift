@@ -114,11 +114,13 @@ extension SeesView {
     /// The fields that usually tell records from each other. The first one with a text is shown.
     private static let textFields: [Name] = ["title", "name", "text", "subject", "CD_title", "CD_name", "CD_text"]
     private static let textLength = 60
+    /// Maximum size of the fields that are read for these texts. Records beyond it go without.
+    private static let textBytes = 1 << 20
 
     private static func texts(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
         let database = visit.database
         let results = try await visit.measure {
-            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(textFields))
+            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(textFields), bytesLimit: textBytes)
         }
         var texts: [Name: String] = [:]
         for case .success(let record) in results {
@@ -127,7 +129,9 @@ extension SeesView {
                 guard case .string(let text)? = fields.first(where: { $0.name == name })?.value, !text.isEmpty else { return nil }
                 return text
             }.first
-            if let found { texts[record.recordID.recordName] = found.count > textLength ? "\(found.prefix(textLength))…" : found }
+            guard let found else { continue }
+            let beginning = found.prefix(textLength)
+            texts[record.recordID.recordName] = beginning.endIndex == found.endIndex ? found : "\(beginning)…"
         }
         return texts
     }
@@ -139,13 +143,15 @@ extension SeesView {
         return user
     }
 
+    /// Maximum number of users to choose from.
+    private static let viewerLimit = 100
+
     /// The users who take part in any of the shares, the owner first.
     private static func viewers(of shares: [ZoneShare], owner: Name, chosen: User?, _ visit: Visit) -> [Choice] {
-        var names = [owner]
-        var known: Set<Name> = [owner]
-        for guest in shares.flatMap(\.share.guests) + [chosen?.userRecordName].compactMap(\.self) where known.insert(guest).inserted { names.append(guest) }
+        var known: Set<Name> = []
+        let names = ([owner, chosen?.userRecordName].compactMap(\.self) + shares.flatMap(\.share.guests)).filter { known.insert($0).inserted }
         return [Choice("", "everybody", isSelected: chosen == nil)]
-            + names.compactMap { visit.people.user($0) }.map { Choice($0.handle, $0.displayName, isSelected: $0 == chosen) }
+            + names.prefix(viewerLimit).compactMap { visit.people.user($0) }.map { Choice($0.handle, $0.displayName, isSelected: $0 == chosen) }
     }
 }
 

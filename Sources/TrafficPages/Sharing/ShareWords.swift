@@ -44,7 +44,7 @@ extension Place {
 
 extension Visit {
     /// True if the zone can have shares that this database lists.
-    func mayShare(_ zoneID: ZoneID) -> Bool { hasFeed(zoneID) && database.can(.shareRecords) }
+    func mayShare(_ zoneID: ZoneID) -> Bool { hasFeed(zoneID) && database.can(.listShares) }
 
     /// The owner of a zone of this database.
     func owner(of zoneID: ZoneID) -> Name {
