@@ -414,11 +414,20 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char who_sees_mustache[] = {
+#embed "../../Templates/who_sees.mustache" suffix(, 0)
+};
+static const char who_sees_node_mustache[] = {
+#embed "../../Templates/who_sees_node.mustache" suffix(, 0)
+};
 static const char zone_mustache[] = {
 #embed "../../Templates/zone.mustache" suffix(, 0)
 };
 static const char zone_copy_mustache[] = {
 #embed "../../Templates/zone_copy.mustache" suffix(, 0)
+};
+static const char zone_sharing_mustache[] = {
+#embed "../../Templates/zone_sharing.mustache" suffix(, 0)
 };
 static const char zones_mustache[] = {
 #embed "../../Templates/zones.mustache" suffix(, 0)
@@ -562,8 +571,11 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"who_sees.mustache", who_sees_mustache},
+    {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
+    {"zone_sharing.mustache", zone_sharing_mustache},
     {"zones.mustache", zones_mustache},
     {0, 0},
 };

@@ -1,6 +1,7 @@
 """Every kind of page, in a state that shows much."""
 
 CHAT = "/c/iCloud.com.example.Chat/development/private"
+LISTS = "/c/iCloud.com.example.Shopping/development/private"
 
 PAGES = {
     "home": "/",
@@ -42,6 +43,12 @@ PAGES = {
     "share of a zone": CHAT + "/share?zone=Chats",
     "zones": CHAT + "/zones",
     "zone": CHAT + "/zone?zone=Chats",
+    "sharing": LISTS + "/sharing",
+    "sharing of nothing": CHAT + "/sharing?zone=Chats",
+    "sharing with a guest": LISTS.replace("private", "shared") + "/sharing?user=ada",
+    "who sees what": LISTS + "/sees?zone=Household",
+    "who sees what as a guest": LISTS + "/sees?zone=Household&viewer=ada",
+    "who sees what of nothing": CHAT + "/sees?zone=Chats",
     "zone deletion": CHAT + "/zone/delete?zone=Chats",
     "types": CHAT + "/types",
     "type": CHAT + "/type?type=Message",

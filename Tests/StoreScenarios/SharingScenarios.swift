@@ -9,8 +9,8 @@ enum SharingScenarios {
     private static let hierarchy: [Name] = ["list", "milk", "brand", "bread", "share"]
     private static let denied = ServerErrorCode.accessDenied
 
-    /// For engines that are told the addresses of callers.
-    static let byAddress: [Scenario] = [
+    /// For engines that list shares, and are told the addresses of callers.
+    static let here: [Scenario] = [
         .init("an invitation to an e-mail address is for whoever has it") { engine, _ in
             let stage = try await SharingStage(on: engine)
             var invited = SharingStage.invitation(grace)
@@ -20,7 +20,67 @@ enum SharingScenarios {
             #expect(refused?.code == denied)
             #expect(try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org").participant?.status == .accepted)
             #expect(try await stage.visible(to: grace, of: everything) == hierarchy)
-        }
+        },
+        .init("owners and guests list their shares, and see the tree of the records") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let list = try await stage.share(with: [SharingStage.invitation(grace)])
+            let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(mary)])
+            _ = try await stage.owner.modifyZones([.create(ZoneID(zoneName: "Other"))])
+            try await stage.owner.save("loose", in: notes)
+            // An administrator sees what a link leads to, whoever may use it.
+            let found = try await engine.full(.public, as: mary).shares(linkedBy: [list.sharing?.shortGUID ?? "", "unknown"])
+            #expect(try found[0].get().share == list && found[0].get().root?.recordID.recordName == "list")
+            #expect(throws: RecordError.self) { try found[1].get() }
+            try await stage.accept(list, as: grace)
+            try await stage.accept(diary, as: mary)
+            func names(_ database: any RecordDatabase, in zoneID: ZoneID? = nil, after: Int64? = nil, limit: Int = 10) async throws -> [Name] {
+                try await database.shares(in: zoneID, after: after, limit: limit).map(\.record.recordID.recordName)
+            }
+            #expect(try await names(stage.owner) == ["share", "diary share"])
+            #expect(try await names(stage.owner, in: notes) == ["share", "diary share"])
+            for zoneID in [ZoneID(zoneName: "Other"), .default] { #expect(try await names(stage.owner, in: zoneID) == []) }
+            #expect(await refusal { _ = try await names(stage.owner, in: ZoneID(zoneName: "Nowhere")) }?.code == .zoneNotFound)
+            // In pages.
+            let first = try #require(try await stage.owner.shares(in: nil, after: nil, limit: 1).first)
+            #expect(first.rootName == "list" && first.share.guests == [grace.userRecordName] && first.zoneID.zoneName == notes.zoneName)
+            #expect(try await names(stage.owner, after: first.hierarchy) == ["diary share"])
+            // Each guest sees those that the guest takes part in.
+            let (graces, marys) = (try await stage.shared(grace), try await stage.shared(mary))
+            for zoneID in [nil, SharingStage.seen] {
+                #expect(try await names(graces, in: zoneID) == ["share"])
+                #expect(try await names(marys, in: zoneID) == ["diary share"])
+            }
+            #expect(try await graces.shares(in: nil, after: nil, limit: 1).map(\.zoneID) == [SharingStage.seen])
+            let (own, open) = (try await engine.full(.private, as: grace), try await engine.full(.public, as: ada))
+            for database in [own, open] { #expect(try await names(database) == []) }
+            // A record leads to its share.
+            func shower(of name: Name) async throws -> Name? {
+                let share = try await stage.owner.share(showing: stage.current(name))
+                return share?.record.recordID.recordName
+            }
+            #expect(try await shower(of: "brand") == "share")
+            #expect(try await shower(of: "loose") == nil)
+            // The tree of the owner has everything, that of a guest what the guest sees.
+            let tree = try await stage.owner.tree(of: notes, limit: 100)
+            let hierarchies = Dictionary(tree.nodes.map { ($0.recordName, $0.hierarchy) }, uniquingKeysWith: { first, _ in first })
+            #expect(tree.isComplete && Set(tree.nodes.map(\.recordName)) == Set(everything + ["diary share", "loose"]))
+            for name in hierarchy { #expect(hierarchies[name] == first.hierarchy, "\(name)") }
+            #expect(hierarchies["loose"] == .some(nil) && hierarchies["diary"] != hierarchies["list"])
+            #expect(tree.nodes.first { $0.recordName == "brand" }.map { [$0.recordType, $0.parent] } == ["Item", "milk"])
+            let seen = try await graces.tree(of: SharingStage.seen, limit: 100).nodes
+            #expect(Set(seen.map(\.recordName)) == Set(hierarchy) && seen.allSatisfy { $0.hierarchy == first.hierarchy })
+            let part = try await stage.owner.tree(of: notes, limit: 2)
+            #expect(part.nodes == Array(tree.nodes.prefix(2)) && !part.isComplete)
+            // Shares that have ended are gone, those of the zone count for all its records.
+            for share: Name in ["share", "diary share"] { try await stage.owner.delete(share, in: notes) }
+            for database in [stage.owner, graces] { #expect(try await names(database) == []) }
+            #expect(try await shower(of: "brand") == nil)
+            let whole = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
+            try await stage.accept(whole, as: grace)
+            #expect(try await shower(of: "brand") == Share.zoneWideName)
+            #expect(try await names(graces) == [Share.zoneWideName])
+            #expect(try await graces.tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
+        },
     ]
 
     static let all: [Scenario] = [
@@ -262,62 +322,6 @@ enum SharingScenarios {
             try await stage.owner.delete(Share.zoneWideName, in: notes)
             #expect(try await stage.visible(to: grace, of: everything) == [])
             #expect(try await stage.owner.names(in: notes, of: everything + ["top"]) == ["list", "milk", "brand", "bread", "diary", "top"])
-        },
-        .init("owners and guests list their shares, and see the tree of the records") { engine, _ in
-            let stage = try await SharingStage(on: engine)
-            let list = try await stage.share(with: [SharingStage.invitation(grace)])
-            let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(mary)])
-            _ = try await stage.owner.modifyZones([.create(ZoneID(zoneName: "Other"))])
-            try await stage.owner.save("loose", in: notes)
-            try await stage.accept(list, as: grace)
-            try await stage.accept(diary, as: mary)
-            func names(_ database: any RecordDatabase, in zoneID: ZoneID? = nil, after: Int64? = nil, limit: Int = 10) async throws -> [Name] {
-                try await database.shares(in: zoneID, after: after, limit: limit).map(\.record.recordID.recordName)
-            }
-            #expect(try await names(stage.owner) == ["share", "diary share"])
-            #expect(try await names(stage.owner, in: notes) == ["share", "diary share"])
-            for zoneID in [ZoneID(zoneName: "Other"), .default] { #expect(try await names(stage.owner, in: zoneID) == []) }
-            #expect(await refusal { _ = try await names(stage.owner, in: ZoneID(zoneName: "Nowhere")) }?.code == .zoneNotFound)
-            // In pages.
-            let first = try #require(try await stage.owner.shares(in: nil, after: nil, limit: 1).first)
-            #expect(first.rootName == "list" && first.share.guests == [grace.userRecordName] && first.zoneID.zoneName == notes.zoneName)
-            #expect(try await names(stage.owner, after: first.hierarchy) == ["diary share"])
-            // Each guest sees those that the guest takes part in.
-            let (graces, marys) = (try await stage.shared(grace), try await stage.shared(mary))
-            for zoneID in [nil, SharingStage.seen] {
-                #expect(try await names(graces, in: zoneID) == ["share"])
-                #expect(try await names(marys, in: zoneID) == ["diary share"])
-            }
-            #expect(try await graces.shares(in: nil, after: nil, limit: 1).map(\.zoneID) == [SharingStage.seen])
-            let (own, open) = (try await engine.full(.private, as: grace), try await engine.full(.public, as: ada))
-            for database in [own, open] { #expect(try await names(database) == []) }
-            // A record leads to its share.
-            func shower(of name: Name) async throws -> Name? {
-                let share = try await stage.owner.share(showing: stage.current(name))
-                return share?.record.recordID.recordName
-            }
-            #expect(try await shower(of: "brand") == "share")
-            #expect(try await shower(of: "loose") == nil)
-            // The tree of the owner has everything, that of a guest what the guest sees.
-            let tree = try await stage.owner.tree(of: notes, limit: 100)
-            let hierarchies = Dictionary(tree.nodes.map { ($0.recordName, $0.hierarchy) }, uniquingKeysWith: { first, _ in first })
-            #expect(tree.isComplete && Set(tree.nodes.map(\.recordName)) == Set(everything + ["diary share", "loose"]))
-            for name in hierarchy { #expect(hierarchies[name] == first.hierarchy, "\(name)") }
-            #expect(hierarchies["loose"] == .some(nil) && hierarchies["diary"] != hierarchies["list"])
-            #expect(tree.nodes.first { $0.recordName == "brand" }.map { [$0.recordType, $0.parent] } == ["Item", "milk"])
-            let seen = try await graces.tree(of: SharingStage.seen, limit: 100).nodes
-            #expect(Set(seen.map(\.recordName)) == Set(hierarchy) && seen.allSatisfy { $0.hierarchy == first.hierarchy })
-            let part = try await stage.owner.tree(of: notes, limit: 2)
-            #expect(part.nodes == Array(tree.nodes.prefix(2)) && !part.isComplete)
-            // Shares that have ended are gone, those of the zone count for all its records.
-            for share: Name in ["share", "diary share"] { try await stage.owner.delete(share, in: notes) }
-            for database in [stage.owner, graces] { #expect(try await names(database) == []) }
-            #expect(try await shower(of: "brand") == nil)
-            let whole = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
-            try await stage.accept(whole, as: grace)
-            #expect(try await shower(of: "brand") == Share.zoneWideName)
-            #expect(try await names(graces) == [Share.zoneWideName])
-            #expect(try await graces.tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
         },
         .init("a zone is shared with one user at once, through its share") { engine, _ in
             let stage = try await SharingStage(on: engine)

@@ -23,7 +23,7 @@ struct Invitation: Sendable {
                     guard try await engine.has(container, environment) else { continue }
                     let address = DatabaseAddress(container: container, environment: environment, scope: .public)
                     let database = try await engine.database(address, as: caller)
-                    guard database.can(.shareRecords), let found = try await database.shares(linkedBy: [shortGUID]).first else { continue }
+                    guard database.can(.listShares), let found = try await database.shares(linkedBy: [shortGUID]).first else { continue }
                     let resolved = try found.get()
                     if let share = ZoneShare(resolved.share) { return Invitation(address: address, share: share, root: resolved.root) }
                 } catch is RecordError {

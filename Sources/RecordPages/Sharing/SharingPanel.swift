@@ -33,7 +33,7 @@ struct SharingPanel: ViewModel {
 
     /// - Returns: `nil` for records that can't be shared, or for a guest who is losing the record.
     static func load(_ record: StoredRecord, _ visit: Visit) async throws -> SharingPanel? {
-        guard visit.database.can(.shareRecords), visit.hasFeed(record.recordID.zoneID) else { return nil }
+        guard visit.database.can(.listShares), visit.hasFeed(record.recordID.zoneID) else { return nil }
         let isOwner = visit.place.address.scope == .private
         let name = record.recordID.recordName
         let share = try await visit.measure { try await visit.database.share(showing: record) }

@@ -201,11 +201,11 @@ public protocol RecordDatabase: Capable {
     /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 
-    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/shareRecords``.
+    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/listShares``.
     func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
 
     /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones, in `shared` those that the
-    /// caller takes part in, in `public` none. ``Capability/shareRecords``.
+    /// caller takes part in, in `public` none. ``Capability/listShares``.
     /// - Parameters:
     ///   - zoneID: `nil` for all zones.
     ///   - after: ``ZoneShare/hierarchy`` of the last one of the previous page.
@@ -213,7 +213,7 @@ public protocol RecordDatabase: Capable {
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare]
 
-    /// The records of a zone with their parents, without their fields. ``Capability/shareRecords``.
+    /// The records of a zone with their parents, without their fields. ``Capability/listShares``.
     /// - Parameter limit: maximum number of records.
     /// - Throws: `RecordError` ZONE_NOT_FOUND.
     func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree

@@ -41,9 +41,9 @@ extension RecordDatabase {
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
-    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { throw unable(.shareRecords) }
-    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] { throw unable(.shareRecords) }
-    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { throw unable(.shareRecords) }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { throw unable(.listShares) }
+    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] { throw unable(.listShares) }
+    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { throw unable(.listShares) }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

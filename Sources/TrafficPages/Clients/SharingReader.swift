@@ -49,7 +49,7 @@ struct SharingReader {
         let database = try await tokens.ownersDatabase(of: owner, at: visit.place.address)
         var shares: [ZoneShare] = []
         var share: ZoneShare?
-        if database.can(.shareRecords) {
+        if database.can(.listShares) {
             shares = try await visit.measure { try await database.shares(in: record.recordID.zoneID, after: nil, limit: Self.shareLimit) }
             share = try await visit.measure { try await database.share(showing: record) }
         }

@@ -30,6 +30,8 @@ struct ZonesView: Page {
     let create: String?
     /// The reason why zones can't be created.
     let rule: String?
+    /// The page about the shares of all zones; `nil` if there can be none.
+    let sharing: String?
     let others: [Frame.Link]
     /// A note about zones that are not listed.
     let more: String?
@@ -58,6 +60,7 @@ struct ZonesView: Page {
             }
         return ZonesView(
             rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            sharing: visit.customZones.contains { visit.mayShare($0.zoneID) } ? visit.place.with { $0.zone = .all }.link("sharing") : nil,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
