@@ -44,7 +44,7 @@ import Testing
             #expect(problem == nil, "step \(step) of seed \(seed): \(problem ?? "")")
             if problem != nil { break }
         }
-        #expect(history.refusals < Self.steps / 2 && history.sights > Self.steps / 10, "\(history.refusals) refusals, \(history.sights) sights of records")
+        #expect(history.refusals < Self.steps / 2 && history.sights > Self.steps / 50, "\(history.refusals) refusals, \(history.sights) sights of records")
         await history.end()
     }
 }
