@@ -108,7 +108,7 @@ extension Scenario {
                     "shared/records/modify",
                     #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"atomic":false,"operations":[{"operationType":"forceUpdate","record":{"recordName":"milk","recordType":"Thing"}},{"operationType":"create","record":{"recordType":"Thing","recordName":"butter","parent":{"recordName":"list"}}},{"operationType":"forceDelete","record":{"recordName":"bread"}},{"operationType":"forceUpdate","record":{"recordName":"share","recordType":"cloudkit.share","fields":{"cloudkit.title":{"value":"Mine"}}}}]}"#,
                     200,
-                    #"{"records":[{"recordName":"milk","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"serverErrorCode":"ACCESS_DENIED","reason":"CREATE operation not permitted"},{"recordName":"bread","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#,
+                    #"{"records":[{"recordName":"milk","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"butter","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"bread","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#,
                     as: "bea"),
             ],
             sees(["milk", "diary", "list", "share", "bread"]),
