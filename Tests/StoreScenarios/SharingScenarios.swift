@@ -18,6 +18,8 @@ enum SharingScenarios {
             let share = try await stage.share(with: [invited])
             let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
             #expect(refused?.code == denied)
+            let nobody = Caller(userRecordName: "_anonymous", access: .anonymous)
+            #expect(await refusal { _ = try await stage.accept(share, as: nobody) }?.code == .authenticationRequired)
             #expect(try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org").participant?.status == .accepted)
             #expect(try await stage.visible(to: grace, of: everything) == hierarchy)
         },

@@ -31,7 +31,13 @@ extension BatchModifier {
         if isShare, operation.kind.isDeletion { return record }
         let isRoot = record.sharing?.shareName != nil
         guard permission == .readWrite, !(isRoot && operation.kind.isDeletion) else { throw ShareRules.writingRefused }
-        if isRoot, operation.parent != .unchanged, operation.parent != record.parent.map({ .record($0) }) ?? .cleared { throw ShareRules.writingRefused }
+        let parent: Name? =
+            switch operation.parent {
+            case .unchanged: operation.kind.replacesFields ? nil : record.parent
+            case .cleared: nil
+            case .record(let name): name
+            }
+        if isRoot, parent != record.parent { throw ShareRules.writingRefused }
         return record
     }
 

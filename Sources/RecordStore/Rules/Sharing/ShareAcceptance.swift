@@ -37,8 +37,9 @@ public struct ShareAcceptance {
     }
 
     /// Lets the caller take part in a share. A second acceptance changes nothing.
-    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants.
+    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants; AUTHENTICATION_REQUIRED for an anonymous caller.
     public func accept(_ shortGUID: String) throws -> ResolvedShare {
+        if caller.access == .anonymous { throw GrantRules.signInNeeded }
         let (hierarchy, record, share) = try find(shortGUID)
         let accepted = try ShareRules.accept(share, as: caller.userRecordName, addresses, at: now)
         if accepted == share { return try resolved(record, share, hierarchy) }
