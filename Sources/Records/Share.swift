@@ -53,7 +53,7 @@ public struct Share: Sendable, Hashable {
         }
     }
 
-    /// What a user may do, as long as the user takes part; `.none` for all others.
+    /// The permission of a user, as long as the user takes part; `.none` for all others.
     public func permission(of userRecordName: Name) -> SharePermission {
         guard let participant = participant(userRecordName), participant.status == .accepted else { return .none }
         return participant.role == .publicUser ? publicPermission : participant.permission
@@ -142,7 +142,7 @@ public struct LookupInfo: Sendable, Hashable {
     }
 }
 
-/// What a save says about a share. Members that are `nil` stay as they are.
+/// The top level of a share in a save. Members that are `nil` stay as they are.
 public struct ShareInput: Sendable, Hashable {
     /// The record to share; only for creating the share of a hierarchy.
     public var root: Root?

@@ -32,7 +32,7 @@ extension Answer {
             fields: fields, sharing: try sharing())
     }
 
-    /// What sharing adds to a record. The server does not tell the numbers of hierarchies.
+    /// Sharing's part of a record. The server does not tell the numbers of hierarchies.
     private func sharing() throws -> RecordSharing? {
         let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap { (name: Name) in
             try value(name).map { JSONObject.Member(name: name, value: $0) }

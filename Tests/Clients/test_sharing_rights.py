@@ -174,7 +174,7 @@ class Stage:
         return {name: record for name, record in self.zone.pull()[0].items() if not record["deleted"]}
 
     def outcome(self, operation, place):
-        """What the user is answered, and whether it changed anything."""
+        """The user's answer, and the change that it made, if any."""
         name = self.name(operation, place)
         before = self.before[name]
         if operation == "delete" and place == "root" and self.seen is self.zone:

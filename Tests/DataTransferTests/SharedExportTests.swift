@@ -126,7 +126,7 @@ import Testing
         return rights
     }
 
-    /// Whoever was a guest is one again, sees the same records, may do the same, and the links are the same.
+    /// A guest is a guest again, with the same records and rights, and the links are the same.
     @Test(arguments: 1...12) func sharesComeBack(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let (memory, file): (any RecordEngine, any RecordEngine) = (

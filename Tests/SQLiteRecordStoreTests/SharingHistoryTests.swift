@@ -65,7 +65,7 @@ private struct SharingHistory {
     private var owner: any RecordDatabase
     private var random: SeededRandom
     private var model = SharingModel()
-    /// What each guest has, the latest first, and some of what the guest had before.
+    /// The copies of each guest, the latest first, with some from before.
     private var copies: [Name: [Copy]] = [:]
     private var shareCount = 0
     private(set) var refusals = 0

@@ -1,9 +1,9 @@
 public import JSON
 public import Records
 
-/// Who sees which record of one zone, computed from scratch at each question.
+/// The users who see each record of one zone, computed from scratch at each question.
 public struct SharingModel: Sendable {
-    /// What a user has to do with a share.
+    /// The part of a user in a share.
     public struct Part: Sendable, Equatable {
         /// False for an invitation.
         public var hasAccepted = false
@@ -33,7 +33,7 @@ public struct SharingModel: Sendable {
             self.parts = parts
         }
 
-        /// Whether a guest may write; `nil` for users who are no guests.
+        /// True if a guest may write; `nil` for users who are no guests.
         public func right(of user: Name) -> Bool? {
             guard let part = parts[user], part.hasAccepted else { return nil }
             return part.cameByLink ? publicPermission == .readWrite : part.mayWrite

@@ -11,7 +11,7 @@ struct RestoredRecord: Sendable {
     var fields: [Name: FieldInput]
     var parent: Name?
     var provenance: Provenance
-    /// What sharing added to the record.
+    /// Sharing's part of the record.
     var sharing: RecordSharing?
 
     private static let members: Set<Name> = [

@@ -48,7 +48,7 @@ extension LookupInfo {
     public var words: String { emailAddress ?? phoneNumber ?? userRecordName?.string ?? "an unknown address" }
 }
 
-/// What the check of a zone knows of its hierarchies.
+/// The hierarchies of a zone, as its check sees them.
 struct ZoneHierarchies {
     private static let pageSize = 200
     /// Maximum number of records that are looked at for the types below the roots.

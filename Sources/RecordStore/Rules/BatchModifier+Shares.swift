@@ -43,7 +43,7 @@ extension BatchModifier {
 
     // MARK: Saves
 
-    /// What sharing adds to a record after a save.
+    /// Sharing's part of a record after a save.
     func sharing(
         after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing? {

@@ -22,7 +22,7 @@ struct SeesView: Page {
         let share: String?
         let count: String
         let seenBy: String
-        /// Whether the chosen user sees it; `nil` if none is chosen.
+        /// True if the chosen user sees it; `nil` if none is chosen.
         let verdict: String?
         let verdictTone: String?
         let isOpen: Bool

@@ -8,7 +8,7 @@ struct SharedTree {
     typealias Index = Int
 
     let nodes: [ZoneTree.Node]
-    /// Of each record, those below it that the same users see, and the roots of other shares. Not in order.
+    /// For each record, those below it that the same users see, and the roots of other shares. Not in order.
     private(set) var children: [Index: [Index]] = [:]
     /// Number of records below each one, without those of other shares.
     private(set) var below: [Int]

@@ -41,7 +41,7 @@ public struct HierarchyWalk: Sendable {
     /// Number of children that are read at once.
     private static let pageSize = 100
 
-    /// What is left. The last item is next, so that few wait.
+    /// The work that is left. The last item is next, so that few wait.
     public private(set) var items: [Item]
     /// Number of records looked at.
     public private(set) var work = 0
