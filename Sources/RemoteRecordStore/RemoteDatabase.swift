@@ -13,7 +13,7 @@ struct RemoteDatabase: RecordDatabase {
 
     /// Capabilities without a service (docs/services.md).
     private static let unserved: Set<Capability> = [
-        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .shareRecords, .mirrorRecords, .fireSubscriptions,
+        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords, .fireSubscriptions,
     ]
     private static let served = Capability.ofDatabases.subtracting(unserved)
     private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)

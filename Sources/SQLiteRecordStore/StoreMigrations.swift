@@ -38,13 +38,13 @@ enum StoreMigrations {
         migrator.registerMigration("11") { db in
             try db.execute(sql: eleventhVersion)
         }
-        migrator.registerMigration("12") { db in
-            try db.execute(sql: twelfthVersion)
+        migrator.registerMigration("13") { db in
+            try db.execute(sql: thirteenthVersion)
         }
         return migrator
     }
 
-    private static let twelfthVersion = """
+    private static let thirteenthVersion = """
         CREATE TABLE subscriptions (
             user INTEGER NOT NULL,              -- number of the subscriber
             scope TEXT NOT NULL,                -- of the database

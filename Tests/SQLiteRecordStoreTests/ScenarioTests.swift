@@ -25,7 +25,7 @@ import Testing
     @Test(arguments: Scenario.firing)
     func firing(scenario: Scenario) async throws { try await play(scenario) }
 
-    @Test(arguments: Scenario.sharing)
+    @Test(arguments: Scenario.sharing + Scenario.sharingHere)
     func sharing(scenario: Scenario) async throws { try await play(scenario) }
 
     @Test(arguments: Scenario.mirroring)

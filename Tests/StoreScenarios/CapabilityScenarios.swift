@@ -75,11 +75,11 @@ enum CapabilityScenarios {
                     try await database.noteFired(standing, at: 1)
                 }
             ),
-            (.shareZones, { try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly)) }),
-            (.shareZones, { try await database.stopSharing(notes, with: grace.userRecordName) }),
-            (.shareZones, { _ = try await database.participants(of: notes) }),
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
+            (.listShares, { _ = try await database.shares(linkedBy: ["none"]) }),
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),
+            (.listShares, { _ = try await database.shares(in: nil, after: nil, limit: 1) }),
+            (.listShares, { _ = try await database.tree(of: notes, limit: 1) }),
             (.uploadAssets, { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }),
             (.uploadAssets, { _ = try await database.rereference([AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes) }),
             (.traceAssets, { _ = try await database.uses(of: file, limit: 1) }),

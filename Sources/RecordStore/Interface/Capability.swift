@@ -22,8 +22,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case summarizeZones = "summarize its zones"
     case keepSubscriptions = "keep subscriptions"
     case fireSubscriptions = "tell which subscriptions its changes fire"
-    case shareZones = "share zones"
     case shareRecords = "share records"
+    case listShares = "list shares"
     case purgeZones = "purge zones"
     case uploadAssets = "store assets"
     case traceAssets = "find the uses of assets"
@@ -45,8 +45,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     ]
     /// All capabilities of databases.
     public static let ofDatabases: Set<Capability> = Set(allCases).subtracting(ofEngines).union([.measureStorage])
-    /// All capabilities of public databases, which have no feed and no shared zones.
-    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken, .shareZones])
+    /// All capabilities of public databases, which have no feed.
+    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken])
 }
 
 /// A part of a store that says what it can do: an engine, or one of its databases.

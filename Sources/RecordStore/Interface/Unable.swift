@@ -44,15 +44,15 @@ extension RecordDatabase {
     public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] { throw unable(.fireSubscriptions) }
     public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws { throw unable(.fireSubscriptions) }
 
-    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
-    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
-    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { throw unable(.listShares) }
+    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] { throw unable(.listShares) }
+    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { throw unable(.listShares) }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
