@@ -70,10 +70,9 @@ extension Accounts {
         credentials.withLock { $0.notificationTokens[id] ?? [] }.filter { $0.expires >= now }
     }
 
-    /// The tokens of all users in a container's environment, also those that have expired and are not forgotten yet. The latest come first.
-    public func notificationTokens(of container: ContainerID, _ environment: Environment) -> [NotificationToken] {
-        credentials.withLock { $0.notificationTokens }.values.joined().filter { $0.key.container == container && $0.key.environment == environment }
-            .sorted { $0.number > $1.number }
+    /// Tokens of all users, also those that have expired and are not forgotten yet. The latest come first.
+    public func notificationTokens(where isWanted: (NotificationToken) -> Bool) -> [NotificationToken] {
+        credentials.withLock { $0.notificationTokens }.values.joined().filter(isWanted).sorted { $0.number > $1.number }
     }
 
     /// Adds a permission to a token, for the changes after a position. One that is there stays as it is.

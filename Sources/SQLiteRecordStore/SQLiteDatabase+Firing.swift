@@ -28,7 +28,7 @@ extension SQLiteDatabase {
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
-        return try await store.readAtLength(for: .query) { [view, store, limits = try store.journalLimits] db, catalog in
+        return try await store.readAtLength(for: .query) { [view, limits = try store.journalLimits] db, catalog in
             let standing = StandingSubscription(
                 user: view.caller.userRecordName, scope: view.address.scope, position: 0,
                 isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)

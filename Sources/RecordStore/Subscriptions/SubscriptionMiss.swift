@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// The first reason why a change does not fire a subscription, for those who wonder. ``SubscriptionIndex`` decides if it does.
