@@ -36,14 +36,14 @@ extension FiredPanel {
         var counts: [(reason: String, count: Int)] = []
         for firing in firings where firing.subscriptions.isEmpty {
             let miss = try SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
-            let reason = miss?.countedWords ?? "are kept back by roles"
+            let reason = miss?.cause ?? "roles"
             if let index = counts.firstIndex(where: { $0.reason == reason }) { counts[index].count += 1 } else { counts.append((reason, 1)) }
         }
         let of = firings.count < limit ? "the \(Digits.count(firings.count, "change")) of the database" : "the last \(limit) changes of the database"
         let more = fired.count > shownLimit ? " The table has the latest \(shownLimit)." : ""
         return FiredPanel(
             summary: firings.isEmpty ? "The database has no changes yet." : "\(Digits.grouped(fired.count)) of \(of) would have fired it.\(more)",
-            misses: counts.sorted { $0.count > $1.count }.map { "\(Digits.grouped($0.count)) \($0.reason)" },
+            misses: counts.sorted { $0.count > $1.count }.map { "\(Digits.grouped($0.count)) not, because of \($0.reason)" },
             rows: fired.prefix(shownLimit).map { Row($0.change, visit) })
     }
 }
@@ -65,18 +65,18 @@ extension FiredPanel.Row {
 }
 
 extension SubscriptionMiss {
-    /// The reason after a number of changes.
-    fileprivate var countedWords: String {
+    /// The reason after "because of".
+    fileprivate var cause: String {
         switch self {
-        case .otherDatabase: "are in other databases"
-        case .otherZone: "are in other zones"
-        case .defaultZone: "are in the default zone"
-        case .notOfRecords: "are of zones, not of records"
-        case .otherType: "are of other types"
-        case .otherEvents: "are of kinds on which it does not fire"
-        case .brokenQuery(let reason): "can’t be compared: \(reason)"
-        case .filter(let filter, _): "do not satisfy the filter \(filter.fieldName) \(filter.comparator.rawValue)"
-        case .tooEarly, .firedBefore: "came at another time"
+        case .otherDatabase: "their database"
+        case .otherZone: "their zone"
+        case .defaultZone: "their zone, which is the default zone"
+        case .notOfRecords: "their subject, which is a zone"
+        case .otherType: "their record type"
+        case .otherEvents: "their kind"
+        case .brokenQuery(let reason): "the query: \(reason)"
+        case .filter(let filter, _): "the filter \(filter.fieldName) \(filter.comparator.rawValue)"
+        case .tooEarly, .firedBefore: "their time"
         }
     }
 }
