@@ -106,18 +106,25 @@ private struct FiringReader {
         }
         isCut = isCut || places.count > FiringPage.recordLimit
         places = first(of: places)
-        var changes: [CommittedChange] = []
-        for place in places {
-            guard let zone = zones[place.zone] else { continue }
-            changes += try self.changes(at: place, in: zone, after: position)
-        }
-        let last = isCut ? places.last?.position ?? present : present
+        var last = isCut ? places.last?.position ?? present : present
         var firings: [Firing] = []
-        for change in changes.sorted(by: { $0.position < $1.position }) {
-            let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change) }
-            if !fired.isEmpty { firings.append(Firing(change, fired)) }
+        var (size, before) = (0, position)
+        var grants: [Name: GrantRules] = [:]
+        for place in places {
+            if size > FiringPage.sizeLimit {
+                (last, isCut) = (before, true)
+                break
+            }
+            before = place.position
+            guard let zone = zones[place.zone] else { continue }
+            for change in try changes(at: place, in: zone, after: position) {
+                let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) }
+                if fired.isEmpty { continue }
+                firings.append(Firing(change, fired))
+                size += firings[firings.count - 1].size
+            }
         }
-        return FiringPage(firings, position: last, moreComing: isCut)
+        return FiringPage(firings.sorted { $0.change.position < $1.change.position }, position: last, moreComing: isCut)
     }
 
     /// The latest changes in the zones of the subscribers, the latest first, whether anybody is told of them or not.
@@ -133,8 +140,9 @@ private struct FiringReader {
             if places.count == limit, let last = places.last { floor = last.place.position - 1 }
         }
         let changes = try places.flatMap { try self.changes(at: $0.place, in: $0.zone, after: floor) }.filter { $0.isSeen(by: view.caller, in: view.address.scope) }
+        var grants: [Name: GrantRules] = [:]
         return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
-            Firing(change, try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change) })
+            Firing(change, try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) })
         }
     }
 
@@ -196,21 +204,28 @@ private struct FiringReader {
     }
 
     private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws -> [CommittedChange] {
-        guard let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM records WHERE id = ?", [row]),
-            let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db)
-        else { return [] }
-        var states: [RecordJournalEntry] = []
-        try journal.each(before: nil) { state in
-            states.append(state)
-            return state.position > position ? .next : .stop
+        guard let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM records WHERE id = ?", [row]) else { return [] }
+        do {
+            guard let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db) else { return [] }
+            var states: [RecordJournalEntry] = []
+            try journal.each(before: nil) { state in
+                states.append(state)
+                return state.position > position ? .next : .stop
+            }
+            return CommittedChange.all(of: journal.record, states, after: position, in: outline)
+        } catch is DamagedRow {
+            // A record that can't be read keeps no other from being told. The check of the database reports it.
+            return []
         }
-        return CommittedChange.all(of: journal.record, states, after: position, in: outline)
     }
 
     /// True if roles let the subscriber read the record.
-    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange) throws -> Bool {
+    /// - Parameter grants: the permissions that were read before, by user.
+    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
         guard standing.isHeldToRoles, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
-        return try subscriber.grants(db, catalog).canRead(record, catalog.schema)
+        let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
+        grants[standing.user] = rules
+        return try rules.canRead(record, catalog.schema)
     }
 }

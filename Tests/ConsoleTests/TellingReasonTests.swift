@@ -141,10 +141,10 @@ import Testing
         (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: nil)] }, .notFetched(delivered)),
     ]
 
-    @Test func theFactsDecide() throws {
+    @Test func theFactsDecide() {
         for (facts, reason) in Self.table {
             #expect(facts.change != nil || reason == .notSeen)
-            #expect(try TellingReason(facts) == reason, "\(facts)")
+            #expect(TellingReason(facts) == reason, "\(facts)")
         }
     }
 

@@ -35,7 +35,7 @@ extension FiredPanel {
             subscription: subscription.withOwners(visit))
         var counts: [(reason: String, count: Int)] = []
         for firing in firings where firing.subscriptions.isEmpty {
-            let miss = try SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
+            let miss = SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
             let reason = miss?.cause ?? "roles"
             if let index = counts.firstIndex(where: { $0.reason == reason }) { counts[index].count += 1 } else { counts.append((reason, 1)) }
         }

@@ -104,12 +104,17 @@ public struct Firing: Sendable, Hashable {
         self.change = change
         self.subscriptions = subscriptions
     }
+
+    /// Approximate size in memory, in bytes.
+    public var size: Int { 500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count * MemoryLayout<StandingSubscription>.stride }
 }
 
 /// The changes after a position that fire subscriptions, in commit order.
 public struct FiringPage: Sendable, Hashable {
     /// Maximum number of records in a page. Changes of one record in two pages count as its latest change.
     public static let recordLimit = 2000
+    /// Size in memory, in bytes, at which a page ends.
+    public static let sizeLimit = 8 << 20
 
     public var firings: [Firing]
     /// The position up to which all changes were examined.

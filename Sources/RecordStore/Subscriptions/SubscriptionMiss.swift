@@ -23,13 +23,12 @@ public enum SubscriptionMiss: Sendable, Hashable {
     case firedBefore(Int64)
 
     /// - Returns: `nil` if the change fires it, as far as roles let the subscriber know.
-    /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
-    public init?(of standing: StandingSubscription, by change: CommittedChange, in schema: Schema) throws {
+    public init?(of standing: StandingSubscription, by change: CommittedChange, in schema: Schema) {
         guard change.isSeen(by: Caller(userRecordName: standing.user), in: standing.scope) else {
             self = .otherDatabase
             return
         }
-        if let miss = try Self.inSubject(of: standing.subscription, change, schema) {
+        if let miss = Self.inSubject(of: standing.subscription, change, schema) {
             self = miss
         } else if change.position <= standing.position {
             self = .tooEarly
@@ -40,7 +39,7 @@ public enum SubscriptionMiss: Sendable, Hashable {
         }
     }
 
-    private static func inSubject(of subscription: Subscription, _ change: CommittedChange, _ schema: Schema) throws -> SubscriptionMiss? {
+    private static func inSubject(of subscription: Subscription, _ change: CommittedChange, _ schema: Schema) -> SubscriptionMiss? {
         let type = change.record?.record.recordType
         switch subscription.subject {
         case .query(let subject):
@@ -48,7 +47,7 @@ public enum SubscriptionMiss: Sendable, Hashable {
             if let zoneID = subject.zoneID, zoneID != change.zoneID { return .otherZone(zoneID) }
             if record.record.recordType != subject.query.recordType { return .otherType(subject.query.recordType) }
             if !subject.firesOn.contains(record.event) { return .otherEvents(subject.firesOn) }
-            return try miss(of: subject.query, record, schema)
+            return miss(of: subject.query, record, schema)
         case .zone(let zoneID, let recordType):
             guard let type else { return .notOfRecords }
             if zoneID != change.zoneID { return .otherZone(zoneID) }
@@ -60,15 +59,15 @@ public enum SubscriptionMiss: Sendable, Hashable {
         }
     }
 
-    private static func miss(of query: Query, _ record: CommittedChange.OfRecord, _ schema: Schema) throws -> SubscriptionMiss? {
+    private static func miss(of query: Query, _ record: CommittedChange.OfRecord, _ schema: Schema) -> SubscriptionMiss? {
         let resolved: ResolvedQuery
         do {
             resolved = try ResolvedQuery(subscribing: query, in: schema)
-        } catch let error as RecordError {
-            return .brokenQuery(error.reason)
+        } catch {
+            return .brokenQuery((error as? RecordError)?.reason ?? "\(error)")
         }
-        if !record.isKnown { return nil }
-        let queried = try QueriedRecord(record.record, for: resolved)
+        // A record that is not known, or damaged, may have matched any query.
+        guard record.isKnown, let queried = try? QueriedRecord(record.record, for: resolved) else { return nil }
         // A valid query has all its filters, in their order.
         for (asked, filter) in zip(query.filters, resolved.filters) {
             let value = queried.value(of: filter.key)

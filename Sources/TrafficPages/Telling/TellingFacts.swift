@@ -86,7 +86,7 @@ enum TellingReason: Sendable, Hashable {
     /// The subscription fires and the client has a token, but the log does not have the notification.
     case notLogged
 
-    init(_ facts: TellingFacts) throws {
+    init(_ facts: TellingFacts) {
         guard let change = facts.change else {
             self = .notSeen
             return
@@ -95,7 +95,7 @@ enum TellingReason: Sendable, Hashable {
             self = .noSubscription(others: facts.otherScopes)
             return
         }
-        let looked = try facts.subscriptions.map { ($0, try SubscriptionMiss(of: $0, by: change, in: facts.schema)) }
+        let looked = facts.subscriptions.map { ($0, SubscriptionMiss(of: $0, by: change, in: facts.schema)) }
         let fired = looked.filter { $0.1 == nil }.map(\.0)
         // What was sent counts more than what subscriptions say now: somebody may have changed them since.
         if let sent = facts.sent {

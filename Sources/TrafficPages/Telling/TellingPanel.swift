@@ -57,7 +57,7 @@ struct TellingPanel: ViewModel {
             if shared.change == nil, user == reader.owner || !reader.subscribes(user) { continue }
             let clients: [ClientHistory?] = histories.filter { $0.user == user }
             for history in clients.isEmpty ? [nil] : clients {
-                let reason = try TellingReason(reader.facts(history, shared))
+                let reason = TellingReason(reader.facts(history, shared))
                 rows.append((reason.isTold, Row(reason, history, shared, visit)))
             }
         }

@@ -47,6 +47,8 @@ public final class Notifier: Sendable {
 
     /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
     let patience: Duration
+    /// The longest pause between two looks for changes.
+    private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
@@ -198,7 +200,10 @@ public final class Notifier: Sendable {
                 defer { forwarding.cancel() }
                 for await _ in wakes {
                     do {
+                        let start = ContinuousClock.now
                         guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
+                        // However many commits come, looking for them takes at most a third of a processor from those who save.
+                        try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
                     } catch let error as RecordError where error.code == .tryAgainLater {
                         // The store is busy, or is being closed or opened.
                         try await Task.sleep(for: .seconds(1))
@@ -271,7 +276,7 @@ public final class Notifier: Sendable {
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
-                told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                if devices[standing.user] != nil { told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing)) }
                 guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
                 ended.insert(standing)
                 try await database.noteFired(standing, at: position)
@@ -280,24 +285,24 @@ public final class Notifier: Sendable {
         for (user, occasions) in told {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }
-                let notifications = try occasions.flatMap { try self.notifications($0, for: device, at: place) }
+                let notifications = occasions.flatMap { self.notifications($0, for: device, at: place) }
                 device.courier.add(notifications, of: position, at: place)
             }
         }
     }
 
-    private func notifications(_ occasion: Occasion, for device: Device, at place: Place) throws -> [Courier.Notification] {
+    private func notifications(_ occasion: Occasion, for device: Device, at place: Place) -> [Courier.Notification] {
         guard device.scope.map({ $0 == occasion.standing.scope }) ?? true else { return [] }
         func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
             // A stream is no device.
             guard let log, let tokenID = device.tokenID else { return nil }
             return log.add(occasion.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
         }
-        if occasion.isOwn(of: device.courier) {
+        if occasion.isOwn(of: device.courier), !isOn(.ownNotifications, occasion, at: place) {
             _ = noted(.ownChange)
             return []
         }
-        guard let notification = try occasion.notification(for: device, at: place) else {
+        guard let notification = occasion.notification(for: device, at: place) else {
             _ = noted(.withoutContent)
             return []
         }
@@ -312,12 +317,7 @@ public final class Notifier: Sendable {
 
     /// The notification as the faults that are on leave it.
     private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier.Notification] {
-        if faults.isIdle { return [notification] }
-        func isOn(_ fault: InjectedFault) -> Bool {
-            faults.isOn(fault) { area in
-                area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
-            }
-        }
+        func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, occasion, at: place) }
         if isOn(.lostNotifications) { return [] }
         var notification = notification
         if isOn(.coalescedNotifications) { notification.key = .anything }
@@ -329,6 +329,13 @@ public final class Notifier: Sendable {
         return [notification, second]
     }
 
+    private func isOn(_ fault: InjectedFault, _ occasion: Occasion, at place: Place) -> Bool {
+        if faults.isIdle { return false }
+        return faults.isOn(fault) { area in
+            area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+        }
+    }
+
     /// A change and one of the subscriptions that it fires.
     private struct Occasion {
         let change: CommittedChange
@@ -337,9 +344,9 @@ public final class Notifier: Sendable {
         let standing: StandingSubscription
 
         /// - Returns: `nil` for a subscription without content.
-        func notification(for device: Device, at place: Place) throws -> Courier.Notification? {
+        func notification(for device: Device, at place: Place) -> Courier.Notification? {
             let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
-            return try NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+            return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
                 .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
         }
 

@@ -115,6 +115,23 @@ import Traffic
         }
     }
 
+    /// Some people report it of iCloud.
+    @Test func aRehearsalTellsTheDeviceThatSaved() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        let faults = FaultInjection()
+        try faults.start(FaultSetting(.ownNotifications), in: FaultArea(container: place.container, zoneID: Self.zone))
+        try await notifying(with: faults) { notifier in
+            let phone = try await registered(notifier, Self.ada)
+            try await save("from phone", as: Self.ada)
+            #expect(try await Self.next(phone) == "q from phone")
+            faults.stop(.ownNotifications)
+            try await save("again", as: Self.ada)
+            try await save("from mac", as: Self.mac)
+            #expect(try await Self.next(phone) == "q from mac")
+        }
+    }
+
     @Test func withoutContentNothingIsSent() async throws {
         try await begin()
         try await subscribe([Self.query("mute", nil)])
