@@ -41,6 +41,8 @@ struct SubscriptionView: Page {
     let onlyTypes: [Choice]
     /// The type and the filters of a query.
     let editor: QueryEditor?
+    /// True to ask for the type of a query, because nobody told the types.
+    let asksType: Bool
     let events: [Tick]
     let firesOnce: Bool
     let sends: Bool
@@ -105,7 +107,8 @@ extension SubscriptionView {
         if canFire, refusal == nil, let subscription { firing = try await FiredPanel.load(subscription, visit) }
         return SubscriptionView(
             title: form.savedID.map { "Subscription \($0)" } ?? "New subscription", notice: Notice.text(visit.fields["notice"]), complaint: complaint,
-            remark: form.kind == .query && type == nil ? "There is no record type yet that a query could be about."
+            remark: form.kind == .query && type == nil
+                ? visit.connection == nil ? "There is no record type yet that a query could be about." : "Enter the record type."
                 : refusal.map { "It can’t be saved so: \($0.reason)" },
             owner: "\(visit.people.actor.displayName), \(place.address.scope.rawValue) database", action: place.link("subscription"),
             hidden: (form.savedID.map { [Frame.Hidden(name: "saved", value: $0.string)] } ?? [])
@@ -119,6 +122,7 @@ extension SubscriptionView {
                 : [Choice("", "all record types", isSelected: form.recordType == nil)]
                     + visit.typeNames(and: form.recordType).map { Choice($0.string, $0.string, isSelected: $0 == form.recordType) },
             editor: form.kind == .query ? type.map { QueryEditor(form.question, type: $0, plan: plan, visit: there) } : nil,
+            asksType: form.kind == .query && type == nil && visit.connection != nil,
             events: form.kind == .query
                 ? Subscription.Event.allCases.map { Tick(name: "on", value: $0.rawValue, label: $0.rawValue, isOn: form.firesOn.contains($0)) } : [],
             firesOnce: form.firesOnce, sends: form.sends, texts: form.textRows { frequentTexts.contains($0) },
