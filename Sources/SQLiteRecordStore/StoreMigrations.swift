@@ -38,8 +38,16 @@ enum StoreMigrations {
         migrator.registerMigration("11") { db in
             try db.execute(sql: eleventhVersion)
         }
+        migrator.registerMigration("12") { db in
+            try db.execute(sql: twelfthVersion)
+        }
         return migrator
     }
+
+    private static let twelfthVersion = """
+        -- Children of records: a popular target has far more links of other kinds.
+        CREATE INDEX child_links ON links (zone, target, source) WHERE field = '___parent';
+        """
 
     private static let eleventhVersion = """
         -- The view of a guest: a zone with copies of the records that the zone `base` shares with the guest, and nothing else. Its owner is

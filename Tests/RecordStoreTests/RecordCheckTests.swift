@@ -45,9 +45,10 @@ import Testing
         let database = try await database()
         try await database.save("target", in: notes)
         try await database.save("a", in: notes, ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
-        try await database.save("home", in: notes)
+        try await database.save("house", in: notes)
+        try await database.save("home", in: notes, ["link": reference("house", nil, .deleteSelf)])
         try await database.save("b", in: notes, ["link": reference("gone", nil, .deleteSelf)], parent: .record("home"))
-        for name in ["target", "home"] as [Name] { try await database.delete(name, in: notes) }
+        for name in ["target", "house"] as [Name] { try await database.delete(name, in: notes) }
         let (found, progress) = try await findings(in: database)
         #expect(
             found.map { [$0.recordID.recordName, $0.fieldName ?? "", $0.target?.recordName ?? ""] } == [
