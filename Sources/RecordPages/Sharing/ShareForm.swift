@@ -105,10 +105,6 @@ struct ShareForm: Sendable {
 }
 
 extension ShareParticipant {
-    fileprivate func isSamePerson(as other: ShareParticipant) -> Bool {
-        lookupInfo.matches(other.lookupInfo) || userRecordName != nil && userRecordName == other.lookupInfo.userRecordName
-    }
-
     /// The same with another right. A right that stays keeps its role and permission, whatever they are. The link decides what public users may do.
     fileprivate func with(_ right: ShareRight) -> ShareParticipant {
         if right == ShareRight(self) || role == .publicUser { return self }

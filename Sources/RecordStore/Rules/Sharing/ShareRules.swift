@@ -56,7 +56,8 @@ enum ShareRules {
     /// The share after a save by its owner or an administrator.
     ///
     /// The given participants replace those before. A participant keeps what only the server decides: the status, the user, and the role
-    /// of the owner. New ones are invited, also those who have left. A participant that has the address of another one updates that one.
+    /// of the owner. New ones are invited, also those who have left. A participant who is the same person as another one updates that one, so
+    /// nobody takes part twice.
     static func apply(_ input: ShareInput, to share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
@@ -76,11 +77,10 @@ enum ShareRules {
                         (next.status, next.accepted) = (former.status, former.accepted)
                     }
                 }
-                let isSame: (ShareParticipant) -> Bool = { other in
-                    other.role != .owner && (other.participantID == next.participantID || other.lookupInfo.matches(next.lookupInfo))
-                }
-                if let index = after.participants.firstIndex(where: isSame) {
-                    if after.participants[index].status == .removed {
+                if let index = after.participants.firstIndex(where: { $0.role != .owner && ($0.participantID == next.participantID || $0.isSamePerson(as: next)) }) {
+                    let other = after.participants[index]
+                    // One of two entries of a user stays: the one that gives more.
+                    if other.status == .removed || next.status == .accepted && (other.status == .invited || other.role == .publicUser) {
                         after.participants[index] = next
                     } else if next.status != .removed {
                         after.participants[index].permission = next.permission
@@ -103,7 +103,7 @@ enum ShareRules {
         if let copied = given.first(where: { $0.role == .owner && $0.userRecordName == owner }) { after.participants = [copied] }
         for var participant in given where participant.role != .owner {
             // The owner of a copy may have been invited to the original.
-            if (participant.userRecordName ?? participant.lookupInfo.userRecordName) == owner { continue }
+            if participant.user == owner { continue }
             if let user = participant.userRecordName {
                 try NameRules.checkRecordName(user)
                 if participant.status != .removed, after.participant(user) != nil { continue }
@@ -137,16 +137,22 @@ enum ShareRules {
     /// - Parameter addresses: the addresses by which the user may have been invited.
     static func accept(_ share: Share, as user: Name, _ addresses: LookupInfo, at now: Timestamp) throws -> Share {
         if share.owner?.userRecordName == user { throw ownShare }
-        if share.participant(user)?.status == .accepted { return share }
+        if share.permission(of: user) != .none { return share }
         var after = share
         if let index = share.invitation(of: user, addresses) {
             after.participants[index].userRecordName = user
             after.participants[index].status = .accepted
             after.participants[index].accepted = now
+            let accepted = after.participants[index]
+            // The user may be invited by several addresses, and may have taken part before.
+            after.participants.removeAll { other in
+                let isSame = other.isSamePerson(as: accepted) || other.userRecordName == nil && other.lookupInfo.matches(addresses)
+                return isSame && other.role != .owner && other.participantID != accepted.participantID
+            }
             return after
         }
         if share.publicPermission == .none { throw notInvited }
-        after.participants.removeAll { $0.userRecordName == user }
+        after.participants.removeAll { $0.role != .owner && $0.user == user }
         after.participants.append(
             ShareParticipant(
                 participantID: UUID().uuidString, userRecordName: user, lookupInfo: LookupInfo(userRecordName: user), role: .publicUser, status: .accepted,
