@@ -108,5 +108,29 @@ enum ParticipantScenarios {
             #expect(try await stage.visible(to: grace, of: hierarchy) == hierarchy)
             try await stage.shared(grace).save("milk", in: SharingStage.seen)
         },
+        .init("texts of participants are bounded") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let long = String(repeating: "x", count: RecordID.nameLimit + 1)
+            let invalid: [(ShareParticipant, member: String)] = [
+                (ShareParticipant(participantID: long, lookupInfo: LookupInfo(userRecordName: grace.userRecordName)), "participantId"),
+                (ShareParticipant(participantID: "a\u{7}", lookupInfo: LookupInfo(userRecordName: grace.userRecordName)), "participantId"),
+                (ShareParticipant(participantID: "a", lookupInfo: LookupInfo(emailAddress: long)), "emailAddress"),
+                (ShareParticipant(participantID: "a", lookupInfo: LookupInfo(emailAddress: "a\n@example.org")), "emailAddress"),
+                (ShareParticipant(participantID: "a", lookupInfo: LookupInfo(phoneNumber: long)), "phoneNumber"),
+                (ShareParticipant(participantID: "a", lookupInfo: LookupInfo(userRecordName: Name(long))), "userRecordName"),
+                (ShareParticipant(participantID: "a", userRecordName: Name(long)), "userRecordName"),
+            ]
+            for (participant, member) in invalid {
+                let refused = await refusal { try await stage.share(with: [participant]) }
+                #expect(refused?.code == .badRequest && refused?.reason.contains("'\(member)' of a participant") == true, "\(member): \(String(describing: refused))")
+            }
+            // The same person again and again is one participant, but not without end.
+            let crowd = (0...2 * Share.participantLimit).map { ShareParticipant(participantID: "\($0)", lookupInfo: LookupInfo(emailAddress: "a@example.org")) }
+            #expect(await refusal { try await stage.share(with: crowd) }?.code == .badRequest)
+            let share = try await stage.share(with: Array(crowd.prefix(Share.participantLimit + 1)))
+            #expect(share.sharing?.share?.participants.count == 2)
+            let fits = ShareParticipant(participantID: String(long.dropLast()), lookupInfo: LookupInfo(emailAddress: String(long.dropLast())))
+            #expect(try await stage.save("share", tag: share.recordChangeTag, ShareInput(participants: [fits])).sharing?.share?.participants.count == 2)
+        },
     ]
 }

@@ -62,6 +62,7 @@ enum ShareRules {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
         if let given = input.participants {
+            try check(given, replacing: share)
             after.participants = share.owner.map { [$0] } ?? []
             for participant in given where participant.role != .owner {
                 let known = share.participants.first { $0.participantID == participant.participantID && $0.role != .owner && !participant.participantID.isEmpty }
@@ -98,6 +99,7 @@ enum ShareRules {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
         guard let given = input.participants else { return try admissible(after, replacing: share) }
+        try check(given, replacing: share)
         after.participants = share.owner.map { [$0] } ?? []
         let owner = share.owner?.userRecordName
         if let copied = given.first(where: { $0.role == .owner && $0.userRecordName == owner }) { after.participants = [copied] }
@@ -105,7 +107,6 @@ enum ShareRules {
             // The owner of a copy may have been invited to the original.
             if participant.user == owner { continue }
             if let user = participant.userRecordName {
-                try NameRules.checkRecordName(user)
                 if participant.status != .removed, after.participant(user) != nil { continue }
             } else if participant.status == .accepted {
                 participant.status = .invited
@@ -116,6 +117,21 @@ enum ShareRules {
             after.participants.append(participant)
         }
         return try admissible(after, replacing: share)
+    }
+
+    /// Bounds what a request says about participants.
+    /// - Throws: `RecordError` BAD_REQUEST for too many participants, and with the text that no participant can have.
+    private static func check(_ given: [ShareParticipant], replacing share: Share) throws {
+        // Two entries of one person become one.
+        if given.count > 2 * max(Share.participantLimit, share.participants.count) { throw tooManyParticipants }
+        for participant in given {
+            let address = participant.lookupInfo
+            let texts = [
+                ("participantId", participant.participantID.isEmpty ? nil : participant.participantID), ("emailAddress", address.emailAddress),
+                ("phoneNumber", address.phoneNumber), ("userRecordName", participant.userRecordName?.string), ("userRecordName", address.userRecordName?.string),
+            ]
+            for case (let member, let text?) in texts { try NameRules.check(Name(text), what: "'\(member)' of a participant", limit: RecordID.nameLimit) }
+        }
     }
 
     /// - Throws: `RecordError` BAD_REQUEST for too many participants.
