@@ -132,5 +132,19 @@ enum ParticipantScenarios {
             let fits = ShareParticipant(participantID: String(long.dropLast()), lookupInfo: LookupInfo(emailAddress: String(long.dropLast())))
             #expect(try await stage.save("share", tag: share.recordChangeTag, ShareInput(participants: [fits])).sharing?.share?.participants.count == 2)
         },
+        .init("an open link shows strangers the owner, and no other participant") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let byMail = ShareParticipant(participantID: "mail", lookupInfo: LookupInfo(emailAddress: "bob@example.org"))
+            let share = try await stage.share(publicPermission: .readOnly, with: [SharingStage.invitation(grace), byMail])
+            func resolve(as caller: Caller) async throws -> ResolvedShare {
+                try await engine.full(.public, as: caller).resolve([share.sharing?.shortGUID ?? ""], by: LookupInfo(userRecordName: caller.userRecordName))[0].get()
+            }
+            let found = try await resolve(as: mary)
+            #expect(found.participant == nil && found.share.sharing?.share?.participants.map(\.userRecordName) == [ada.userRecordName])
+            #expect(found.share.sharing?.share?.publicPermission == .readOnly && found.share.sharing?.shortGUID == share.sharing?.shortGUID)
+            for caller in [ada, grace] { #expect(try await resolve(as: caller).share.sharing?.share?.participants.count == 3) }
+            try await stage.accept(share, as: mary)
+            #expect(try await resolve(as: mary).share.sharing?.share?.participants.count == 4)
+        },
     ]
 }
