@@ -24,7 +24,7 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
-    public static let sharing = SharingScenarios.all + ParticipantScenarios.all
+    public static let sharing = SharingScenarios.all + ParticipantScenarios.all + SharedTypeScenarios.all
     /// For engines with ``RecordStore/Capability/listShares``, which are told the addresses of callers.
     public static let sharingHere = SharingScenarios.here + ParticipantScenarios.here
     /// For engines with ``RecordStore/Capability/mirrorRecords``.
