@@ -149,6 +149,16 @@ import Testing
         #expect(try await found(after: 2) == [])
     }
 
+    /// A restored share keeps the time of the copy, whatever that is.
+    @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool) async throws {
+        let signature = Signature(timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "share", zoneID: notes), recordType: Share.recordType, recordChangeTag: "1", created: signature, modified: signature,
+            fields: .empty, sharing: RecordSharing(share: Share(rootName: "list", shortGUID: "x", participants: [])))
+        let now = Timestamp(milliseconds: isOld ? .max : .min)
+        #expect(try await ShareCheck.findings(in: record, at: now, isKnown: nil).map(\.kind) == (isOld ? [.unacceptedShare] : []))
+    }
+
     @Test func aCheckThatIsCancelledEnds() async throws {
         let database = try await database()
         try await database.save("a", in: notes)

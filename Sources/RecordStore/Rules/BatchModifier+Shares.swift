@@ -203,7 +203,7 @@ extension BatchModifier {
         for user in former.guests where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
         for user in share.guests where share.permission(of: user) != former.permission(of: user) {
             let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
-            // Only a restored share has guests who did not accept it here.
+            // The user came with a restored share, or had accepted and had no right.
             guard !former.guests.contains(user), let rootName = hierarchy.rootName else { continue }
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
             walk.add(HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature))
@@ -242,9 +242,11 @@ extension BatchModifier {
     /// Ends the part of a guest, who keeps the entry REMOVED.
     mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
         guard var share = record.sharing?.share, let number = record.sharing?.hierarchy, let hierarchy = try transaction.hierarchy(number),
-            let index = share.participants.firstIndex(where: { $0.userRecordName == caller.userRecordName && $0.status == .accepted })
+            share.guests.contains(caller.userRecordName)
         else { throw RecordError.recordNotFound }
-        share.participants[index].status = .removed
+        for index in share.participants.indices where share.participants[index].user == caller.userRecordName {
+            share.participants[index].status = .removed
+        }
         try dismiss(caller.userRecordName, from: hierarchy)
         try resave(record, RecordSharing(shortGUID: share.shortGUID, share: share, hierarchy: number), in: zone.key)
     }
