@@ -209,6 +209,14 @@ public protocol RecordDatabase: Capable {
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
+    /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and id.
+    /// ``Capability/fireSubscriptions``.
+    func standingSubscriptions() async throws -> [StandingSubscription]
+
+    /// The latest changes of the database, the latest first, each with the subscription if it would have fired it. ``Capability/fireSubscriptions``.
+    /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
+    func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing]
+
     /// Ends a subscription that fires once, unless its user has saved it again since. It is not among ``subscriptions()`` any more, but
     /// ``firings(after:)`` finds it for the change that fired it as long as a device's token is good. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
