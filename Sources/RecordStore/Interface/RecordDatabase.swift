@@ -225,7 +225,8 @@ public protocol RecordDatabase: Capable {
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
-    /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
+    /// The shares that links lead to, each by the identifier in its link. A caller who is not invited sees no participant but the owner.
+    /// ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.
     func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 

@@ -173,7 +173,7 @@ extension DeliveryPanel {
         var known = known
         for participant in sharing.expectants where findings.count < limit {
             let address = participant.lookupInfo.emailAddress
-            guard let user = participant.userRecordName ?? participant.lookupInfo.userRecordName ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
+            guard let user = participant.user ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
             else {
                 findings.append(Finding(history: nil, name: address ?? participant.participantID, scope: .shared, position: nil, reason: .notAccepted))
                 continue
