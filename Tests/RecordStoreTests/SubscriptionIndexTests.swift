@@ -85,6 +85,10 @@ import Testing
             }.map { "\($0.offset)" }
             let found = index.subscriptions(firedBy: try Self.change(record)).map(\.subscription.subscriptionID.string)
             #expect(Set(found) == Set(expected) && found.count == expected.count, "\(record.fields)")
+            // Each of the others has a reason, and it is a filter.
+            let change = try Self.change(record)
+            let misses = subscriptions.filter { SubscriptionMiss(of: $0, by: change, in: schema) != nil }
+            #expect(misses.count == subscriptions.count - found.count)
             matched += found.count
         }
         #expect(matched > records.count)
@@ -110,17 +114,23 @@ import Testing
                 standing("_g", .private, .zone(zone, recordType: nil)),
             ], in: try Self.schema)
         var change = try Self.change(Self.record("n", []))
-        func fired() -> [Name] { index.subscriptions(firedBy: change).map(\.user) }
-        #expect(fired() == ["_c"])
+        /// The subscribers who are told. All others have a reason.
+        func fired() throws -> [Name] {
+            let fired = index.subscriptions(firedBy: change)
+            let schema = try Self.schema
+            #expect(index.all.filter { SubscriptionMiss(of: $0, by: change, in: schema) == nil } == fired)
+            return fired.map(\.user)
+        }
+        #expect(try fired() == ["_c"])
         (change.owner, change.zoneID, change.guests) = ("_a", zone, ["_e"])
-        #expect(fired() == ["_a", "_e"])
+        #expect(try fired() == ["_a", "_e"])
         change.record = nil
-        #expect(fired() == ["_e"])
+        #expect(try fired() == ["_e"])
         // A change that only a guest sees is neither the owner's nor public.
         change = try Self.change(Self.record("n", []))
         (change.zoneID, change.guests) = (zone, ["_f"])
-        #expect(fired() == ["_f"])
+        #expect(try fired() == ["_f"])
         change.guests = []
-        #expect(fired() == [])
+        #expect(try fired() == [])
     }
 }

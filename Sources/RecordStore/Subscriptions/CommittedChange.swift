@@ -26,6 +26,15 @@ public struct CommittedChange: Sendable, Hashable {
     /// True if the zone is in the public database.
     public var isPublic: Bool { zoneID.ownerRecordName == ZoneID.publicOwner }
 
+    /// True if the change is in a database of the caller.
+    public func isSeen(by caller: Caller, in scope: DatabaseScope) -> Bool {
+        switch scope {
+        case .public: isPublic
+        case .private: owner == caller.userRecordName
+        case .shared: guests.contains(caller.userRecordName)
+        }
+    }
+
     public init(position: Int64, zoneID: ZoneID, owner: Name?, guests: Set<Name>, record: OfRecord? = nil) {
         self.position = position
         self.zoneID = zoneID

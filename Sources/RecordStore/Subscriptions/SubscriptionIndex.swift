@@ -4,7 +4,8 @@ public import Records
 /// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
 /// equal.
 public struct SubscriptionIndex: Sendable {
-    private let all: [StandingSubscription]
+    /// Ordered by user, database and id.
+    public let all: [StandingSubscription]
     /// Zone and database subscriptions of private databases, by user.
     private var feeds: [Name: [Int]] = [:]
     /// Subscriptions of shared databases, by user.
