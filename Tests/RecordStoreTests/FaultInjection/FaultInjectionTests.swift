@@ -45,6 +45,15 @@ import Testing
         #expect(faults.stop() == 1 && faults.running.isEmpty)
     }
 
+    /// Requests are of all users.
+    @Test func onlyNotificationsAreOfOneUser() throws {
+        let faults = FaultInjection()
+        for fault in InjectedFault.allCases where fault.kind != .act {
+            let isStarted = (try? faults.start(FaultSetting(fault), in: FaultArea(user: "_a"))) != nil
+            #expect(isStarted == fault.shapesNotifications)
+        }
+    }
+
     @Test func thereIsALimit() throws {
         let faults = FaultInjection()
         for number in 0..<FaultInjection.limit { try faults.start(FaultSetting(.pagesOfOne), in: FaultArea(zoneID: ZoneID(zoneName: "\(number)"))) }
