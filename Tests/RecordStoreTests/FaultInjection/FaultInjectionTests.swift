@@ -1,4 +1,5 @@
 import InMemoryRecordStore
+import JSON
 import RecordStore
 import Records
 import StoreScenarios
