@@ -22,12 +22,17 @@ extension InMemoryDatabase {
                 if let zone = try zoneUnlessDefault(zoneID, in: state) { return view.zoneID(of: zone) }
                 return ZoneID(zoneName: zoneID.zoneName, ownerRecordName: address.scope == .public ? ZoneID.publicOwner : caller.userRecordName)
             } write: { operation in
+                let isHeldToRoles = GrantRules.areAsked(of: caller, in: address)
+                let isThere = state.subscriptions.map(\.standing).contains { standing in
+                    isOwn(standing) && standing.lastPosition == nil && standing.isHeldToRoles == isHeldToRoles && operation == .save(standing.subscription)
+                }
+                if isThere { return }
                 state.subscriptions.removeAll { isOwn($0.standing) && $0.standing.subscription.subscriptionID == operation.subscriptionID }
                 guard case .save(let subscription) = operation else { return }
                 let zone = try subscription.zoneID.flatMap { try zoneUnlessDefault($0, in: state)?.number }
                 let standing = StandingSubscription(
                     user: caller.userRecordName, scope: address.scope, position: state.position,
-                    isHeldToRoles: GrantRules.areAsked(of: caller, in: address), subscription: subscription)
+                    isHeldToRoles: isHeldToRoles, subscription: subscription)
                 state.subscriptions.append(InMemoryState.SubscriptionRow(standing: standing, zone: zone))
             }
         }
