@@ -136,6 +136,14 @@ import Testing
         // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one that was lost.
         (facts { ($0.subscriptions, $0.notifications) = ([standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
         (facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] }, .notFetched(delivered)),
+        // A client without a name may have any token but those of others.
+        (facts { $0.clientID = nil }, .notLogged),
+        (facts { ($0.clientID, $0.otherClients) = (nil, ["phone"]) }, .tokenOfOthers),
+        (
+            facts { facts in
+                (facts.clientID, facts.otherClients, facts.notifications) = (nil, ["phone"], [notification(.delivered(at(hour: 13)))])
+            }, .tokenOfOthers
+        ),
         // Those of another client are not this one's.
         (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: "watch")] }, .notLogged),
         (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: nil)] }, .notFetched(delivered)),

@@ -18,6 +18,8 @@ struct TellingFacts: Sendable {
     var user: Name
     /// The name that the client has in tokens; `nil` if unknown.
     var clientID: String?
+    /// The names of the user's other clients.
+    var otherClients: Set<String> = []
     /// The database in which the user sees the record.
     var scope: DatabaseScope
     /// `nil` if the user does not see the record.
@@ -169,10 +171,11 @@ enum TellingReason: Sendable, Hashable {
 }
 
 extension TellingFacts {
-    /// True if the token may be the client's: it has its name, or either of them has none.
-    fileprivate func isOfClient(_ tokens: String?) -> Bool {
-        guard let tokens, let clientID else { return true }
-        return tokens == clientID
+    /// True if a token with this name may be the client's. One without a name may be anybody's, and a client without one may have any token that is
+    /// not another client's.
+    fileprivate func isOfClient(_ name: String?) -> Bool {
+        guard let name else { return true }
+        return clientID.map { $0 == name } ?? !otherClients.contains(name)
     }
 
     /// The notification that went furthest.

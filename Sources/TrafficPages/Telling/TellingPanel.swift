@@ -55,9 +55,9 @@ struct TellingPanel: ViewModel {
             change = change ?? shared.change
             // A user who neither sees the record nor subscribes expects nothing.
             if shared.change == nil, user == reader.owner || !reader.subscribes(user) { continue }
-            let clients: [ClientHistory?] = histories.filter { $0.user == user }
-            for history in clients.isEmpty ? [nil] : clients {
-                let reason = TellingReason(reader.facts(history, shared))
+            let clients = histories.filter { $0.user == user }
+            for history in clients.isEmpty ? [nil] : clients.map(Optional.some) {
+                let reason = TellingReason(reader.facts(history, among: clients, shared))
                 rows.append((reason.isTold, Row(reason, history, shared, visit)))
             }
         }
