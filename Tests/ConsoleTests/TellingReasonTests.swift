@@ -135,6 +135,7 @@ import Testing
         (sent(.delivered(at(hour: 13)), fetched: at(hour: 14)), .fetched(delivered, at(hour: 14))),
         // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one that was lost.
         (facts { ($0.subscriptions, $0.notifications) = ([standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
+        (facts { ($0.subscriptions, $0.notifications) = ([], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
         (facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] }, .notFetched(delivered)),
         // A client without a name may have any token but those of others.
         (facts { $0.clientID = nil }, .notLogged),

@@ -93,15 +93,15 @@ enum TellingReason: Sendable, Hashable {
             self = .notSeen
             return
         }
-        if facts.subscriptions.isEmpty {
-            self = .noSubscription(others: facts.otherScopes)
+        // What was sent counts more than what subscriptions say now: somebody may have changed or deleted them since.
+        if let sent = facts.sent {
+            self = TellingReason(sent, facts)
             return
         }
         let looked = facts.subscriptions.map { ($0, SubscriptionMiss(of: $0, by: change, in: facts.schema)) }
         let fired = looked.filter { $0.1 == nil }.map(\.0)
-        // What was sent counts more than what subscriptions say now: somebody may have changed them since.
-        if let sent = facts.sent {
-            self = TellingReason(sent, facts)
+        if looked.isEmpty {
+            self = .noSubscription(others: facts.otherScopes)
         } else if fired.isEmpty {
             self = .missed(looked.compactMap { standing, miss in miss.map { Missed(subscriptionID: standing.subscription.subscriptionID, miss: $0) } })
         } else if facts.isKeptByRoles, fired.allSatisfy(\.isHeldToRoles) {
