@@ -34,7 +34,7 @@ struct TellingFacts: Sendable {
     var devices: [Device] = []
     /// The logged notifications of the change to the user, the latest first.
     var notifications: [LoggedNotification] = []
-    /// Those into which others were coalesced, or which replaced them.
+    /// The notifications into which others were coalesced, or which replaced them.
     var carriers: [Int64: LoggedNotification] = [:]
     /// The client's latest read of the zone, or of records in it.
     var lastFetch: Timestamp?
@@ -93,7 +93,7 @@ enum TellingReason: Sendable, Hashable {
             self = .notSeen
             return
         }
-        // What was sent counts more than what subscriptions say now: somebody may have changed or deleted them since.
+        // A notification counts more than the subscriptions: somebody may have changed or deleted them since.
         if let sent = facts.sent {
             self = TellingReason(sent, facts)
             return
