@@ -56,8 +56,8 @@ extension InMemoryDatabase {
             let changes = state.zones.values.flatMap { self.changes(in: $0, after: position, toldTo: subscribers, state, now) }
             let firings = try changes.sorted { $0.position < $1.position }.compactMap { change in
                 let fired = try state.subscriptions.map(\.standing).filter { try fires($0, change, in: state) }.sorted { left, right in
-                    (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
-                        < (right.user.string, right.scope.rawValue, right.subscription.subscriptionID.string)
+                    (left.user, left.scope.rawValue, left.subscription.subscriptionID)
+                        < (right.user, right.scope.rawValue, right.subscription.subscriptionID)
                 }
                 return fired.isEmpty ? nil : Firing(change, fired)
             }
@@ -68,8 +68,8 @@ extension InMemoryDatabase {
     func standingSubscriptions() async throws -> [StandingSubscription] {
         try store.read { state in
             state.subscriptions.map(\.standing).sorted { left, right in
-                (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
-                    < (right.user.string, right.scope.rawValue, right.subscription.subscriptionID.string)
+                (left.user, left.scope.rawValue, left.subscription.subscriptionID)
+                    < (right.user, right.scope.rawValue, right.subscription.subscriptionID)
             }
         }
     }
