@@ -59,14 +59,16 @@ enum SubscriptionRows {
         try noteChange(db)
     }
 
-    /// Ends a subscription with the change that fired it, and forgets those that ended so before the oldest device's token.
-    static func noteFired(_ standing: StandingSubscription, at position: Int64, now: Timestamp, _ db: Database) throws {
-        try db.run(
-            """
-            UPDATE subscriptions SET firedAt = ?, firedMoment = ?
-            WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
-            """,
-            [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+    /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's token.
+    static func noteFired(_ subscriptions: [StandingSubscription], at position: Int64, now: Timestamp, _ db: Database) throws {
+        for standing in subscriptions {
+            try db.run(
+                """
+                UPDATE subscriptions SET firedAt = ?, firedMoment = ?
+                WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
+                """,
+                [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+        }
         try db.run("DELETE FROM subscriptions WHERE firedMoment < ?", [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
         try noteChange(db)
     }

@@ -38,10 +38,11 @@ extension InMemoryDatabase {
         }
     }
 
-    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
         try store.write { state in
-            guard let index = state.subscriptions.firstIndex(where: { $0.standing == subscription }) else { return }
-            state.subscriptions[index].standing.lastPosition = position
+            for index in state.subscriptions.indices where subscriptions.contains(state.subscriptions[index].standing) {
+                state.subscriptions[index].standing.lastPosition = position
+            }
         }
     }
 }

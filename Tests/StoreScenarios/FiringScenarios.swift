@@ -178,14 +178,14 @@ enum FiringScenarios {
             try await database.save("a", in: notes)
             let firing = try #require(try await database.firings(after: begin).firings.first)
             let standing = try #require(firing.subscriptions.first)
-            try await database.noteFired(standing, at: firing.change.position)
+            try await database.noteFired([standing], at: firing.change.position)
             try await database.save("b", in: notes)
             func names() async throws -> [Name?] { try await database.firings(after: begin).firings.map { $0.change.record?.record.recordID.recordName } }
             #expect(try await names() == ["a"])
             #expect(try await database.subscriptions().isEmpty)
             // Saved again, it is another one, which the earlier one's end does not touch.
             try await subscribe([once], in: database)
-            try await database.noteFired(standing, at: firing.change.position)
+            try await database.noteFired([standing], at: firing.change.position)
             try await database.save("c", in: notes)
             #expect(try await names() == ["c"])
             #expect(try await database.subscriptions().map(\.subscriptionID) == ["once"])

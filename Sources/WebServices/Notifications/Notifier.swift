@@ -274,15 +274,17 @@ public final class Notifier: Sendable {
         except ended: inout Set<StandingSubscription>
     ) async throws {
         var told: [Name: [Occasion]] = [:]
+        var last: [StandingSubscription] = []
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
                 if devices[standing.user] != nil { told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing)) }
                 guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
                 ended.insert(standing)
-                try await database.noteFired(standing, at: position)
+                last.append(standing)
             }
         }
+        if !last.isEmpty { try await database.noteFired(last, at: position) }
         for (user, occasions) in told {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }
