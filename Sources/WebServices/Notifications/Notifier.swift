@@ -200,10 +200,7 @@ public final class Notifier: Sendable {
                 defer { forwarding.cancel() }
                 for await _ in wakes {
                     do {
-                        let start = ContinuousClock.now
                         guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
-                        // However many commits come, looking for them takes at most a third of a processor from those who save.
-                        try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
                     } catch let error as RecordError where error.code == .tryAgainLater {
                         // The store is busy, or is being closed or opened.
                         try await Task.sleep(for: .seconds(1))
@@ -226,7 +223,9 @@ public final class Notifier: Sendable {
     /// Tells what was committed until now.
     /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
     private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
-        while let round = round(of: place, number) {
+        var isForLate = false
+        while let round = round(of: place, number, isForLate: isForLate) {
+            let start = ContinuousClock.now
             let page = try await database.firings(after: round.since)
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // A subscription that fires once may be fired by several changes of the page.
@@ -242,7 +241,10 @@ public final class Notifier: Sendable {
                 guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
                 accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
-            if !page.moreComing { return true }
+            // However many commits come, looking for them takes at most a third of a processor from those who save.
+            try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
+            if !page.moreComing, !round.leavesLate { return true }
+            isForLate.toggle()
         }
         return false
     }
@@ -251,10 +253,14 @@ public final class Notifier: Sendable {
     private struct Round {
         let since: Int64
         let devices: [Device]
+        /// True if others need earlier changes, of more than a page.
+        let leavesLate: Bool
     }
 
+    /// - Parameter isForLate: true to begin with the device that was told least; false to leave those out that are more than a page behind, so that
+    ///   nobody waits for them.
     /// - Returns: `nil` if there is no device, and the follower ends.
-    private func round(of place: Place, _ number: Int) -> Round? {
+    private func round(of place: Place, _ number: Int, isForLate: Bool) -> Round? {
         let now = now()
         return state.withLock { state in
             for (id, device) in state.devices {
@@ -263,7 +269,10 @@ public final class Notifier: Sendable {
                 device.courier.close()
             }
             let devices = state.devices.values.compactMap { device in device.courier.read(at: place).map { (device, read: $0) } }
-            if let since = devices.map(\.read).min() { return Round(since: since, devices: devices.map(\.0)) }
+            if let latest = devices.map(\.read).max() {
+                let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
+                return Round(since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0), leavesLate: timely.count < devices.count)
+            }
             if state.followers[place]?.number == number { state.followers[place] = nil }
             return nil
         }
