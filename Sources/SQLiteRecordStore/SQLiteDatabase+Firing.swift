@@ -225,7 +225,8 @@ private struct FiringReader {
     /// True if roles let the subscriber read the record.
     /// - Parameter grants: the permissions that were read before, by user.
     private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
-        guard standing.isHeldToRoles, let record = change.record?.record else { return true }
+        let isHeld = standing.isHeldToRoles || standing.scope == .public && view.caller.access != .unrestricted
+        guard isHeld, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
         let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
         grants[standing.user] = rules

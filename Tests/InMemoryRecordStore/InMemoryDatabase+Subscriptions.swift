@@ -113,7 +113,7 @@ extension InMemoryDatabase {
             guard let changed = change.record, subject.firesOn.contains(changed.event), type == subject.query.recordType, type.map({ state.schema.types[$0] != nil }) == true,
                 standing.scope == .public ? change.isPublic : change.owner == standing.user, subject.zoneID.map({ $0 == change.zoneID }) ?? true
             else { return false }
-            if standing.isHeldToRoles {
+            if standing.isHeldToRoles || standing.scope == .public && caller.access != .unrestricted {
                 let subscriber = Caller(userRecordName: standing.user, access: .signedIn)
                 let publicAddress = DatabaseAddress(container: address.container, environment: address.environment, scope: .public)
                 let grants = InMemoryDatabase(store: store, address: publicAddress, caller: subscriber).grants(in: state)

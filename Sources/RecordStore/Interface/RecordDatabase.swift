@@ -206,6 +206,8 @@ public protocol RecordDatabase: Capable {
     ///
     /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls count as its latest one, and a
     /// deletion fires every query subscription to its type.
+    ///
+    /// For a caller with limited access, roles limit all subscribers to the public database, also those who subscribed with more.
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
