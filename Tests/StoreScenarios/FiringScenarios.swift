@@ -202,6 +202,11 @@ enum FiringScenarios {
             }
             let told = [creator, ada].map(\.userRecordName.string).sorted().joined(separator: " ")
             #expect(found == ["create x: \(told)", "update x: \(told)"])
+            // Asked with less access, it is so also for who subscribed with more.
+            let before = try await owner.firings(after: nil).position
+            try await engine.full(.public, as: creator).save("x", as: .forceUpdate, ["price": .int64(8)])
+            let page = try await engine.full(.public, as: reader).firings(after: before)
+            #expect(page.firings.map { $0.subscriptions.map(\.user) } == [[creator.userRecordName]])
         },
         .init("a query whose field is gone fires no more") { engine, _ in
             let database = try await engine.withZone()

@@ -51,6 +51,7 @@ public final class Notifier: Sendable {
     private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
+    private let access: Access
     private let faults: FaultInjection
     private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
@@ -61,16 +62,18 @@ public final class Notifier: Sendable {
     /// - Parameters:
     ///   - engine: the engine whose changes are told.
     ///   - accounts: keeps the tokens of devices.
+    ///   - access: the access of those who take notifications. Unless it is unrestricted, nobody is told of public records that roles keep from him.
     ///   - faults: the active fault injection (docs/rehearsals.md).
     ///   - log: keeps the notifications for the console; `nil` for none.
     ///   - patience: time for which a request to the web courier waits.
     public init(
-        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
+        engine: any RecordEngine, accounts: Accounts, access: Access = .unrestricted, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
         logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.patience = patience
         self.engine = engine
         self.accounts = accounts
+        self.access = access
         self.faults = faults
         self.log = log
         self.logger = logger
@@ -189,9 +192,9 @@ public final class Notifier: Sendable {
         let number = state.lastNumber
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         waker.yield()
-        let task = Task { [weak self, engine, logger] in
+        let task = Task { [weak self, engine, access, logger] in
             do {
-                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user))
+                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user, access: access))
                 let commits = try database.commits()
                 let forwarding = Task {
                     for await _ in commits { waker.yield() }
