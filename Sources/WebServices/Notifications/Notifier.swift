@@ -147,7 +147,7 @@ public final class Notifier: Sendable {
     /// - Parameter position: the position after which changes are told.
     func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
         let place = Place(container: address.container, environment: address.environment)
-        let courier = Courier(user: user, clientID: nil, room: room)
+        let courier = Courier(user: user, clientID: nil, endsWhenFull: true, room: room)
         courier.follow(place, after: position)
         state.withLock { state in
             if state.isClosed { return courier.close() }
@@ -230,6 +230,7 @@ public final class Notifier: Sendable {
         while let round = round(of: place, number, isForLate: isForLate) {
             let start = ContinuousClock.now
             let page = try await database.firings(after: round.since)
+            makeRoom()
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // A subscription that fires once may be fired by several changes of the page.
             var ended: Set<StandingSubscription> = []
@@ -278,6 +279,16 @@ public final class Notifier: Sendable {
             }
             if state.followers[place]?.number == number { state.followers[place] = nil }
             return nil
+        }
+    }
+
+    /// Drops what waits for the devices that asked longest ago, if all together have no room.
+    private func makeRoom() {
+        if !room.isFull { return }
+        let couriers = state.withLock { $0.devices.values.map(\.courier) }
+        for (courier, _) in couriers.map({ ($0, $0.asked) }).sorted(by: { $0.1 < $1.1 }) {
+            if !room.isFull { return }
+            courier.dropAll()
         }
     }
 
