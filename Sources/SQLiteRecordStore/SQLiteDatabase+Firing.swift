@@ -99,19 +99,16 @@ private struct FiringReader {
         for zone in zones.values {
             places += try self.places(in: zone, after: position)
             // One zone after another may have many changes, of which only the first of all are needed.
-            if places.count > 2 * FiringPage.recordLimit {
-                places = first(of: places)
-                isCut = true
-            }
+            if places.count > 2 * FiringPage.recordLimit { isCut = cut(&places) || isCut }
         }
-        isCut = isCut || places.count > FiringPage.recordLimit
-        places = first(of: places)
+        isCut = cut(&places) || isCut
         var last = isCut ? places.last?.position ?? present : present
         var firings: [Firing] = []
         var (size, before) = (0, position)
         var grants: [Name: GrantRules] = [:]
         for place in places {
-            if size > FiringPage.sizeLimit {
+            // Changes of one position are not taken apart.
+            if size > FiringPage.sizeLimit, place.position > before {
                 (last, isCut) = (before, true)
                 break
             }
@@ -146,8 +143,14 @@ private struct FiringReader {
         }
     }
 
-    private func first(of places: [Place]) -> [Place] {
-        Array(places.sorted { $0.position < $1.position }.prefix(FiringPage.recordLimit))
+    /// Keeps the first places, in order, and all of the last one's position: a zone and the views on it end together.
+    /// - Returns: true if there were more.
+    private func cut(_ places: inout [Place]) -> Bool {
+        places.sort { $0.position < $1.position }
+        guard places.count > FiringPage.recordLimit, case let last = places[FiringPage.recordLimit - 1].position else { return false }
+        let kept = places.prefix { $0.position <= last }
+        defer { places = Array(kept) }
+        return kept.count < places.count
     }
 
     /// The zones of subscribers, and those that are shared with them, in which something has changed.
@@ -222,10 +225,16 @@ private struct FiringReader {
     /// True if roles let the subscriber read the record.
     /// - Parameter grants: the permissions that were read before, by user.
     private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
-        guard standing.isHeldToRoles, let record = change.record?.record else { return true }
+        let isHeld = standing.isHeldToRoles || standing.scope == .public && view.caller.access != .unrestricted
+        guard isHeld, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
         let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
         grants[standing.user] = rules
-        return try rules.canRead(record, catalog.schema)
+        do {
+            return try rules.canRead(record, catalog.schema)
+        } catch where error is DamagedRow || error is RecordError {
+            // A subscriber whose record is damaged has no role, and keeps no other from being told.
+            return false
+        }
     }
 }

@@ -30,8 +30,8 @@ extension SQLiteDatabase {
         }
     }
 
-    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
         let now = store.clock()
-        try await write { db, _, _ in try SubscriptionRows.noteFired(subscription, at: position, now: now, db) }
+        try await write { db, _, _ in try SubscriptionRows.noteFired(subscriptions, at: position, now: now, db) }
     }
 }

@@ -54,13 +54,14 @@ enum StoreMigrations {
             id TEXT NOT NULL,
             zone INTEGER,                       -- the zone with which it ends
             position INTEGER NOT NULL,          -- the last one before it: it is about later changes
-            isHeldToRoles INTEGER NOT NULL,     -- whether roles limit what the subscriber may read
+            isHeldToRoles INTEGER NOT NULL,     -- 1 if roles limit what the subscriber may read
             content BLOB NOT NULL,              -- JSON as in answers
             firedAt INTEGER,                    -- position of the change that ended it, if it fires once
             firedMoment INTEGER,
             PRIMARY KEY (user, scope, id)
         ) WITHOUT ROWID;
         CREATE INDEX zone_subscriptions ON subscriptions (zone) WHERE zone IS NOT NULL;
+        CREATE INDEX fired_subscriptions ON subscriptions (firedMoment) WHERE firedMoment IS NOT NULL;
         """
 
     private static let twelfthVersion = """

@@ -9,10 +9,14 @@ internal import Synchronization
 enum SubscriptionRows {
     /// A user's subscriptions in a database, ordered by id.
     static func all(of user: Int64, in scope: DatabaseScope, _ db: Database) throws -> [Subscription] {
-        try Data.fetchAll(
+        guard try areKept(db) else { return [] }
+        return try Data.fetchAll(
             db, cachedSQL: "SELECT content FROM subscriptions WHERE user = ? AND scope = ? AND firedAt IS NULL ORDER BY id", [user, scope.rawValue]
         ).map { try decoded(Array($0)) }
     }
+
+    /// False for an old file that can only be read.
+    private static func areKept(_ db: Database) throws -> Bool { try db.tableExists("subscriptions") }
 
     private static func decoded(_ content: [UInt8]) throws -> Subscription {
         do {
@@ -55,14 +59,16 @@ enum SubscriptionRows {
         try noteChange(db)
     }
 
-    /// Ends a subscription with the change that fired it, and forgets those that ended so before the oldest device's token.
-    static func noteFired(_ standing: StandingSubscription, at position: Int64, now: Timestamp, _ db: Database) throws {
-        try db.run(
-            """
-            UPDATE subscriptions SET firedAt = ?, firedMoment = ?
-            WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
-            """,
-            [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+    /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's token.
+    static func noteFired(_ subscriptions: [StandingSubscription], at position: Int64, now: Timestamp, _ db: Database) throws {
+        for standing in subscriptions {
+            try db.run(
+                """
+                UPDATE subscriptions SET firedAt = ?, firedMoment = ?
+                WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
+                """,
+                [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+        }
         try db.run("DELETE FROM subscriptions WHERE firedMoment < ?", [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
         try noteChange(db)
     }
@@ -91,7 +97,8 @@ enum SubscriptionRows {
 
     /// - Parameter known: the subscriptions that were read before, by their content, because most of them stay as they are.
     fileprivate static func all(_ known: [[UInt8]: Subscription], _ db: Database) throws -> LatestSubscriptionIndex.Content {
-        try db.rows(
+        guard try areKept(db) else { return LatestSubscriptionIndex.Content() }
+        return try db.rows(
             """
             SELECT s.content, s.scope, s.position, s.isHeldToRoles, u.name, s.user, coalesce(s.firedAt, -1)
             FROM subscriptions s JOIN users u ON u.number = s.user
@@ -103,7 +110,8 @@ enum SubscriptionRows {
                     throw DamagedRow(in: "subscriptions", "has a database that there is not")
                 }
                 let content = Array(try row.value(0, in: "subscriptions") as Data)
-                let subscription = try known[content] ?? decoded(content)
+                // One that can't be read keeps no other from being told.
+                guard let subscription = known[content] ?? (try? decoded(content)) else { continue }
                 all.known[content] = subscription
                 let (user, firedAt): (Int64, Int64) = (try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions"))
                 var standing = StandingSubscription(

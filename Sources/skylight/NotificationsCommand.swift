@@ -90,8 +90,8 @@ struct NotificationsCommand: AsyncParsableCommand {
         let object = try RequestObject(sent.bytes).object("ck")
         for kind in ["qry", "fet", "met"] as [Name] {
             guard let told = try object?.object(kind) else { continue }
-            let scope = [0: "public", 1: "private", 2: "shared"][Int(try told.number("dbs") ?? 0)] ?? "-"
-            let event = [1: "create", 2: "update", 3: "delete"][Int(try told.number("fo") ?? 0)]
+            let scope = try told.number("dbs").flatMap { [0: "public", 1: "private", 2: "shared"][$0] } ?? "-"
+            let event = try told.number("fo").flatMap { [1: "create", 2: "update", 3: "delete"][$0] }
             let record = try told.string("rid").map { "  \(event ?? "-") \($0)" } ?? ""
             return Array("\(try told.string("sid") ?? "-")  \(scope)  \(try told.string("zid") ?? "-")\(record)\n".utf8)
         }

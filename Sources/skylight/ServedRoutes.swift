@@ -6,6 +6,7 @@ import DataTransfer
 import HTTPServing
 import Hummingbird
 import RecordStore
+import Records
 import Traffic
 import WebServices
 
@@ -38,7 +39,8 @@ struct ServedRoutes {
             protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
         }
         let notifier = Notifier(
-            engine: engine(access), accounts: store.accounts, faults: faults, log: log.notifications, now: { [clock = store.clock] in clock.now() })
+            engine: engine(access), accounts: store.accounts, access: access.mode == .open ? .unrestricted : .signedIn, faults: faults,
+            log: log.notifications, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
                 engine: engine(access), accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,

@@ -316,6 +316,12 @@ import Testing
         // A part has those that are about it.
         let part = try await exported(source, ExportOptions(zones: [notes]))
         #expect(try file(part, "part.ndjson").header.subscriptions.map(\.subscriptionID) == ["some"])
+        // A copy beside the original takes none away from it.
+        let beside = try await Restorer(file(part, "part.ndjson"), zoneID: ZoneID(zoneName: "Copy"), into: source).run()
+        #expect(beside.subscriptions == [] && beside.refusedSubscriptions.count == 1)
+        #expect(try await source.subscriptions().map { $0.zoneID?.zoneName } == [nil, "Other", "Notes"])
+        let copy = try await exported(source, ExportOptions(zones: [notes], hasSubscriptions: false))
+        #expect(try file(copy, "copy.ndjson").header.subscriptions == [])
         // The user already has one to the same, under another id.
         let taken = try await database(of: engine(kind, "taken"))
         _ = try await Restorer(file(part, "part.ndjson"), into: taken).run()

@@ -38,10 +38,11 @@ extension InMemoryDatabase {
         }
     }
 
-    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
         try store.write { state in
-            guard let index = state.subscriptions.firstIndex(where: { $0.standing == subscription }) else { return }
-            state.subscriptions[index].standing.lastPosition = position
+            for index in state.subscriptions.indices where subscriptions.contains(state.subscriptions[index].standing) {
+                state.subscriptions[index].standing.lastPosition = position
+            }
         }
     }
 }
@@ -114,7 +115,7 @@ extension InMemoryDatabase {
             guard let changed = change.record, subject.firesOn.contains(changed.event), type == subject.query.recordType, type.map({ state.schema.types[$0] != nil }) == true,
                 standing.scope == .public ? change.isPublic : change.owner == standing.user, subject.zoneID.map({ $0 == change.zoneID }) ?? true
             else { return false }
-            if standing.isHeldToRoles {
+            if standing.isHeldToRoles || standing.scope == .public && caller.access != .unrestricted {
                 let subscriber = Caller(userRecordName: standing.user, access: .signedIn)
                 let publicAddress = DatabaseAddress(container: address.container, environment: address.environment, scope: .public)
                 let grants = InMemoryDatabase(store: store, address: publicAddress, caller: subscriber).grants(in: state)

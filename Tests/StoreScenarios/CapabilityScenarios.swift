@@ -72,7 +72,7 @@ enum CapabilityScenarios {
                     let standing = StandingSubscription(
                         user: ada.userRecordName, scope: .private, position: 0, isHeldToRoles: false,
                         subscription: Subscription("none", to: .database(recordType: nil)))
-                    try await database.noteFired(standing, at: 1)
+                    try await database.noteFired([standing], at: 1)
                 }
             ),
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),

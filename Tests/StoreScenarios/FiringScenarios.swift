@@ -178,14 +178,14 @@ enum FiringScenarios {
             try await database.save("a", in: notes)
             let firing = try #require(try await database.firings(after: begin).firings.first)
             let standing = try #require(firing.subscriptions.first)
-            try await database.noteFired(standing, at: firing.change.position)
+            try await database.noteFired([standing], at: firing.change.position)
             try await database.save("b", in: notes)
             func names() async throws -> [Name?] { try await database.firings(after: begin).firings.map { $0.change.record?.record.recordID.recordName } }
             #expect(try await names() == ["a"])
             #expect(try await database.subscriptions().isEmpty)
             // Saved again, it is another one, which the earlier one's end does not touch.
             try await subscribe([once], in: database)
-            try await database.noteFired(standing, at: firing.change.position)
+            try await database.noteFired([standing], at: firing.change.position)
             try await database.save("c", in: notes)
             #expect(try await names() == ["c"])
             #expect(try await database.subscriptions().map(\.subscriptionID) == ["once"])
@@ -202,6 +202,11 @@ enum FiringScenarios {
             }
             let told = [creator, ada].map(\.userRecordName.string).sorted().joined(separator: " ")
             #expect(found == ["create x: \(told)", "update x: \(told)"])
+            // Asked with less access, it is so also for who subscribed with more.
+            let before = try await owner.firings(after: nil).position
+            try await engine.full(.public, as: creator).save("x", as: .forceUpdate, ["price": .int64(8)])
+            let page = try await engine.full(.public, as: reader).firings(after: before)
+            #expect(page.firings.map { $0.subscriptions.map(\.user) } == [[creator.userRecordName]])
         },
         .init("a query whose field is gone fires no more") { engine, _ in
             let database = try await engine.withZone()

@@ -86,6 +86,19 @@ enum SubscriptionScenarios {
                 (Subscription("d", to: .database(recordType: nil), notificationInfo: collapsing), "cannot add collapseId to this subscription type"),
                 (Subscription("z", to: .zone(notes, recordType: nil), notificationInfo: collapsing), "cannot add collapseId to this subscription type"),
             ]
+            var long = NotificationInfo(), argued = NotificationInfo(), named = NotificationInfo()
+            (long.alertBody, argued.titleLocalizationArgs) = (String(repeating: "x", count: SubscriptionRules.textLimit + 1), Array(repeating: "a", count: 11))
+            named.alertLocalizationArgs = [Name(String(repeating: "n", count: 256))]
+            let numbers = FieldInput(.list((0..<5000).map { .int64($0) }, of: .int64))
+            let large = Query(recordType: "Item", filters: [Query.Filter("price", .in, numbers)])
+            for (subscription, reason) in [
+                (Subscription("q", to: query("q").subject, notificationInfo: long), "'alertBody' has 1001 bytes, and the limit is 1000"),
+                (Subscription("q", to: query("q").subject, notificationInfo: argued), "'titleLocalizationArgs' has 11 names, and the limit is 10"),
+                (Subscription("q", to: query("q").subject, notificationInfo: named), "The name of a field in 'notificationInfo' has 256 bytes, and the limit is 255"),
+            ] {
+                #expect(try await errors([.save(subscription)], in: database).map { $0?.reason } == [reason])
+            }
+            #expect(try await errors([.save(query("q", large))], in: database).map { $0?.reason.hasSuffix("and the limit is 16384") } == [true])
             for (subscription, reason) in refused {
                 #expect(try await errors([.save(subscription)], in: database).map { $0?.reason } == [reason])
             }

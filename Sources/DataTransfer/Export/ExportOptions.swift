@@ -9,10 +9,13 @@ public struct ExportOptions: Sendable {
     public var recordTypes: Set<Name>?
     /// The handle of the database's user.
     public var userHandle: String?
+    /// False to leave out the user's subscriptions, for a copy beside the original.
+    public var hasSubscriptions: Bool
 
-    public init(zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil) {
+    public init(zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil, hasSubscriptions: Bool = true) {
         self.zones = zones
         self.recordTypes = recordTypes
         self.userHandle = userHandle
+        self.hasSubscriptions = hasSubscriptions
     }
 }

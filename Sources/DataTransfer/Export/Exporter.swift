@@ -98,7 +98,7 @@ public struct Exporter: Sendable {
 
     /// The user's subscriptions to all that is exported.
     private func subscriptions(in zones: [ZoneID]) async throws -> [Subscription] {
-        guard database.can(.keepSubscriptions) else { return [] }
+        guard options.hasSubscriptions, database.can(.keepSubscriptions) else { return [] }
         return try await database.subscriptions().compactMap { subscription in
             let recordType: Name? =
                 switch subscription.subject {

@@ -60,12 +60,21 @@ public struct Restorer: Sendable {
         let placed = header.subscriptions.map { subscription in
             subscription.zoneID.map { subscription.inZone(places.target(of: $0)) } ?? subscription
         }
-        for (subscription, result) in zip(placed, try await database.modifySubscriptions(placed.map { .save($0) })) {
+        func refuse(_ subscription: Subscription, _ reason: String) {
+            report.refusedSubscriptions.append(
+                RowProblem(file: file.path, line: 1, reason: "the subscription '\(subscription.subscriptionID)' was refused: \(reason)"))
+        }
+        // Records that come into another zone leave the subscriptions to the zone where they came from.
+        let present = places.isSingle ? try await database.subscriptions() : []
+        let elsewhere = placed.filter { subscription in
+            present.contains { $0.subscriptionID == subscription.subscriptionID && $0.zoneID?.zoneName != subscription.zoneID?.zoneName }
+        }
+        for subscription in elsewhere { refuse(subscription, "there is one with this id about another zone") }
+        let rest = placed.filter { !elsewhere.contains($0) }
+        for (subscription, result) in zip(rest, try await database.modifySubscriptions(rest.map { .save($0) })) {
             switch result {
             case .success: report.subscriptions.append(subscription.subscriptionID)
-            case .failure(let error):
-                report.refusedSubscriptions.append(
-                    RowProblem(file: file.path, line: 1, reason: "the subscription '\(subscription.subscriptionID)' was refused: \(error.reason)"))
+            case .failure(let error): refuse(subscription, error.reason)
             }
         }
     }

@@ -42,7 +42,7 @@ struct ZoneCopy: Sendable {
             AssetExchange(folder: files, transport: StoredAssets(try await assets.store(address.container, address.environment)))
         }
         run.update { $0.phase = "reading the zone" }
-        let exporter = Exporter(source, options: ExportOptions(zones: [zoneID]), assets: try await exchange(source.address))
+        let exporter = Exporter(source, options: ExportOptions(zones: [zoneID], hasSubscriptions: false), assets: try await exchange(source.address))
         let exported = try await exporter.run(
             progress: { progress in run.update { ($0.done, $0.total) = (0, max(progress.count, progress.total ?? 0)) } },
             write: { bytes in

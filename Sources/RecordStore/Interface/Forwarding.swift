@@ -69,8 +69,8 @@ extension ForwardingDatabase {
     public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         try await base.latestFirings(of: subscription, limit: limit)
     }
-    public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
-        try await base.noteFired(subscription, at: position)
+    public func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
+        try await base.noteFired(subscriptions, at: position)
     }
 
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {

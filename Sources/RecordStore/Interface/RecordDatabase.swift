@@ -206,6 +206,8 @@ public protocol RecordDatabase: Capable {
     ///
     /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls count as its latest one, and a
     /// deletion fires every query subscription to its type.
+    ///
+    /// For a caller with limited access, roles limit all subscribers to the public database, also those who subscribed with more.
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
@@ -217,10 +219,10 @@ public protocol RecordDatabase: Capable {
     /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing]
 
-    /// Ends a subscription that fires once, unless its user has saved it again since. It is not among ``subscriptions()`` any more, but
-    /// ``firings(after:)`` finds it for the change that fired it as long as a device's token is good. ``Capability/fireSubscriptions``.
+    /// Ends subscriptions that fire once, unless their users have saved them again since. They are not among ``subscriptions()`` any more, but
+    /// ``firings(after:)`` finds them for the change that fired them as long as a device's token is good. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
-    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws
+    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws
 
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.

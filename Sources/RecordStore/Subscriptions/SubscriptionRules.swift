@@ -7,6 +7,12 @@ public enum SubscriptionRules {
     public static let limit = 1000
     /// Maximum number of fields that a notification carries.
     public static let additionalFieldsLimit = 3
+    /// Maximum length of each text of a notification, in bytes of UTF-8.
+    public static let textLimit = 1000
+    /// Maximum number of fields whose values a localized text has.
+    public static let argumentsLimit = 10
+    /// Maximum size of a subscription, in bytes of JSON.
+    public static let sizeLimit = 16_384
     /// Time for which a device's token is good, in seconds: as long as those of iCloud.
     public static let tokenLifetime: Int64 = 43_200
 
@@ -24,6 +30,7 @@ public enum SubscriptionRules {
                 .badRequest,
                 "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead")
         }
+        try checkSize(subscription, info)
         switch subscription.subject {
         case .query(let subject):
             if address.scope == .shared { throw wrongPlace("query", "the public and the private database; a shared database has database subscriptions") }
@@ -40,6 +47,25 @@ public enum SubscriptionRules {
         case .database:
             if address.scope == .public { throw wrongPlace("database", "private and shared databases; the public database has query subscriptions") }
             try checkFeedInfo(info)
+        }
+    }
+
+    /// All subscriptions are in memory, and a notification has little room.
+    private static func checkSize(_ subscription: Subscription, _ info: NotificationInfo) throws {
+        for part in NotificationInfo.texts {
+            let length = info[keyPath: part.path]?.utf8.count ?? 0
+            if length > textLimit { throw RecordError(.badRequest, "'\(part.name)' has \(length) bytes, and the limit is \(textLimit)") }
+        }
+        for part in NotificationInfo.lists where info[keyPath: part.path].count > argumentsLimit {
+            throw RecordError(.badRequest, "'\(part.name)' has \(info[keyPath: part.path].count) names, and the limit is \(argumentsLimit)")
+        }
+        for name in NotificationInfo.lists.flatMap({ info[keyPath: $0.path] }) where name.utf8.count > Field.nameLimit {
+            throw RecordError(.badRequest, "The name of a field in 'notificationInfo' has \(name.utf8.count) bytes, and the limit is \(Field.nameLimit)")
+        }
+        var writer = JSONWriter(capacity: 512)
+        writer.value(subscription)
+        if writer.bytes.count > sizeLimit {
+            throw RecordError(.badRequest, "The subscription has \(writer.bytes.count) bytes, and the limit is \(sizeLimit)")
         }
     }
 

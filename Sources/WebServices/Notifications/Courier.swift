@@ -14,7 +14,7 @@ final class Courier: Sendable {
         static let limit = 64 << 20
         fileprivate let used = Atomic<Int>(0)
 
-        fileprivate var isFull: Bool { used.load(ordering: .relaxed) > Self.limit }
+        var isFull: Bool { used.load(ordering: .relaxed) > Self.limit }
     }
 
     /// A notification that was handed out. It leaves the courier with ``confirm(_:)``.
@@ -64,6 +64,8 @@ final class Courier: Sendable {
         /// Calls that wait, latest last. The latest one gets the next notification: the connection of an earlier one may be dead.
         var takers: [Int] = []
         var badge = 0
+        /// The time of the latest call.
+        var asked = ContinuousClock.now
         /// True while a task waits for notifications that come later.
         var isWaking = false
         var isClosed = false
@@ -115,13 +117,16 @@ final class Courier: Sendable {
     let user: Name
     /// The client that changes are not told to if it made them itself; `nil` if unknown.
     let clientID: String?
+    /// True for a stream. Instead of losing a notification it ends, because its client can go on after the last one.
+    private let endsWhenFull: Bool
     private let room: Room
     /// `nil` if nothing is logged.
     private let log: NotificationLog?
     private let state = Mutex(State())
     private let arrivals = Signals()
 
-    init(user: Name, clientID: String?, room: Room, log: NotificationLog? = nil) {
+    init(user: Name, clientID: String?, endsWhenFull: Bool = false, room: Room, log: NotificationLog? = nil) {
+        self.endsWhenFull = endsWhenFull
         self.user = user
         self.clientID = clientID
         self.room = room
@@ -140,6 +145,9 @@ final class Courier: Sendable {
 
     /// Number of notifications that wait.
     var count: Int { state.withLock { $0.waiting.count } }
+
+    /// Time of the latest call, or of the beginning.
+    var asked: ContinuousClock.Instant { state.withLock { $0.asked } }
 
     // MARK: Places
 
@@ -180,6 +188,7 @@ final class Courier: Sendable {
     /// Adds the notifications of all changes at a position, except those that are coalesced into one that waits.
     func add(_ notifications: [Notification], of position: Int64, at place: Notifier.Place) {
         if notifications.isEmpty { return }
+        if endsWhenFull, isClosed || count + notifications.count > Self.limit || room.isFull && count > 0 { return close() }
         let (growth, fates) = state.withLock { state in
             if let read = state.read[place], position > read { state.read[place] = position }
             var fates = Fates()
@@ -219,6 +228,7 @@ final class Courier: Sendable {
     /// - Returns: `nil` after the time, or if the courier is closed or the task is cancelled.
     func next(within patience: Duration) async -> Parcel? {
         let taker = state.withLock { state in
+            state.asked = .now
             let taker = (state.takers.last ?? 0) + 1
             state.takers.append(taker)
             return taker
@@ -268,6 +278,16 @@ final class Courier: Sendable {
         }
         room.used.subtract(bytes, ordering: .relaxed)
         if let id = parcel.logID { log?.note(.delivered(.now()), of: id) }
+    }
+
+    /// Drops all that wait, for a device that does not ask.
+    func dropAll() {
+        let gone = state.withLock { state in
+            defer { state.waiting.removeAll { !$0.isHanded } }
+            return state.waiting.filter { !$0.isHanded }.map(\.parcel)
+        }
+        room.used.subtract(gone.reduce(0) { $0 + $1.bytes.count }, ordering: .relaxed)
+        for parcel in gone { if let id = parcel.logID { log?.note(.dropped, of: id) } }
     }
 
     /// Takes back a notification that did not arrive. It is the next one again.

@@ -51,6 +51,7 @@ public final class Notifier: Sendable {
     private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
+    private let access: Access
     private let faults: FaultInjection
     private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
@@ -61,16 +62,18 @@ public final class Notifier: Sendable {
     /// - Parameters:
     ///   - engine: the engine whose changes are told.
     ///   - accounts: keeps the tokens of devices.
+    ///   - access: the access of those who take notifications. Unless it is unrestricted, nobody is told of public records that roles keep from him.
     ///   - faults: the active fault injection (docs/rehearsals.md).
     ///   - log: keeps the notifications for the console; `nil` for none.
     ///   - patience: time for which a request to the web courier waits.
     public init(
-        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
+        engine: any RecordEngine, accounts: Accounts, access: Access = .unrestricted, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
         logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.patience = patience
         self.engine = engine
         self.accounts = accounts
+        self.access = access
         self.faults = faults
         self.log = log
         self.logger = logger
@@ -144,7 +147,7 @@ public final class Notifier: Sendable {
     /// - Parameter position: the position after which changes are told.
     func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
         let place = Place(container: address.container, environment: address.environment)
-        let courier = Courier(user: user, clientID: nil, room: room)
+        let courier = Courier(user: user, clientID: nil, endsWhenFull: true, room: room)
         courier.follow(place, after: position)
         state.withLock { state in
             if state.isClosed { return courier.close() }
@@ -189,9 +192,9 @@ public final class Notifier: Sendable {
         let number = state.lastNumber
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         waker.yield()
-        let task = Task { [weak self, engine, logger] in
+        let task = Task { [weak self, engine, access, logger] in
             do {
-                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user))
+                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user, access: access))
                 let commits = try database.commits()
                 let forwarding = Task {
                     for await _ in commits { waker.yield() }
@@ -200,10 +203,7 @@ public final class Notifier: Sendable {
                 defer { forwarding.cancel() }
                 for await _ in wakes {
                     do {
-                        let start = ContinuousClock.now
                         guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
-                        // However many commits come, looking for them takes at most a third of a processor from those who save.
-                        try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
                     } catch let error as RecordError where error.code == .tryAgainLater {
                         // The store is busy, or is being closed or opened.
                         try await Task.sleep(for: .seconds(1))
@@ -226,8 +226,11 @@ public final class Notifier: Sendable {
     /// Tells what was committed until now.
     /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
     private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
-        while let round = round(of: place, number) {
+        var isForLate = false
+        while let round = round(of: place, number, isForLate: isForLate) {
+            let start = ContinuousClock.now
             let page = try await database.firings(after: round.since)
+            makeRoom()
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // A subscription that fires once may be fired by several changes of the page.
             var ended: Set<StandingSubscription> = []
@@ -242,7 +245,10 @@ public final class Notifier: Sendable {
                 guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
                 accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
-            if !page.moreComing { return true }
+            // However many commits come, looking for them takes at most a third of a processor from those who save.
+            try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
+            if !page.moreComing, !round.leavesLate { return true }
+            isForLate.toggle()
         }
         return false
     }
@@ -251,10 +257,14 @@ public final class Notifier: Sendable {
     private struct Round {
         let since: Int64
         let devices: [Device]
+        /// True if others need earlier changes, of more than a page.
+        let leavesLate: Bool
     }
 
+    /// - Parameter isForLate: true to begin with the device that was told least; false to leave those out that are more than a page behind, so that
+    ///   nobody waits for them.
     /// - Returns: `nil` if there is no device, and the follower ends.
-    private func round(of place: Place, _ number: Int) -> Round? {
+    private func round(of place: Place, _ number: Int, isForLate: Bool) -> Round? {
         let now = now()
         return state.withLock { state in
             for (id, device) in state.devices {
@@ -263,9 +273,22 @@ public final class Notifier: Sendable {
                 device.courier.close()
             }
             let devices = state.devices.values.compactMap { device in device.courier.read(at: place).map { (device, read: $0) } }
-            if let since = devices.map(\.read).min() { return Round(since: since, devices: devices.map(\.0)) }
+            if let latest = devices.map(\.read).max() {
+                let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
+                return Round(since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0), leavesLate: timely.count < devices.count)
+            }
             if state.followers[place]?.number == number { state.followers[place] = nil }
             return nil
+        }
+    }
+
+    /// Drops what waits for the devices that asked longest ago, if all together have no room.
+    private func makeRoom() {
+        if !room.isFull { return }
+        let couriers = state.withLock { $0.devices.values.map(\.courier) }
+        for (courier, _) in couriers.map({ ($0, $0.asked) }).sorted(by: { $0.1 < $1.1 }) {
+            if !room.isFull { return }
+            courier.dropAll()
         }
     }
 
@@ -274,15 +297,17 @@ public final class Notifier: Sendable {
         except ended: inout Set<StandingSubscription>
     ) async throws {
         var told: [Name: [Occasion]] = [:]
+        var last: [StandingSubscription] = []
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
                 if devices[standing.user] != nil { told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing)) }
                 guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
                 ended.insert(standing)
-                try await database.noteFired(standing, at: position)
+                last.append(standing)
             }
         }
+        if !last.isEmpty { try await database.noteFired(last, at: position) }
         for (user, occasions) in told {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }

@@ -134,6 +134,26 @@ import Testing
         #expect(courier.count == 3)
     }
 
+    /// A client of a stream goes on after the last notification that it got.
+    @Test func aStreamEndsBeforeItLosesAny() async throws {
+        let stream = Courier(user: "_a", clientID: nil, endsWhenFull: true, room: Courier.Room())
+        stream.follow(place, after: 0)
+        for position in 1...Int64(Courier.limit) { stream.send([1], of: position, at: place, key: nil) }
+        #expect(!stream.isClosed)
+        stream.send([2], of: Int64(Courier.limit) + 1, at: place, key: nil)
+        #expect(stream.isClosed && stream.told(at: place) == 0)
+    }
+
+    @Test func whatNobodyAsksForIsDropped() async throws {
+        let courier = Self.courier()
+        for number in 1...3 as ClosedRange<UInt8> { courier.send([number], of: Int64(number), at: place, key: nil) }
+        let inHand = try #require(await courier.next(within: Self.patience))
+        courier.dropAll()
+        #expect(courier.count == 1)
+        courier.confirm(inHand)
+        #expect(courier.count == 0)
+    }
+
     @Test func allCouriersTogetherHaveLimitedRoom() async throws {
         let room = Courier.Room()
         let couriers = (0..<3).map { _ in Courier(user: "_a", clientID: nil, room: room) }

@@ -236,6 +236,30 @@ import Traffic
         #expect(try await Self.next(late) == "q new")
     }
 
+    /// A device that is far behind gets all that it missed, and keeps nobody else waiting.
+    @Test func aLateDeviceCatchesUp() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        let accounts = self.accounts
+        let old = try await accounts.makeNotificationToken(
+            for: "_a", clientID: nil, container: place.container, environment: place.environment, at: engine.database(place.address(.public), as: Self.ada)
+                .firings(after: nil).position, now: Timestamp(milliseconds: 1), expires: Timestamp(milliseconds: 1_000_000))
+        try await save("missed")
+        // Changes that nobody subscribes to.
+        for start in 0..<FiringPage.recordLimit / 200 + 1 {
+            let operations = (0..<200).map { RecordOperation(.forceUpdate, recordName: Name("x\(start * 200 + $0)"), recordType: "Other") }
+            for outcome in try await database().modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try outcome.get() }
+        }
+        try await notifying { notifier in
+            let timely = try await registered(notifier)
+            let late = try #require(notifier.courier(of: old))
+            try await save("new")
+            #expect(try await Self.next(timely) == "q new")
+            #expect(try await Self.next(late) == "q missed")
+            #expect(try await Self.next(late) == "q new")
+        }
+    }
+
     /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of them were looked at.
     @Test(arguments: [
         (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]), (.shuffledNotifications, ["q b", "q a", "z Last"]),

@@ -93,7 +93,7 @@ struct TestServer: Sendable {
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
         router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory, protocolOnly: protocolOnly)
-        let notifier = Notifier(engine: engine, accounts: accounts, patience: patience, now: { assets.now() })
+        let notifier = Notifier(engine: engine, accounts: accounts, access: mode == .open ? .unrestricted : .signedIn, patience: patience, now: { assets.now() })
         defer { notifier.close() }
         WebServices(
             engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle, notifier: notifier
