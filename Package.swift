@@ -23,7 +23,9 @@ let package = Package(
     name: "skylight",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "skylight", targets: ["skylight"])
+        .executable(name: "skylight", targets: ["skylight"]),
+        // With the modules whose types its programs use. None of them belongs to the server.
+        .library(name: "RemoteRecords", targets: ["RemoteRecords", "CloudKitClient", "Records", "JSON"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -112,6 +114,15 @@ let package = Package(
                 "Accounts", "CloudKitClient", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        layer(
+            "RemoteRecords",
+            on: [
+                "CloudKitClient", "Records", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ]
         ),
         // 5
@@ -242,6 +253,15 @@ let package = Package(
                 "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "CloudKitRecordStore", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore",
                 "SQLiteRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        tests(
+            "RemoteRecordsTests",
+            of: [
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "RecordStore",
+                "Records", "JSON",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]

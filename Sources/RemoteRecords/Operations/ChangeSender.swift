@@ -1,0 +1,319 @@
+internal import CloudKitClient
+internal import Foundation
+internal import JSON
+internal import Records
+
+/// Sends the changes of one zone, and finds out what became of those whose answers were lost.
+struct ChangeSender: Sendable {
+    enum Change: Sendable {
+        case save(Record)
+        case delete(RecordID)
+
+        var recordID: RecordID {
+            switch self {
+            case .save(let record): record.recordID
+            case .delete(let recordID): recordID
+            }
+        }
+    }
+
+    /// The outcome of a change: the saved record, `nil` for a deletion.
+    typealias Outcome = Result<Record?, OperationError>
+
+    /// The number of times that a batch is sent whose answers are lost.
+    private static let attempts = 5
+
+    let zoneID: ZoneID
+    let savePolicy: ModifyRecords.SavePolicy
+    let isAtomic: Bool
+    let unanswered: Set<RecordID>
+    let context: OperationContext
+    let deliver: @Sendable (ModifyRecords.Event) async -> Void
+
+    /// - Returns: the errors of single items.
+    /// - Throws: the error of the operation as a whole.
+    func send(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
+        guard !isAtomic || changes.count <= DatabaseClient.itemLimit else {
+            let error = OperationError(.limitExceeded, "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
+            return await finish(changes, changes.map { _ in .failure(error) })
+        }
+        var errors: [OperationError.Item: OperationError] = [:]
+        for start in stride(from: 0, to: changes.count, by: DatabaseClient.itemLimit) {
+            let batch = Array(changes[start..<min(start + DatabaseClient.itemLimit, changes.count)])
+            errors.merge(try await sendBatch(batch)) { first, _ in first }
+        }
+        return errors
+    }
+
+    private func sendBatch(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
+        var ready: [Change] = []
+        var failed: [RecordID: OperationError] = [:]
+        for change in changes {
+            do throws(OperationError) {
+                ready.append(try await uploadingFiles(of: change))
+            } catch {
+                // Without a connection no other file will go up either.
+                if Task.isCancelled || error.isOfNetwork { throw error }
+                failed[change.recordID] = error
+            }
+        }
+        if isAtomic, !failed.isEmpty {
+            let other = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
+            return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? other) })
+        }
+        var outcomes = try await outcomes(of: ready).makeIterator()
+        return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
+    }
+
+    /// Tells of the outcomes.
+    private func finish(_ changes: [Change], _ outcomes: [Outcome]) async -> [OperationError.Item: OperationError] {
+        var errors: [OperationError.Item: OperationError] = [:]
+        let events = zip(changes, outcomes).map { change, outcome -> ModifyRecords.Event in
+            if case .failure(let error) = outcome { errors[.record(change.recordID)] = error }
+            return switch change {
+            case .delete(let recordID): .deleted(recordID, outcome.map { _ in })
+            case .save(let record): .saved(record.recordID, outcome.map { $0 ?? record })
+            }
+        }
+        // Together: an atomic batch must not be half known after the program was killed.
+        await context.steps?.answered(changes.map(\.recordID), events.compactMap { ModifyRecords.json(of: $0) })
+        for event in events { await deliver(event) }
+        return errors
+    }
+
+    // MARK: One request
+
+    /// Sends changes until what became of them is known.
+    private func outcomes(of changes: [Change]) async throws(OperationError) -> [Outcome] {
+        if changes.isEmpty { return [] }
+        var results = [Outcome?](repeating: nil, count: changes.count)
+        var left = Array(changes.indices)
+        // Changes that may have been made already, by this run of the operation or an earlier one.
+        var unsure = unanswered.union(await context.steps?.unanswered ?? [])
+        for attempt in 1... {
+            let suspects = left.filter { unsure.contains(changes[$0].recordID) }
+            if !suspects.isEmpty {
+                for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) { results[place] = outcome }
+                left.removeAll { results[$0] != nil }
+            }
+            if left.isEmpty { break }
+            let sending = left.map { changes[$0] }
+            do throws(OperationError) {
+                try await context.steps?.willSend(sending.map(\.recordID))
+                let answers = try await answers(to: sending, unsure: unsure)
+                for (place, answer) in zip(left, answers) { results[place] = answer }
+                break
+            } catch {
+                switch error.code {
+                case .limitExceeded where left.count > 1 && !isAtomic:
+                    let middle = left.count / 2
+                    let first = try await outcomes(of: Array(sending[..<middle]))
+                    let halves = first + (try await outcomes(of: Array(sending[middle...])))
+                    for (place, outcome) in zip(left, halves) { results[place] = outcome }
+                    left = []
+                case .limitExceeded:
+                    for place in left { results[place] = .failure(error) }
+                    left = []
+                case .serverResponseLost where !Task.isCancelled && attempt < Self.attempts:
+                    unsure.formUnion(sending.map(\.recordID))
+                case .serverResponseLost:
+                    // Callers must know which changes may have been made.
+                    _ = await finish(sending, sending.map { _ in .failure(error) })
+                    throw Task.isCancelled ? .cancelled : error
+                default: throw error
+                }
+            }
+            if left.isEmpty { break }
+        }
+        return results.map { $0 ?? .failure(.cancelled) }
+    }
+
+    /// Sends one request.
+    /// - Parameter unsure: changes that may have been made before, which are no conflicts then.
+    private func answers(to changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
+        let operations = changes.map { operation(of: $0) }
+        let answers = try await context.request { try await $0.modify(operations, in: zoneID, atomic: isAtomic, desiredKeys: []) }
+        var outcomes: [Outcome] = []
+        var conflicts: [Int] = []
+        for (index, answer) in answers.enumerated() {
+            switch (answer, changes[index]) {
+            case (.success(.saved(let received)), .save(let record)): outcomes.append(.success(record.saved(as: received)))
+            case (.success, _): outcomes.append(.success(nil))
+            case (.failure(let error), let change):
+                let failure = OperationError(error)
+                if case .save = change, failure.code == .serverRecordChanged { conflicts.append(index) }
+                outcomes.append(.failure(failure))
+            }
+        }
+        // The protocol does not tell the version of the server.
+        let current = conflicts.isEmpty ? [] : try await lookup(conflicts.map { changes[$0].recordID.recordName })
+        for (index, current) in zip(conflicts, current) {
+            guard case .save(let record) = changes[index] else { continue }
+            guard case .success(let server) = current else {
+                if case .failure(let error) = current, error.code == .notFound { outcomes[index] = .failure(OperationError(error)) }
+                continue
+            }
+            if unsure.contains(record.recordID), hasArrived(record, in: server) {
+                outcomes[index] = .success(record.saved(as: server))
+            } else if case .success(let serverRecord) = context.record(.success(server)) {
+                outcomes[index] = outcomes[index].mapError { error in
+                    var error = error
+                    error.conflict = conflict(of: record, with: serverRecord)
+                    return error
+                }
+            }
+        }
+        return outcomes
+    }
+
+    // MARK: Lost answers
+
+    /// Compares changes whose answers were lost with what the server has.
+    /// - Returns: `nil` for those that were not made.
+    private func findOut(_ changes: [Change]) async throws(OperationError) -> [Outcome?] {
+        let current: [Result<ReceivedRecord, ServerError>]
+        do throws(OperationError) {
+            current = try await lookup(changes.map(\.recordID.recordName))
+        } catch {
+            let lost = OperationError(.serverResponseLost, "The change may have been made, and the record could not be looked up: \(error.reason)")
+            _ = await finish(changes, changes.map { _ in .failure(lost) })
+            throw error
+        }
+        let found = zip(changes, current).map { change, current -> Outcome? in
+            switch (change, current) {
+            case (.delete, .success): return nil
+            case (.delete, .failure(let error)) where error.code == .notFound || error.code == .zoneNotFound: return .success(nil)
+            case (.save(let record), .failure(let error)) where error.code == .notFound:
+                if savePolicy != .ifServerRecordUnchanged || record.recordChangeTag == nil { return nil }
+                return .failure(OperationError(error))
+            case (.save(let record), .success(let server)):
+                if hasArrived(record, in: server) { return .success(record.saved(as: server)) }
+                if savePolicy != .ifServerRecordUnchanged || server.recordChangeTag == record.recordChangeTag { return nil }
+                guard case .success(let serverRecord) = context.record(.success(server)) else { return nil }
+                var error = OperationError(.serverRecordChanged, "Another client saved the record")
+                error.conflict = conflict(of: record, with: serverRecord)
+                return .failure(error)
+            case (_, .failure(let error)): return .failure(OperationError(error))
+            }
+        }
+        return isAtomic ? asWhole(changes, found) : found
+    }
+
+    /// An atomic batch was made as a whole, or nothing of it.
+    private func asWhole(_ changes: [Change], _ found: [Outcome?]) -> [Outcome?] {
+        func isMade(_ change: Change, _ outcome: Outcome?) -> Bool {
+            // A record that is missing may have been missing before.
+            if case .save = change, case .success? = outcome { true } else { false }
+        }
+        func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
+        if zip(changes, found).contains(where: isMade) {
+            // The records that look different were saved by others since.
+            return found.map { outcome in
+                guard case .failure(let error)? = outcome else { return outcome ?? .success(nil) }
+                return .success(error.conflict?.serverRecord)
+            }
+        }
+        guard found.contains(where: isFailed) else { return changes.map { _ in nil } }
+        let other = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
+        return found.map { isFailed($0) ? $0 : .failure(other) }
+    }
+
+    private func lookup(_ recordNames: [Name]) async throws(OperationError) -> [Result<ReceivedRecord, ServerError>] {
+        try await context.request { try await $0.lookup(recordNames, in: zoneID) }
+    }
+
+    /// True if the server has the record as it was sent.
+    private func hasArrived(_ record: Record, in server: ReceivedRecord) -> Bool {
+        guard server.recordChangeTag != record.recordChangeTag else { return false }
+        if record.parentHasChanged, server.parent != record.parent { return false }
+        return sentKeys(of: record).allSatisfy { key in
+            let value = server.fields[key]?.value
+            guard let sent = record.fields[key]?.value else { return value == nil }
+            return value.map { $0.isSame(as: sent) } ?? (sent.elements.isEmpty)
+        }
+    }
+
+    private func conflict(of record: Record, with server: Record) -> OperationError.Conflict {
+        OperationError.Conflict(
+            serverRecord: server, clientRecord: record, ancestorRecord: record.recordChangeTag == nil ? nil : record.withoutChanges)
+    }
+
+    // MARK: What is sent
+
+    private func sentKeys(of record: Record) -> Set<Name> {
+        savePolicy == .allKeys ? record.changedKeys.union(record.fields.keys) : record.changedKeys
+    }
+
+    private func operation(of change: Change) -> RecordOperation {
+        switch change {
+        case .delete(let recordID): return RecordOperation(.forceDelete, recordName: recordID.recordName)
+        case .save(let record):
+            let kind: RecordOperation.Kind =
+                savePolicy != .ifServerRecordUnchanged ? .forceUpdate : record.recordChangeTag == nil ? .create : .update
+            var operation = RecordOperation(
+                kind, recordName: record.recordID.recordName, recordType: record.recordType,
+                recordChangeTag: kind == .update ? record.recordChangeTag : nil)
+            for key in sentKeys(of: record) {
+                let content = record.fields[key]
+                if let value = content?.value {
+                    operation.fields[key] = FieldInput(value, isEncrypted: content?.isEncrypted ?? false)
+                } else if kind != .create {
+                    operation.fields[key] = .cleared
+                }
+            }
+            if record.parentHasChanged { operation.parent = record.parent.map { .record($0) } ?? .cleared }
+            return operation
+        }
+    }
+
+    // MARK: Files
+
+    /// The change with the receipts of its files.
+    private func uploadingFiles(of change: Change) async throws(OperationError) -> Change {
+        guard case .save(var record) = change else { return change }
+        let keys = sentKeys(of: record).filter { key in record.fields[key]?.files.contains { $0.asset == nil } ?? false }.sorted()
+        var uploads: [(key: Name, place: Int, url: URL, size: Int64)] = []
+        for key in keys {
+            for (place, file) in (record.fields[key]?.files ?? []).enumerated() where file.asset == nil {
+                guard let url = file.fileURL else { throw OperationError(.assetFileNotFound, "The file in '\(key)' has no address") }
+                do {
+                    uploads.append((key, place, url, try await FileBytes.size(of: url)))
+                } catch {
+                    throw OperationError(.assetFileNotFound, "The file in '\(key)' can't be read: \(error)")
+                }
+            }
+        }
+        let total = uploads.reduce(0) { $0 + $1.size }
+        var sent: Int64 = 0
+        let recordID = record.recordID
+        for upload in uploads {
+            guard let content = record.fields[upload.key] else { continue }
+            let request = UploadRequest(recordType: record.recordType, fieldName: upload.key, recordName: recordID.recordName)
+            let asset = try await withProgress(of: total, after: sent, { await deliver(.progress(recordID, $0)) }) {
+                (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Asset in
+                try await context.transfer { database in
+                    let slot = try await database.uploadSlots([request], in: zoneID)[0].get()
+                    return try await database.upload(to: slot, size: upload.size, progress: { progress($0.bytes) }) { FileBytes(url: upload.url) }
+                }
+            }
+            sent += upload.size
+            var files = content.files
+            files[upload.place].asset = asset
+            record = record.uploading(content.replacing(files), for: upload.key)
+        }
+        await deliver(.progress(record.recordID, 1))
+        return .save(record)
+    }
+}
+
+extension FieldValue {
+    /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
+    fileprivate func isSame(as sent: FieldValue) -> Bool {
+        switch (self, sent) {
+        case (.reference(let left), .reference(let right)): left.recordName == right.recordName && left.action == right.action
+        case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
+        case (.list(let left, _), .list(let right, _)): left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+        default: self == sent
+        }
+    }
+}

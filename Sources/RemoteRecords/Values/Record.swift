@@ -1,0 +1,137 @@
+public import CloudKitClient
+internal import Foundation
+public import JSON
+public import Records
+
+/// A record as a program works with it: a value that remembers what was changed since it was fetched.
+///
+/// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither can be edited and saved.
+public struct Record: Sendable, Hashable {
+    public let recordID: RecordID
+    public let recordType: Name
+    /// Changes with each save; `nil` for a record that was never saved.
+    public internal(set) var recordChangeTag: String?
+    /// `nil` before the first save.
+    public internal(set) var created: ReceivedSignature?
+    /// The latest save; `nil` before the first one.
+    public internal(set) var modified: ReceivedSignature?
+    /// The share of the record, if it is shared.
+    public internal(set) var share: RecordID?
+    /// The values by key. A record that was fetched with `desiredKeys` has these keys only.
+    public private(set) var fields: [Name: FieldContent] = [:]
+    /// The record in the same zone with which this one is shared.
+    public var parent: Name? {
+        didSet { if parent != oldValue { parentHasChanged = true } }
+    }
+
+    /// The contents before the changes, by key.
+    private var replaced: [Name: FieldContent?] = [:]
+    private(set) var parentHasChanged = false
+
+    /// Creates a record that was never saved.
+    public init(recordType: Name, recordID: RecordID) {
+        self.recordID = recordID
+        self.recordType = recordType
+    }
+
+    /// Creates a record that was never saved, with a name made of a new UUID.
+    public init(recordType: Name, in zoneID: ZoneID = .default) {
+        self.init(recordType: recordType, recordID: RecordID(recordName: Name(UUID().uuidString), zoneID: zoneID))
+    }
+
+    /// - Returns: `nil` if the answer does not tell the record's type.
+    public init?(_ received: ReceivedRecord) {
+        guard let recordType = received.recordType else { return nil }
+        recordID = received.recordID
+        self.recordType = recordType
+        fields = received.fields.compactMapValues { FieldContent($0) }
+        takeSystemFields(of: received)
+        parent = received.parent
+        parentHasChanged = false
+    }
+
+    /// The keys that were set since the record was fetched or saved, also to an equal value.
+    public var changedKeys: Set<Name> { Set(replaced.keys) }
+
+    /// True if a save would send something.
+    public var hasChanges: Bool { !replaced.isEmpty || parentHasChanged || recordChangeTag == nil }
+
+    /// The record without its changes, as it was fetched or saved.
+    public var withoutChanges: Record {
+        var record = self
+        for (key, content) in replaced { record.fields[key] = content }
+        record.replaced = [:]
+        return record
+    }
+
+    /// The content of a key; `nil` for none. Setting it counts as a change, also to an equal value.
+    public subscript(content key: Name) -> FieldContent? {
+        get { fields[key] }
+        set {
+            if replaced[key] == nil { replaced.updateValue(fields[key], forKey: key) }
+            fields[key] = newValue
+        }
+    }
+
+    /// The value of a key; `nil` for none, and for a file that was not uploaded. An encrypted key stays so.
+    public subscript(key: Name) -> FieldValue? {
+        get { fields[key]?.value }
+        set { self[content: key] = newValue.map { .value($0, isEncrypted: fields[key]?.isEncrypted ?? false) } }
+    }
+
+    /// The value of a key as a Swift type; `nil` for none, and for a value of another type. An encrypted key stays so.
+    public subscript<Value: RecordValue>(key: Name) -> Value? {
+        get { fields[key].flatMap { Value.read($0) } }
+        set {
+            let isEncrypted = fields[key]?.isEncrypted ?? false
+            self[content: key] = newValue.map { isEncrypted ? $0.fieldContent.encrypted : $0.fieldContent }
+        }
+    }
+
+    /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be encrypted.
+    public subscript<Value: RecordValue>(encrypted key: Name) -> Value? {
+        get { self[key] }
+        set { self[content: key] = newValue?.fieldContent.encrypted }
+    }
+
+    // MARK: For saves
+
+    /// The record after the server saved it with its changes.
+    func saved(as received: ReceivedRecord) -> Record {
+        var record = self
+        record.takeSystemFields(of: received)
+        record.replaced = [:]
+        record.parentHasChanged = false
+        return record
+    }
+
+    /// The record with files that were uploaded, which is no change of its own.
+    func uploading(_ content: FieldContent, for key: Name) -> Record {
+        var record = self
+        record.fields[key] = content
+        return record
+    }
+
+    private mutating func takeSystemFields(of received: ReceivedRecord) {
+        recordChangeTag = received.recordChangeTag
+        created = received.created ?? created
+        modified = received.modified ?? modified
+        share = received.share ?? share
+    }
+}
+
+extension Record {
+    /// For the JSON of kept records.
+    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parentHasChanged: Bool) {
+        replaced = [:]
+        for key in keys { replaced.updateValue(earlier[key], forKey: key) }
+        self.parentHasChanged = parentHasChanged
+    }
+
+    /// The contents before the changes, as far as there were any.
+    var contentsBefore: [Name: FieldContent] { replaced.compactMapValues { $0 } }
+
+    mutating func restore(_ content: FieldContent, for key: Name) {
+        fields[key] = content
+    }
+}
