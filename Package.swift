@@ -263,7 +263,6 @@ let package = Package(
                 "InMemoryRecordStore", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         tests(

@@ -4,8 +4,8 @@ public import JSON
 public import Records
 internal import Synchronization
 
-// Calls for one thing at a time, on top of the operations. Those for single items throw the item's error; those for several have a result for each, and
-// throw only errors of the whole. Each is cancelled with its task.
+// Calls for one thing at a time, on top of the operations. Calls for single items throw the item's error; calls for several have a result for each,
+// and throw only errors of the whole. Each is cancelled with its task.
 
 extension Database {
     /// The outcomes of ``modifyRecords(saving:deleting:savePolicy:atomically:)``.

@@ -13,7 +13,7 @@ public struct Database: Sendable {
         self.scope = scope
     }
 
-    /// The same database with a configuration for the operations that are added here. What it leaves out comes from the group.
+    /// The same database with a configuration for the operations that are added here. Properties that it leaves out come from the group.
     public func configured(_ configuration: OperationConfiguration = OperationConfiguration(), group: OperationGroup? = nil) -> Database {
         var database = self
         database.configuration = configuration.or(self.configuration)
@@ -27,7 +27,8 @@ public struct Database: Sendable {
     ///   - onEvent: takes each event. The operation waits for it.
     @discardableResult
     public func add<Operation: DatabaseOperation>(
-        _ operation: Operation, after dependencies: [any OperationDependency] = [], _ onEvent: @escaping @Sendable (Operation.Event) async -> Void = { _ in }
+        _ operation: Operation, after dependencies: [any OperationDependency] = [],
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void = { _ in }
     ) -> OperationHandle<Operation.Output> {
         start(UUID().uuidString, after: dependencies) { context async throws(OperationError) -> Operation.Output in
             if Task.isCancelled { throw .cancelled }

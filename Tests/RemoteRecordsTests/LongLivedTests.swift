@@ -66,7 +66,7 @@ import Testing
         let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))
         let edited = try edited("a", tag: "1")
         try await withScript({ _, _ in
-            // What a process finds that begins now.
+            // A process that begins now finds this.
             try? FileManager.default.copyItem(at: file, to: found)
             return records(item("a", tag: "2"))
         }) { container, server in

@@ -38,20 +38,20 @@ import Testing
         let scheduler = RequestScheduler(limit: 3)
         let told = Told()
         try await withThrowingTaskGroup(of: Void.self) { group in
-            let (open, gate) = AsyncStream.makeStream(of: Void.self)
-            for number in 0..<3 {
+            let gates = (0..<3).map { _ in AsyncStream.makeStream(of: Void.self) }
+            for (number, gate) in gates.enumerated() {
                 let rank = scheduler.rank(.utility, .normal)
                 group.addTask {
                     try await scheduler.run(rank) {
                         told.note("utility \(number)")
-                        for await _ in open {}
+                        for await _ in gate.stream {}
                     }
                 }
             }
             try await eventually { told.all.count == 2 && scheduler.waitingCount == 1 }
             try await scheduler.run(scheduler.rank(.userInitiated, .normal)) { told.note("waited for") }
             #expect(told.all.last == "waited for")
-            gate.finish()
+            for gate in gates { gate.continuation.finish() }
             try await group.waitForAll()
         }
         #expect(told.all.count == 4)

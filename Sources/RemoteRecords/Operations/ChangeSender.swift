@@ -34,7 +34,8 @@ struct ChangeSender: Sendable {
     /// - Throws: the error of the operation as a whole.
     func send(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
         guard !isAtomic || changes.count <= DatabaseClient.itemLimit else {
-            let error = OperationError(.limitExceeded, "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
+            let error = OperationError(
+                .limitExceeded, "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
             return await finish(changes, changes.map { _ in .failure(error) })
         }
         var errors: [OperationError.Item: OperationError] = [:]
@@ -91,14 +92,15 @@ struct ChangeSender: Sendable {
         // Changes that may have been made already, by this run of the operation or an earlier one.
         var unsure = unanswered.union(await context.steps?.unanswered ?? [])
         for attempt in 1... {
-            let suspects = left.filter { unsure.contains(changes[$0].recordID) }
-            if !suspects.isEmpty {
-                for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) { results[place] = outcome }
-                left.removeAll { results[$0] != nil }
-            }
-            if left.isEmpty { break }
-            let sending = left.map { changes[$0] }
+            var sending: [Change] = []
             do throws(OperationError) {
+                let suspects = left.filter { unsure.contains(changes[$0].recordID) }
+                if !suspects.isEmpty {
+                    for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) { results[place] = outcome }
+                    left.removeAll { results[$0] != nil }
+                }
+                if left.isEmpty { break }
+                sending = left.map { changes[$0] }
                 try await context.steps?.willSend(sending.map(\.recordID))
                 let answers = try await answers(to: sending, unsure: unsure)
                 for (place, answer) in zip(left, answers) { results[place] = answer }
@@ -116,11 +118,13 @@ struct ChangeSender: Sendable {
                     left = []
                 case .serverResponseLost where !Task.isCancelled && attempt < Self.attempts:
                     unsure.formUnion(sending.map(\.recordID))
-                case .serverResponseLost:
-                    // Callers must know which changes may have been made.
+                default:
+                    // Callers must know which changes were made, and which may have been.
+                    let known = changes.indices.filter { results[$0] != nil }
+                    _ = await finish(known.map { changes[$0] }, known.compactMap { results[$0] })
+                    guard error.code == .serverResponseLost else { throw error }
                     _ = await finish(sending, sending.map { _ in .failure(error) })
                     throw Task.isCancelled ? .cancelled : error
-                default: throw error
                 }
             }
             if left.isEmpty { break }
@@ -145,8 +149,8 @@ struct ChangeSender: Sendable {
                 outcomes.append(.failure(failure))
             }
         }
-        // The protocol does not tell the version of the server.
-        let current = conflicts.isEmpty ? [] : try await lookup(conflicts.map { changes[$0].recordID.recordName })
+        // The protocol does not tell the version of the server. Without it a conflict is still one, and the other changes are made.
+        let current = conflicts.isEmpty ? [] : (try? await lookup(conflicts.map { changes[$0].recordID.recordName })) ?? []
         for (index, current) in zip(conflicts, current) {
             guard case .save(let record) = changes[index] else { continue }
             guard case .success(let server) = current else {
@@ -224,13 +228,8 @@ struct ChangeSender: Sendable {
 
     /// True if the server has the record as it was sent.
     private func hasArrived(_ record: Record, in server: ReceivedRecord) -> Bool {
-        guard server.recordChangeTag != record.recordChangeTag else { return false }
-        if record.parentHasChanged, server.parent != record.parent { return false }
-        return sentKeys(of: record).allSatisfy { key in
-            let value = server.fields[key]?.value
-            guard let sent = record.fields[key]?.value else { return value == nil }
-            return value.map { $0.isSame(as: sent) } ?? (sent.elements.isEmpty)
-        }
+        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return false }
+        return record.isContained(in: now, keys: sentKeys(of: record))
     }
 
     private func conflict(of record: Record, with server: Record) -> OperationError.Conflict {
@@ -303,17 +302,5 @@ struct ChangeSender: Sendable {
         }
         await deliver(.progress(record.recordID, 1))
         return .save(record)
-    }
-}
-
-extension FieldValue {
-    /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
-    fileprivate func isSame(as sent: FieldValue) -> Bool {
-        switch (self, sent) {
-        case (.reference(let left), .reference(let right)): left.recordName == right.recordName && left.action == right.action
-        case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
-        case (.list(let left, _), .list(let right, _)): left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
-        default: self == sent
-        }
     }
 }

@@ -52,7 +52,8 @@ public struct ModifyRecords: DatabaseOperation {
         var errors: [OperationError.Item: OperationError] = [:]
         for (zoneID, changes) in zones {
             let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
-            let sender = ChangeSender(zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context, deliver: deliver)
+            let sender = ChangeSender(
+                zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context, deliver: deliver)
             errors.merge(try await sender.send(changes)) { first, _ in first }
         }
         if !errors.isEmpty { throw .partialFailure(errors) }

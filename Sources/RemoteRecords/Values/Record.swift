@@ -135,3 +135,30 @@ extension Record {
         fields[key] = content
     }
 }
+
+extension Record {
+    /// True if another version has the same contents in some keys, and the same parent if it was changed.
+    func isContained(in other: Record, keys: Set<Name>) -> Bool {
+        guard !parentHasChanged || parent == other.parent else { return false }
+        return keys.allSatisfy { key in
+            let theirs = other.fields[key]?.value
+            guard let mine = fields[key] else { return theirs == nil }
+            // A file that was not uploaded is nowhere else.
+            guard let value = mine.value else { return false }
+            // An empty list is not kept.
+            return theirs.map { $0.isSame(as: value) } ?? value.elements.isEmpty
+        }
+    }
+}
+
+extension FieldValue {
+    /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
+    func isSame(as sent: FieldValue) -> Bool {
+        switch (self, sent) {
+        case (.reference(let left), .reference(let right)): left.recordName == right.recordName && left.action == right.action
+        case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
+        case (.list(let left, _), .list(let right, _)): left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+        default: self == sent
+        }
+    }
+}

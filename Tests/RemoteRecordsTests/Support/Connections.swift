@@ -148,7 +148,7 @@ private final class NewestToken: Sendable {
     func keep(_ text: String) { token.withLock { $0 = text } }
 }
 
-/// What callbacks told, in order.
+/// The words of callbacks, in order.
 final class Told: Sendable {
     private let lines = Mutex<[String]>([])
 

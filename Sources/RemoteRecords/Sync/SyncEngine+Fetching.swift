@@ -1,0 +1,113 @@
+internal import CloudKitClient
+internal import JSON
+internal import Records
+internal import Synchronization
+
+extension SyncEngine {
+    func fetch() async throws(OperationError) {
+        await tell(.willFetchChanges)
+        var failure: OperationError?
+        do throws(OperationError) {
+            try await fetchDatabase()
+            for zoneID in kept.withLock({ $0.zonesToFetch }) {
+                do throws(OperationError) {
+                    try await fetch(zoneID)
+                } catch {
+                    failure = failure ?? error
+                    // Other zones would fail as well.
+                    if error.isOfNetwork || error.code == .operationCancelled || error.code == .notAuthenticated { break }
+                }
+            }
+        } catch {
+            failure = error
+        }
+        await tell(.didFetchChanges)
+        if let failure { throw failure }
+    }
+
+    /// Finds out which zones changed. They are remembered until all their changes are here.
+    private func fetchDatabase() async throws(OperationError) {
+        var token = kept.withLock { $0.databaseToken }
+        // Zones that were deleted before are not in a feed without a token. They are those that do not come.
+        var isListing = token == nil
+        var missing = Set(kept.withLock { $0.zoneTokens.keys })
+        while true {
+            let page: Database.DatabaseChanges
+            do throws(OperationError) {
+                page = try await database.databaseChanges(since: token)
+            } catch {
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                token = nil
+                isListing = true
+                continue
+            }
+            missing.subtract(page.modifications + page.deletions)
+            let deletions = isListing && !page.moreComing ? page.deletions + missing : page.deletions
+            if !page.modifications.isEmpty || !deletions.isEmpty {
+                await tell(.fetchedDatabaseChanges(modifications: page.modifications, deletions: deletions))
+            }
+            let newToken = page.changeToken
+            guard !page.moreComing || newToken != token else {
+                throw OperationError(.serverRejectedRequest, "More zones are coming, but the token leads back to the same page")
+            }
+            await update { state in
+                // A list that is not complete begins anew after a restart.
+                state.databaseToken = isListing && page.moreComing ? nil : newToken
+                for zoneID in deletions { state.forget(zoneID) }
+                state.pendingRecordZoneChanges.removeAll { deletions.contains($0.recordID.zoneID) }
+                for zoneID in page.modifications where !state.zonesToFetch.contains(zoneID) { state.zonesToFetch.append(zoneID) }
+            }
+            token = newToken
+            if !page.moreComing { return }
+        }
+    }
+
+    /// Fetches the changes of a zone, page by page. Each page is told together with the token after it.
+    private func fetch(_ zoneID: ZoneID) async throws(OperationError) {
+        let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
+        await tell(.willFetchRecordZoneChanges(zoneID, fromTheBeginning: fromTheBeginning))
+        do throws(OperationError) {
+            while true {
+                let since = kept.withLock { $0.zoneTokens[zoneID] }
+                let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
+                guard !page.moreComing || page.changeToken != since else {
+                    throw OperationError(.serverRejectedRequest, "More records are coming, but the token leads back to the same page")
+                }
+                var records: [Record] = []
+                for modification in page.modifications { records.append(try modification.result.get()) }
+                if !records.isEmpty || !page.deletions.isEmpty {
+                    await tell(.fetchedRecordZoneChanges(zoneID, modifications: records, deletions: page.deletions))
+                }
+                if !page.moreComing { await tell(.didFetchRecordZoneChanges(zoneID, nil)) }
+                await update { state in
+                    state.zoneTokens[zoneID] = page.changeToken
+                    guard !page.moreComing else { return }
+                    state.zonesToFetch.removeAll { $0 == zoneID }
+                    state.zonesFromTheBeginning.remove(zoneID)
+                }
+                if !page.moreComing { return }
+            }
+        } catch {
+            switch error.code {
+            case .changeTokenExpired where kept.withLock({ $0.zoneTokens[zoneID] }) != nil:
+                await tell(.didFetchRecordZoneChanges(zoneID, error))
+                await update { state in
+                    state.zoneTokens[zoneID] = nil
+                    state.zonesFromTheBeginning.insert(zoneID)
+                }
+                try await fetch(zoneID)
+            case .zoneNotFound, .userDeletedZone:
+                // The feed of the database told it before it was deleted.
+                await tell(.didFetchRecordZoneChanges(zoneID, error))
+                await tell(.fetchedDatabaseChanges(modifications: [], deletions: [zoneID]))
+                await update { state in
+                    state.forget(zoneID)
+                    state.pendingRecordZoneChanges.removeAll { $0.recordID.zoneID == zoneID }
+                }
+            default:
+                await tell(.didFetchRecordZoneChanges(zoneID, error))
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+internal import Records
+internal import Synchronization
+
+extension SyncEngine {
+    func send() async throws(OperationError) {
+        await tell(.willSendChanges)
+        var failure: OperationError?
+        do throws(OperationError) {
+            repeat {
+                try await sendZones()
+                try await sendRecords()
+                // The app may have added zones meanwhile.
+            } while !kept.withLock({ $0.pendingDatabaseChanges.isEmpty })
+        } catch {
+            failure = error
+        }
+        await tell(.didSendChanges)
+        if let failure { throw failure }
+    }
+
+    private func sendZones() async throws(OperationError) {
+        let changes = kept.withLock { $0.pendingDatabaseChanges }
+        if changes.isEmpty { return }
+        let results = try await database.modifyRecordZones(
+            saving: changes.compactMap { if case .saveZone(let zoneID) = $0 { zoneID } else { nil } },
+            deleting: changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } })
+        var saved: [ZoneID] = []
+        var deleted: [ZoneID] = []
+        var failed: [(change: PendingDatabaseChange, error: OperationError)] = []
+        for change in changes {
+            switch change {
+            case .saveZone(let zoneID):
+                switch results.saveResults[zoneID] {
+                case .success?: saved.append(zoneID)
+                case .failure(let error)?: failed.append((change, error))
+                case nil: break
+                }
+            case .deleteZone(let zoneID):
+                switch results.deleteResults[zoneID] {
+                case .success?: deleted.append(zoneID)
+                case .failure(let error)?: failed.append((change, error))
+                case nil: break
+                }
+            }
+        }
+        let again = failed.filter { $0.error.isMendedByTime }
+        let done = changes.filter { change in !again.contains { $0.change == change } }
+        kept.withLock { state in
+            state.pendingDatabaseChanges.removeAll { done.contains($0) }
+            for zoneID in deleted { state.forget(zoneID) }
+        }
+        await tell(.sentDatabaseChanges(saved: saved, deleted: deleted, failed: failed))
+        await update { _ in }
+        if let first = again.first { throw first.error }
+    }
+
+    private func sendRecords() async throws(OperationError) {
+        while let batch = await delegate.nextRecordZoneChangeBatch(of: self) {
+            if !batch.missing.isEmpty { await update { state in state.pendingRecordZoneChanges.removeAll { batch.missing.contains($0) } } }
+            if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
+                if batch.missing.isEmpty { return }
+                continue
+            }
+            try await send(batch)
+        }
+    }
+
+    private func send(_ batch: RecordZoneChangeBatch) async throws(OperationError) {
+        let recordIDs = batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete
+        var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
+        operation.unanswered = kept.withLock { $0.unanswered.intersection(recordIDs) }
+        // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
+        await update { state in
+            state.sending = batch.recordsToSave.map { .saveRecord($0.recordID) } + batch.recordIDsToDelete.map { .deleteRecord($0) }
+            state.pendingRecordZoneChanges.removeAll { recordIDs.contains($0.recordID) }
+        }
+        let answered = Mutex<[ModifyRecords.Event]>([])
+        var failure: OperationError?
+        do throws(OperationError) {
+            try await database.waitedFor.perform(operation) { event in
+                if case .progress = event { return }
+                answered.withLock { $0.append(event) }
+            }
+        } catch {
+            if error.code != .partialFailure { failure = error }
+        }
+        await take(answered.withLock { $0 }, of: batch, &failure)
+        if let failure { throw failure }
+    }
+
+    /// Tells what became of a batch.
+    /// - Parameter failure: set to an error after which sending stops for now.
+    private func take(_ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ failure: inout OperationError?) async {
+        var saved: [Record] = []
+        var deleted: [RecordID] = []
+        var failedSaves: [(record: Record, error: OperationError)] = []
+        var failedDeletes: [(recordID: RecordID, error: OperationError)] = []
+        var known: Set<RecordID> = []
+        let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
+        for event in events {
+            switch event {
+            case .progress: break
+            case .saved(let recordID, .success(let record)):
+                known.insert(recordID)
+                saved.append(record)
+            case .deleted(let recordID, .success):
+                known.insert(recordID)
+                deleted.append(recordID)
+            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
+                if error.isMendedByTime || error.code == .serverResponseLost {
+                    failure = failure ?? error
+                } else if error.code == .serverRecordChanged, error.conflict == nil {
+                    failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
+                } else if let record = records[recordID] {
+                    known.insert(recordID)
+                    failedSaves.append((record, error))
+                } else {
+                    known.insert(recordID)
+                    failedDeletes.append((recordID, error))
+                }
+            }
+        }
+        kept.withLock { state in
+            let open = state.sending.filter { !known.contains($0.recordID) }
+            state.putBack(open)
+            // Perhaps some were made: the next batch looks before it sends them.
+            state.unanswered.subtract(known)
+            state.unanswered.formUnion(open.map(\.recordID))
+            state.sending = []
+        }
+        guard !known.isEmpty else { return await update { _ in } }
+        await tell(.sentRecordZoneChanges(saved: saved, deleted: deleted, failedSaves: failedSaves, failedDeletes: failedDeletes))
+        await update { _ in }
+    }
+}

@@ -1,0 +1,101 @@
+internal import CloudKitClient
+internal import JSON
+internal import Records
+
+/// All that an engine has to know to go on: its position, and the changes to send.
+struct SyncState: Sendable, Hashable {
+    var userRecordName: Name?
+    var databaseToken: SyncToken?
+    var zoneTokens: [ZoneID: SyncToken] = [:]
+    /// Zones that changed before `databaseToken`, and whose changes are not all here.
+    var zonesToFetch: [ZoneID] = []
+    /// Zones of `zonesToFetch` whose token has expired, and that are fetched from the beginning.
+    var zonesFromTheBeginning: Set<ZoneID> = []
+    var pendingDatabaseChanges: [PendingDatabaseChange] = []
+    var pendingRecordZoneChanges: [PendingRecordZoneChange] = []
+    /// Changes that are on their way. For a program that ends now, they are pending.
+    var sending: [PendingRecordZoneChange] = []
+    /// Records that were sent without an answer: they may have been saved.
+    var unanswered: Set<RecordID> = []
+
+    private static let format: Int64 = 1
+
+    init() {}
+
+    mutating func forget(_ zoneID: ZoneID) {
+        zoneTokens[zoneID] = nil
+        zonesToFetch.removeAll { $0 == zoneID }
+        zonesFromTheBeginning.remove(zoneID)
+    }
+
+    /// Many changes of one record are one: the last.
+    mutating func add(_ change: PendingRecordZoneChange) {
+        guard !pendingRecordZoneChanges.contains(change) else { return }
+        pendingRecordZoneChanges.removeAll { $0.recordID == change.recordID }
+        pendingRecordZoneChanges.append(change)
+    }
+
+    mutating func add(_ change: PendingDatabaseChange) {
+        guard !pendingDatabaseChanges.contains(change) else { return }
+        pendingDatabaseChanges.removeAll { $0.zoneID == change.zoneID }
+        pendingDatabaseChanges.append(change)
+    }
+
+    /// Puts changes back that were not answered, unless the app has changed their records since.
+    mutating func putBack(_ changes: [PendingRecordZoneChange]) {
+        let newer = Set(pendingRecordZoneChanges.map(\.recordID))
+        pendingRecordZoneChanges.insert(contentsOf: changes.filter { !newer.contains($0.recordID) }, at: 0)
+    }
+
+    private var stillPending: [PendingRecordZoneChange] {
+        var state = self
+        state.putBack(sending)
+        return state.pendingRecordZoneChanges
+    }
+
+    // MARK: JSON
+
+    var bytes: [UInt8] {
+        var object = JSONObject()
+        object["format"] = .integer(Self.format)
+        object["user"] = userRecordName.map { .string($0.string) }
+        object["databaseToken"] = databaseToken.map { .string($0.text) }
+        object["zoneTokens"] = .array(
+            zoneTokens.sorted { $0.value.text < $1.value.text }.map { zoneID, token in
+                .object(JSONObject([.init(name: "zoneID", value: .object(zoneID.json)), .init(name: "token", value: .string(token.text))]))
+            })
+        object["zonesToFetch"] = .array(zonesToFetch.map { .object($0.json) })
+        object["zonesFromTheBeginning"] = .array(zonesFromTheBeginning.map { .object($0.json) })
+        object["saveZones"] = .array(pendingDatabaseChanges.compactMap { if case .saveZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
+        object["deleteZones"] = .array(pendingDatabaseChanges.compactMap { if case .deleteZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
+        object["pending"] = .array(
+            stillPending.map { change in
+                var json = change.recordID.json
+                if case .deleteRecord = change { json["delete"] = true }
+                return .object(json)
+            })
+        object["unanswered"] = .array(unanswered.union(sending.map(\.recordID)).map { .object($0.json) })
+        return JSONWriter.bytes(of: .object(object))
+    }
+
+    /// - Throws: ``UnreadableRecord``.
+    init(_ bytes: [UInt8]) throws {
+        guard case .object(let object)? = try? JSONReader.value(of: bytes), object["format"] == .integer(Self.format) else { throw UnreadableRecord() }
+        func string(_ name: Name) -> String? { if case .string(let text)? = object[name] { text } else { nil } }
+        func zones(_ name: Name) throws -> [ZoneID] { try object.objects(name).map { try ZoneID(.object($0)) } }
+        userRecordName = string("user").map { Name($0) }
+        databaseToken = string("databaseToken").map { SyncToken($0) }
+        for pair in try object.objects("zoneTokens") {
+            guard let zone = pair["zoneID"], case .string(let token)? = pair["token"] else { throw UnreadableRecord() }
+            zoneTokens[try ZoneID(zone)] = SyncToken(token)
+        }
+        zonesToFetch = try zones("zonesToFetch")
+        zonesFromTheBeginning = Set(try zones("zonesFromTheBeginning"))
+        pendingDatabaseChanges = try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
+        pendingRecordZoneChanges = try object.objects("pending").map { json in
+            let recordID = try RecordID(json: .object(json))
+            return json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
+        }
+        unanswered = Set(try object.objects("unanswered").map { try RecordID(json: .object($0)) })
+    }
+}
