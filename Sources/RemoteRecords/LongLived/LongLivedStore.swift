@@ -28,14 +28,8 @@ final class LongLivedStore: Sendable {
     private let running = Mutex<Set<String>>([])
 
     init(_ file: URL, now: Timestamp) async throws {
-        queue = try await Self.open(file)
+        queue = try await DatabaseQueue.opened(file)
         try await migrate(now: now)
-    }
-
-    private static func open(_ file: URL) async throws -> DatabaseQueue {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try DatabaseQueue(path: file.path(percentEncoded: false)) }) }
-        }
     }
 
     private func migrate(now: Timestamp) async throws {

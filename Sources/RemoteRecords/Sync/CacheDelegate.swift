@@ -1,0 +1,178 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import Records
+internal import Synchronization
+
+/// Stores what an engine tells, in the transaction that stores its state.
+final class CacheDelegate: SyncEngineDelegate {
+    private struct Inbox {
+        /// Events since the last state.
+        var events: [SyncEvent] = []
+        /// The error that broke the file. The engine is ahead of the file from then on.
+        var failure: (any Error)?
+    }
+
+    let queue: DatabaseQueue
+    let signals = Signals()
+    private let resolver: RecordCache.Resolver
+    private let inbox = Mutex(Inbox())
+
+    init(_ file: URL, _ resolver: @escaping RecordCache.Resolver) async throws {
+        self.resolver = resolver
+        queue = try await DatabaseQueue.opened(file)
+        try await queue.write { try CachedRecords.make(in: $0) }
+    }
+
+    func storedState() async throws -> [UInt8]? {
+        try await queue.read { try CachedRecords($0).state() }
+    }
+
+    /// - Throws: the error that broke the file.
+    func checkFile() throws {
+        if let failure = inbox.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Changes records together with the engine's state.
+    ///
+    /// The state is taken within the transaction: of two changes at once, the later one to be stored has both.
+    func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void) async throws {
+        try checkFile()
+        let queue = queue
+        // The cancellation of this task would roll the write back.
+        try await Task {
+            try await queue.write { database in
+                let records = CachedRecords(database)
+                try change(records)
+                try records.setState(engine.state.serialization)
+            }
+        }.value
+        signals.send()
+    }
+
+    func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? {
+        let changes = Array(engine.state.pendingRecordZoneChanges.prefix(200))
+        guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
+        do {
+            let found = try await queue.read { database in
+                var found: [RecordID: Record] = [:]
+                let records = CachedRecords(database)
+                for change in changes { found[change.recordID] = try records.record(change.recordID) }
+                return found
+            }
+            return await RecordZoneChangeBatch(pendingChanges: changes) { found[$0] }
+        } catch {
+            inbox.withLock { $0.failure = $0.failure ?? error }
+            return nil
+        }
+    }
+
+    func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
+        guard case .stateUpdate = event else { return inbox.withLock { $0.events.append(event) } }
+        let events = inbox.withLock { inbox in
+            defer { inbox.events = [] }
+            return inbox.events
+        }
+        let resolver = resolver
+        do {
+            try await write(engine) { records in
+                for event in events { try Self.store(event, in: records, engine, resolver) }
+            }
+        } catch {
+            inbox.withLock { $0.failure = $0.failure ?? error }
+        }
+    }
+
+    // MARK: Events
+
+    private static func store(_ event: SyncEvent, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver) throws {
+        switch event {
+        case .accountChange(.signOut), .accountChange(.switchAccounts): try records.removeAll()
+        case .fetchedDatabaseChanges(_, let deletions):
+            for zoneID in deletions { try records.removeAll(in: zoneID) }
+        case .fetchedRecordZoneChanges(_, let modifications, let deletions):
+            let pending = Set(engine.state.pendingRecordZoneChanges)
+            for record in modifications { try take(record, in: records, pending, engine, resolver) }
+            for (recordID, _) in deletions { try drop(recordID, in: records, pending, engine, resolver) }
+        case .didFetchRecordZoneChanges(let zoneID, let error):
+            if let error {
+                // Everything comes again; what does not come is gone.
+                if error.code == .changeTokenExpired { try records.markAll(in: zoneID) }
+            } else {
+                let pending = Set(engine.state.pendingRecordZoneChanges)
+                for recordID in try records.marked(in: zoneID) { try drop(recordID, in: records, pending, engine, resolver) }
+            }
+        case .sentRecordZoneChanges(let saved, _, let failedSaves, let failedDeletes):
+            for record in saved { try settle(record, in: records) }
+            for (record, error) in failedSaves { try fail(record, error, in: records, engine, resolver) }
+            for (recordID, error) in failedDeletes { try records.refuse(recordID, error.description) }
+        default: break
+        }
+    }
+
+    /// Takes a version of the server.
+    private static func take(
+        _ server: Record, in records: CachedRecords, _ pending: Set<PendingRecordZoneChange>, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        if pending.contains(.deleteRecord(server.recordID)) { return }
+        guard pending.contains(.saveRecord(server.recordID)), let mine = try records.record(server.recordID) else { return try records.set(server) }
+        // It is the version that the change was made on.
+        if mine.recordChangeTag == server.recordChangeTag { return try records.set(mine) }
+        // The change was made, and the answer to it was lost.
+        if mine.isContained(in: server, keys: mine.changedKeys) {
+            engine.state.remove(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
+            return try records.set(server)
+        }
+        try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+    }
+
+    private static func drop(
+        _ recordID: RecordID, in records: CachedRecords, _ pending: Set<PendingRecordZoneChange>, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        guard pending.contains(.saveRecord(recordID)), let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        try resolve(.deleted(mine), nil, in: records, engine, resolver)
+    }
+
+    /// Takes a record that was saved. It may have been changed here since it was sent.
+    private static func settle(_ saved: Record, in records: CachedRecords) throws {
+        guard let mine = try records.record(saved.recordID) else { return }
+        var record = saved
+        for key in mine.changedKeys where mine.fields[key] != saved.fields[key] { record[content: key] = mine.fields[key] }
+        if mine.parent != saved.parent { record.parent = mine.parent }
+        try records.set(record)
+    }
+
+    private static func fail(
+        _ sent: Record, _ error: OperationError, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        // A record that was deleted here meanwhile has a change of its own that is pending.
+        guard let mine = try records.record(sent.recordID) else { return }
+        switch (error.code, error.conflict?.serverRecord) {
+        case (.serverRecordChanged, let server?): try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+        case (.unknownItem, _): try resolve(.deleted(mine), nil, in: records, engine, resolver)
+        default: try records.refuse(sent.recordID, error.description)
+        }
+    }
+
+    /// - Parameter server: the version to take if the local change is given up; `nil` if the record was deleted.
+    private static func resolve(
+        _ meeting: RecordCache.Meeting, _ server: Record?, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        let recordID: RecordID =
+            switch meeting {
+            case .changed(let conflict): conflict.clientRecord.recordID
+            case .deleted(let record): record.recordID
+            }
+        if let record = resolver(meeting), record.recordID == recordID {
+            try records.set(record)
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+        } else {
+            engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            if let server { try records.set(server) } else { try records.remove(recordID) }
+        }
+    }
+
+    private static func conflict(of mine: Record, with server: Record) -> OperationError.Conflict {
+        OperationError.Conflict(serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
+    }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+internal import GRDB
+public import JSON
+public import Records
+
+/// A local copy of a private or shared database in one SQLite file, which programs read and change at any time, and which a ``SyncEngine`` keeps the same.
+///
+/// A change is in the file, with the note that it has to be sent, before ``save(_:)`` returns. A page of changes is stored in one transaction with
+/// the position after it. So the program may be killed at any moment.
+public final class RecordCache: Sendable {
+    /// A local change that meets another one.
+    public enum Meeting: Sendable {
+        /// Both sides changed the record.
+        case changed(OperationError.Conflict)
+        /// The record that was changed here was deleted there.
+        case deleted(Record)
+    }
+
+    /// Decides what becomes of a local change.
+    /// - Returns: the record to save; `nil` for what the server has. It runs in a transaction, so it must be quick.
+    public typealias Resolver = @Sendable (Meeting) -> Record?
+
+    public let engine: SyncEngine
+    private let app: CacheDelegate
+
+    /// Opens the file, and creates it if necessary. One process at a time has it open.
+    /// - Parameters:
+    ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion wins.
+    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed.
+    public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
+        app = try await CacheDelegate(file, resolver)
+        engine = try SyncEngine(database, state: try await app.storedState(), delegate: app)
+    }
+
+    /// Puts the changed keys on the server's version, and lets deletions win.
+    public static func mergingKeys(_ meeting: Meeting) -> Record? {
+        guard case .changed(let conflict) = meeting else { return nil }
+        return conflict.clientRecord.moved(onto: conflict.serverRecord)
+    }
+
+    // MARK: Reading
+
+    public func record(for recordID: RecordID) async throws -> Record? {
+        try await app.queue.read { try CachedRecords($0).record(recordID) }
+    }
+
+    /// All records of a type, in the order of their names.
+    public func records(ofType recordType: Name, in zoneID: ZoneID) async throws -> [Record] {
+        try await app.queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
+    }
+
+    /// The changes that the server refused, with its reason. Saving the record again sends it again.
+    public func refusals() async throws -> [RecordID: String] {
+        try await app.queue.read { try CachedRecords($0).refusals() }
+    }
+
+    /// A signal after each transaction that changed records, from now on.
+    public func updates() -> AsyncStream<Void> { app.signals.listen() }
+
+    // MARK: Changing
+
+    /// Stores a record. It is sent with the next ``sync()``.
+    /// - Throws: an error of SQLite, or the one that broke the file earlier.
+    public func save(_ record: Record) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            try records.set(record)
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
+        }
+    }
+
+    /// Deletes a record here, and on the server with the next ``sync()``.
+    /// - Throws: as ``save(_:)``.
+    public func delete(_ recordID: RecordID) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            try records.remove(recordID)
+            engine.state.add(pendingRecordZoneChanges: [.deleteRecord(recordID)])
+        }
+    }
+
+    /// Creates or deletes a zone with the next ``sync()``.
+    /// - Throws: as ``save(_:)``.
+    public func change(_ change: PendingDatabaseChange) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            if case .deleteZone(let zoneID) = change { try records.removeAll(in: zoneID) }
+            engine.state.add(pendingDatabaseChanges: [change])
+        }
+    }
+
+    /// Fetches and sends.
+    /// - Throws: ``OperationError``; an error of SQLite, after which the cache must be opened anew.
+    public func sync() async throws {
+        try app.checkFile()
+        try await engine.fetchChanges()
+        try app.checkFile()
+        try await engine.sendChanges()
+        try app.checkFile()
+    }
+}
+
+extension Record {
+    /// The changes of this record on another version of it.
+    func moved(onto server: Record) -> Record {
+        var record = server
+        for key in changedKeys { record[content: key] = fields[key] }
+        if parentHasChanged { record.parent = parent }
+        return record
+    }
+}

@@ -1,0 +1,184 @@
+import CloudKitClient
+import Foundation
+import JSON
+import LoopbackServing
+import Records
+import TestSupport
+import Testing
+
+@testable import RemoteRecords
+
+/// Local copies in files, which are changed at any time and synced.
+@Suite struct CacheTests {
+    private static func live(_ body: @Sendable (LiveServer, Container, TemporaryFolder) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        try await LiveServer.run { server in
+            try await server.device { client in
+                let container = Container(client)
+                try await container.privateDatabase.save(zone)
+                try await body(server, container, folder)
+            }
+        }
+    }
+
+    private static func cache(_ name: String, _ container: Container, _ folder: TemporaryFolder) async throws -> RecordCache {
+        try await RecordCache(folder.url.appending(path: "\(name).sqlite"), of: container.privateDatabase)
+    }
+
+    private static func recordID(_ name: Name) -> RecordID { RecordID(recordName: name, zoneID: zone) }
+
+    private static func edit(_ cache: RecordCache, _ name: Name, _ key: Name, _ value: String) async throws {
+        var record = try await cache.record(for: recordID(name)) ?? Record(recordType: "Item", recordID: recordID(name))
+        record[key] = value
+        try await cache.save(record)
+    }
+
+    private static func texts(_ cache: RecordCache, _ key: Name = "text") async throws -> [Name: String] {
+        try await cache.records(ofType: "Item", in: zone).reduce(into: [:]) { texts, record in texts[record.recordID.recordName] = record[key] }
+    }
+
+    @Test func twoCachesBecomeTheSame() async throws {
+        try await Self.live { _, container, folder in
+            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            try await Self.edit(first, "a", "text", "one")
+            try await Self.edit(first, "b", "text", "two")
+            try await first.sync()
+            try await second.sync()
+            let both = try await Self.texts(second)
+            #expect(both == ["a": "one", "b": "two"])
+            try await second.delete(Self.recordID("a"))
+            try await second.sync()
+            try await first.sync()
+            let left = try await Self.texts(first)
+            #expect(left == ["b": "two"])
+        }
+    }
+
+    /// Each side changed another key: both changes stay, whoever is first.
+    @Test(arguments: [true, false]) func keysAreMerged(fetchesFirst: Bool) async throws {
+        try await Self.live { _, container, folder in
+            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            try await Self.edit(first, "a", "text", "old")
+            try await first.sync()
+            try await second.sync()
+            try await Self.edit(first, "a", "text", "new")
+            try await Self.edit(second, "a", "more", "mine")
+            try await first.sync()
+            if fetchesFirst { try await second.engine.fetchChanges() }
+            try await second.engine.sendChanges()
+            try await second.engine.fetchChanges()
+            try await first.sync()
+            for cache in [first, second] {
+                let record = try await cache.record(for: Self.recordID("a"))
+                #expect(record?["text"] == "new" as String? && record?["more"] == "mine" as String? && record?.hasChanges == false)
+            }
+        }
+    }
+
+    /// Only what was stored is there in the next process.
+    @Test func aCacheThatIsOpenedAnewGoesOn() async throws {
+        try await Self.live { server, container, folder in
+            try await Self.edit(Self.cache("first", container, folder), "a", "text", "one")
+            let again = try await Self.cache("first", container, folder)
+            #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+            try await again.sync()
+            let last = try await Self.cache("first", container, folder)
+            try await last.sync()
+            let texts = try await Self.texts(last)
+            #expect(texts == ["a": "one"] && last.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await server.versions(of: Self.recordID("a")) == 1)
+        }
+    }
+
+    /// The program ends while its save is on its way, or after the server made it. The next one fetches first.
+    @Test(arguments: [true, false]) func aSaveIsMadeOnceHoweverTheProgramEnds(arrives: Bool) async throws {
+        try await Self.live { server, container, folder in
+            let first = try await Self.cache("first", container, folder)
+            try await Self.edit(first, "a", "text", "one")
+            try await first.sync()
+            try await Self.edit(first, "a", "text", "two")
+            let (copy, found) = (folder.url.appending(path: "copy.sqlite"), folder.url.appending(path: "found.sqlite"))
+            try FileManager.default.copyItem(at: folder.url.appending(path: "first.sqlite"), to: copy)
+            // The first request asks for the user.
+            try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) { port, proxy in
+                try await server.device(through: port, pacing: Pacing()) { client in
+                    let killed = try await RecordCache(copy, of: Container(client).privateDatabase)
+                    let sending = Task { try await killed.engine.sendChanges() }
+                    try await eventually { proxy.isStopped }
+                    try FileManager.default.copyItem(at: copy, to: found)
+                    sending.cancel()
+                    _ = await sending.result
+                }
+            }
+            let again = try await RecordCache(found, of: container.privateDatabase)
+            #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+            try await again.sync()
+            let record = try await again.record(for: Self.recordID("a"))
+            #expect(record?["text"] == "two" as String? && record?.hasChanges == false && again.engine.state.pendingRecordZoneChanges.isEmpty)
+            let versions = try await server.versions(of: Self.recordID("a"))
+            #expect(versions == 2)
+        }
+    }
+
+    @Test func whatDoesNotComeAgainIsGone() async throws {
+        try await Self.live { server, container, folder in
+            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            for name in ["a", "b", "c"] as [Name] { try await Self.edit(first, name, "text", "old") }
+            try await first.sync()
+            try await second.sync()
+            try await first.delete(Self.recordID("b"))
+            try await first.sync()
+            try await Self.edit(second, "c", "text", "mine")
+            try await server.expireTokens()
+            try await second.sync()
+            let texts = try await Self.texts(second)
+            #expect(texts == ["a": "old", "c": "mine"])
+        }
+    }
+
+    @Test func changesOfRecordsThatWereDeletedAreGivenUpOrKept() async throws {
+        try await Self.live { _, container, folder in
+            let first = try await Self.cache("first", container, folder)
+            let keeping = try await RecordCache(folder.url.appending(path: "keeping.sqlite"), of: container.privateDatabase) { meeting in
+                guard case .deleted(let mine) = meeting else { return RecordCache.mergingKeys(meeting) }
+                var record = Record(recordType: mine.recordType, recordID: mine.recordID)
+                record["text"] = mine["text"] as String?
+                return record
+            }
+            let giving = try await Self.cache("giving", container, folder)
+            try await Self.edit(first, "a", "text", "old")
+            for cache in [first, keeping, giving] { try await cache.sync() }
+            try await first.delete(Self.recordID("a"))
+            try await first.sync()
+            try await Self.edit(giving, "a", "text", "given up")
+            try await giving.sync()
+            let none = try await Self.texts(giving)
+            #expect(none.isEmpty && giving.engine.state.pendingRecordZoneChanges.isEmpty)
+            try await Self.edit(keeping, "a", "text", "kept")
+            try await keeping.sync()
+            try await first.sync()
+            let kept = try await Self.texts(first)
+            #expect(kept == ["a": "kept"])
+        }
+    }
+
+    @Test func refusedChangesAreKnown() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
+            return records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#)
+        }) { container, _ in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            let refusals = try await cache.refusals()
+            #expect(refusals[Self.recordID("a")]?.contains("WRITE operation not permitted") == true)
+            #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            // The next change is sent again.
+            try await Self.edit(cache, "a", "text", "two")
+            let cleared = try await cache.refusals()
+            #expect(cleared.isEmpty && cache.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+}
