@@ -175,7 +175,7 @@ let package = Package(
         layer(
             "Console",
             on: [
-                "CEmbeddedFiles", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "CEmbeddedFiles", "CloudKitRecordStore", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -186,7 +186,7 @@ let package = Package(
         layer(
             "RecordPages",
             on: [
-                "Console", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
+                "Console", "Mirroring", "CloudKitRecordStore", "CloudKitClient", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -196,7 +196,7 @@ let package = Package(
         layer(
             "TrafficPages",
             on: [
-                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
+                "Console", "CloudKitRecordStore", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -205,7 +205,7 @@ let package = Package(
         layer(
             "AdminPages",
             on: [
-                "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "Console", "CloudKitRecordStore", "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
@@ -366,19 +366,20 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore",
-                "Records", "JSON", "Text",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "WebServices", "CloudKitRecordStore",
+                "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdTesting", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         tests(
             "CommandLineTests",
             of: [
-                "TestSupport", "LoopbackServing", "skylight", "HTTPServing", "Accounts", "CloudKitClient", "Records", "JSON",
+                "TestSupport", "LoopbackServing", "skylight", "HTTPServing", "Accounts", "CloudKitRecordStore", "CloudKitClient", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,5 +1,6 @@
 // All pages work without scripts. These scripts only improve them.
 import { enableColumns } from './columns.js'
+import './connect.js'
 import { enableCopying } from './copy.js'
 import { enableDropping } from './dropping.js'
 import { enableEditing } from './edit.js'

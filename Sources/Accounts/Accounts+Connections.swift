@@ -17,6 +17,12 @@ extension Accounts {
         connected.withLock { $0[container] ?? [] }
     }
 
+    /// The connection of the container that a container is the mirror of, by its usual name.
+    /// - Returns: `nil` if it mirrors none that is connected.
+    public func connection(mirroredIn container: ContainerID, _ environment: Records.Environment) -> ContainerConnection? {
+        connections().first { $0.environment == environment && $0.container.mirror == container }
+    }
+
     /// Saves a connection, which replaces one of the same container and environment.
     /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many connections; ACCESS_DENIED if others could read
     ///   them; a file error.

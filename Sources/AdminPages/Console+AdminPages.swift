@@ -2,8 +2,9 @@ package import Console
 package import HTTPServing
 
 extension Console {
-    /// Adds the pages of the schema, the environments, the users and their keys, and the checks.
-    package func addAdminPages(to router: Routes.Group) {
+    /// Adds the pages of the schema, the environments, the users and their keys, the connections and the checks.
+    /// - Parameter open: for the page that all clients may load.
+    package func addAdminPages(to router: Routes.Group, open: Routes.Group) {
         show("types", on: router) { .page(try await TypesView.load($0)) }
         show("type", on: router) { .page(try await TypeView.load($0)) }
         show("type/remove", on: router) { .page(try await TypeActions.confirmRemoval($0)) }
@@ -32,5 +33,6 @@ extension Console {
         addKeyPages(to: router)
         addFaults(to: router)
         addCheckPages(to: router)
+        addConnectionPages(to: router, open: open)
     }
 }

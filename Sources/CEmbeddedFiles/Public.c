@@ -9,6 +9,9 @@ static const char archive_js[] = {
 static const char columns_js[] = {
 #embed "../../Public/columns.js" suffix(, 0)
 };
+static const char connect_js[] = {
+#embed "../../Public/connect.js" suffix(, 0)
+};
 static const char copy_js[] = {
 #embed "../../Public/copy.js" suffix(, 0)
 };
@@ -118,6 +121,7 @@ static const char upload_js[] = {
 static const struct embedded_file files[] = {
     {"archive.js", archive_js},
     {"columns.js", columns_js},
+    {"connect.js", connect_js},
     {"copy.js", copy_js},
     {"downloads.js", downloads_js},
     {"dropping.js", dropping_js},

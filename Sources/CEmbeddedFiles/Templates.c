@@ -66,6 +66,15 @@ static const char composite_rows_mustache[] = {
 static const char confirm_mustache[] = {
 #embed "../../Templates/confirm.mustache" suffix(, 0)
 };
+static const char connect_mustache[] = {
+#embed "../../Templates/connect.mustache" suffix(, 0)
+};
+static const char connect_return_mustache[] = {
+#embed "../../Templates/connect_return.mustache" suffix(, 0)
+};
+static const char connect_sign_in_mustache[] = {
+#embed "../../Templates/connect_sign_in.mustache" suffix(, 0)
+};
 static const char container_mustache[] = {
 #embed "../../Templates/container.mustache" suffix(, 0)
 };
@@ -170,6 +179,9 @@ static const char layout_mustache[] = {
 };
 static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
+};
+static const char mirror_mustache[] = {
+#embed "../../Templates/mirror.mustache" suffix(, 0)
 };
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
@@ -339,6 +351,15 @@ static const char type_mustache[] = {
 static const char types_mustache[] = {
 #embed "../../Templates/types.mustache" suffix(, 0)
 };
+static const char unsent_mustache[] = {
+#embed "../../Templates/unsent.mustache" suffix(, 0)
+};
+static const char untold_mustache[] = {
+#embed "../../Templates/untold.mustache" suffix(, 0)
+};
+static const char untold_offer_mustache[] = {
+#embed "../../Templates/untold_offer.mustache" suffix(, 0)
+};
 static const char user_mustache[] = {
 #embed "../../Templates/user.mustache" suffix(, 0)
 };
@@ -410,6 +431,9 @@ static const struct embedded_file files[] = {
     {"complaint.mustache", complaint_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
     {"confirm.mustache", confirm_mustache},
+    {"connect.mustache", connect_mustache},
+    {"connect_return.mustache", connect_return_mustache},
+    {"connect_sign_in.mustache", connect_sign_in_mustache},
     {"container.mustache", container_mustache},
     {"deploy.mustache", deploy_mustache},
     {"diagnosis.mustache", diagnosis_mustache},
@@ -445,6 +469,7 @@ static const struct embedded_file files[] = {
     {"keys.mustache", keys_mustache},
     {"layout.mustache", layout_mustache},
     {"meter.mustache", meter_mustache},
+    {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"nothing_found.mustache", nothing_found_mustache},
     {"other_place.mustache", other_place_mustache},
@@ -501,6 +526,9 @@ static const struct embedded_file files[] = {
     {"turned_away.mustache", turned_away_mustache},
     {"type.mustache", type_mustache},
     {"types.mustache", types_mustache},
+    {"unsent.mustache", unsent_mustache},
+    {"untold.mustache", untold_mustache},
+    {"untold_offer.mustache", untold_offer_mustache},
     {"user.mustache", user_mustache},
     {"user_data.mustache", user_data_mustache},
     {"user_field.mustache", user_field_mustache},

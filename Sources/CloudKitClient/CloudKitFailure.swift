@@ -79,6 +79,14 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         return url.hasPrefix("https://") || url.hasPrefix("http://") ? url : nil
     }
 
+    /// True if a later attempt may succeed without anybody's help.
+    public var isPassing: Bool {
+        switch kind {
+        case .throttled, .unreachable, .connectionLost, .answerLost, .unexpectedAnswer: true
+        default: false
+        }
+    }
+
     public var description: String {
         var text = "\(action): \(kind.words)"
         if let part {

@@ -65,6 +65,7 @@ extension JSONWriter {
                 writer.object { $0.member("recordName", parent) }
             }
             if operation.createsShortGUID { writer.member("createShortGUID", true) }
+            writer.members(of: operation.share)
         }
     }
 

@@ -14,10 +14,12 @@ extension CloudKitDatabase {
         guard let recordChangeTag = received.recordChangeTag else { throw lacking("change tag") }
         guard let created = received.created.flatMap({ Signature($0) }) else { throw lacking("creation") }
         guard let modified = received.modified.flatMap({ Signature($0) }) else { throw lacking("latest change") }
-        return StoredRecord(
+        let record = StoredRecord(
             recordID: received.recordID, recordType: recordType,
             recordChangeTag: recordChangeTag, created: created, modified: modified, parent: received.parent,
             fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }))
+        try engine.learn(from: record)
+        return record
     }
 
     /// - Returns: `nil` for a field without a value.

@@ -1,4 +1,4 @@
-internal import Accounts
+public import Accounts
 internal import CloudKitClient
 public import JSON
 public import RecordStore
@@ -9,10 +9,18 @@ public import Records
 /// Everything that can fail has Apple's code and text. Pages have at most 200 records, and hold what CloudKit puts into them: limits of bytes do not
 /// apply.
 public struct CloudKitDatabase: RecordDatabase {
+    /// Leave to change the container, besides that of its connection.
+    public enum Leave: Sendable, Hashable {
+        case given
+        /// Nobody was asked yet: changes throw ``UnconfirmedChange``.
+        case unasked
+        /// Programs only read.
+        case refused
+    }
+
     let engine: CloudKitRecordEngine
     public let address: DatabaseAddress
-    /// True to refuse everything that changes the container, even if its connection allows it.
-    var onlyReads = false
+    var leave = Leave.given
 
     var connection: ContainerConnection { engine.connection }
 
@@ -43,10 +51,11 @@ public struct CloudKitDatabase: RecordDatabase {
         }
     }
 
-    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here.
-    func checkWritable() throws {
-        if onlyReads { throw RecordError.savesElsewhere(connection) }
+    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here; ``UnconfirmedChange`` if that has to be asked.
+    public func checkWritable() throws {
+        if leave == .refused { throw RecordError.savesElsewhere(connection) }
         if connection.isReadOnly { throw RecordError.readOnly(connection) }
+        if leave == .unasked { throw UnconfirmedChange(connection: connection) }
     }
 
     // MARK: Records
@@ -139,12 +148,21 @@ public struct CloudKitDatabase: RecordDatabase {
     }
 }
 
+/// A change of a container in iCloud that nobody has confirmed. Nothing was changed.
+///
+/// It is no `RecordError`, so that no form takes it for a refusal of its input.
+public struct UnconfirmedChange: Error, CustomStringConvertible {
+    public let connection: ContainerConnection
+
+    public var description: String { "\(connection.place) is in iCloud, and nobody confirmed its change" }
+}
+
 extension RecordError {
     /// The error for a change of production data without leave.
     static func readOnly(_ connection: ContainerConnection) -> RecordError {
         RecordError(
             .accessDenied,
-            "\(connection.place) is connected read-only, because production holds the data of the app's users; to change it, connect it again with --writable")
+            "\(connection.place) is connected read-only, because production holds the data of the app's users; to change it, connect it again as writable")
     }
 
     /// The error for a save through Skylight's own services.

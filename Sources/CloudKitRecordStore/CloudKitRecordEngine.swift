@@ -81,6 +81,10 @@ public final class CloudKitRecordEngine: RecordEngine {
         indexes.withLock { $0.learn(from: refusal, of: query, at: clock()) }
     }
 
+    func learn(from record: StoredRecord) throws {
+        try indexes.withLock { try $0.learn(from: record) }
+    }
+
     func learn(fromAnswerTo query: Query) {
         indexes.withLock { $0.learn(fromAnswerTo: query) }
     }

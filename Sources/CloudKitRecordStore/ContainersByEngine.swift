@@ -49,11 +49,9 @@ public final class ContainersByEngine: RecordEngine {
     public func isConnected(_ container: ContainerID) -> Bool { !accounts.connections(of: container).isEmpty }
 
     private func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine {
-        let current = Set(accounts.connections().map(\.id))
-        let (engine, ended) = try engines.withLock { engines in
-            let ended = engines.filter { !current.contains($0.key) }
-            for id in ended.keys { engines[id] = nil }
-            if let engine = engines[connection.id] { return (engine, ended) }
+        closeEnded()
+        return try engines.withLock { engines in
+            if let engine = engines[connection.id] { return engine }
             var configuration = ClientConfiguration()
             configuration.patience = Self.patience
             let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
@@ -64,11 +62,19 @@ public final class ContainersByEngine: RecordEngine {
                 }
             }
             engines[connection.id] = engine
-            return (engine, ended)
+            return engine
         }
-        // A connection that was forgotten or replaced ends with its requests.
+    }
+
+    /// Ends connections that were forgotten or replaced, with their requests. A pull or push under way ends too.
+    public func closeEnded() {
+        let current = Set(accounts.connections().map(\.id))
+        let ended = engines.withLock { engines in
+            let ended = engines.filter { !current.contains($0.key) }
+            for id in ended.keys { engines[id] = nil }
+            return ended
+        }
         if !ended.isEmpty { Task { for engine in ended.values { await engine.close() } } }
-        return engine
     }
 
     // MARK: Databases
@@ -167,7 +173,48 @@ public struct ReadingConnections: ForwardingEngine {
                 .accessDenied, "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator")
         }
         var database = try engine.database(address)
-        database.onlyReads = true
+        database.leave = .refused
         return database
+    }
+}
+
+/// The same containers for people: connected ones are changed only after a question.
+public struct AskingConnections: ForwardingEngine {
+    private let containers: ContainersByEngine
+    private let confirmed: String?
+
+    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question tells it, so that no page of another
+    ///   site can answer the question by itself.
+    public init(_ containers: ContainersByEngine, confirmed: String?) {
+        self.containers = containers
+        self.confirmed = confirmed
+    }
+
+    public var base: any RecordEngine { containers }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        if let database = try connected(address) { return database }
+        return try await containers.database(address, as: caller)
+    }
+
+    /// A database in iCloud, with what other databases do not have.
+    /// - Returns: `nil` for a container of this machine.
+    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the credential does not reach.
+    public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
+        guard let engine = try containers.connected(address.container, address.environment) else { return nil }
+        var database = try engine.database(address)
+        database.leave = confirmed == engine.connection.id ? .given : .unasked
+        return database
+    }
+
+    /// The engine of a connected container's environment, for its client and what it learned.
+    public func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine? {
+        try containers.connected(connection.container, connection.environment)
+    }
+
+    /// - Throws: as ``CloudKitDatabase/checkWritable()``, for changes that are not made through a database.
+    public func checkWritable(_ connection: ContainerConnection) throws {
+        let address = DatabaseAddress(container: connection.container, environment: connection.environment, scope: .public)
+        try connected(address)?.checkWritable()
     }
 }

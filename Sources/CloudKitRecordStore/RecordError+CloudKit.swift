@@ -1,7 +1,7 @@
 internal import Accounts
 internal import CloudKitClient
-internal import RecordStore
-internal import Records
+public import RecordStore
+public import Records
 
 extension RecordError {
     /// CloudKit's own error, with its text. A code that is not documented stays in the text.
@@ -52,6 +52,11 @@ extension RecordError {
     /// The error for a capability that CloudKit's protocol does not have.
     static func notInCloudKit(_ capability: Capability) -> RecordError {
         RecordError(.badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
+    }
+
+    /// The capability that an error says CloudKit's protocol lacks; `nil` for any other error.
+    public static func missingInCloudKit(_ error: RecordError) -> Capability? {
+        Capability.allCases.first { notInCloudKit($0) == error }
     }
 
     /// The error for deleting or renaming a connected container.

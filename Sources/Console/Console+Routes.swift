@@ -1,3 +1,4 @@
+internal import CloudKitRecordStore
 package import HTTPServing
 internal import HTTPTypes
 package import Hummingbird
@@ -57,11 +58,12 @@ extension Console {
     }
 
     /// Adds a page of a place. An error appears within the page frame, with links back.
+    /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     package func show(
-        _ page: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
+        _ page: String, on router: Routes.Group, readsZones: Bool = false, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.get("\(Self.placePath)/\(page)") { request, context in
-            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones)
             return try await response(to: visit) { try await answer(visit) }
         }
     }
@@ -79,13 +81,19 @@ extension Console {
         }
     }
 
+    /// A change of a container in iCloud that nobody has confirmed becomes a question here, whatever form it is of.
     package func response(to visit: Visit, _ answer: () async throws -> Answer) async throws -> Response {
         let page: any Page
         do {
-            switch try await answer() {
+            if let refusal = visit.refusal { throw refusal }
+            switch try await CloudKitMeter.$current.withValue(visit.stopwatch.cloudKit, operation: answer) {
             case .redirect(let location): return .redirect(to: location)
             case .page(let answered): page = answered
             }
+        } catch let change as UnconfirmedChange {
+            page = ConfirmationView(changing: change.connection, visit)
+        } catch let error as RecordError where visit.connection != nil && RecordError.missingInCloudKit(error) != nil {
+            page = UntoldView(error, visit)
         } catch let error as RecordError {
             // A refused form names the page that it was on.
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }

@@ -1,5 +1,6 @@
 public import Accounts
 public import AssetStore
+public import CloudKitRecordStore
 public import HTTPServing
 public import Hummingbird
 public import RecordStore
@@ -10,11 +11,13 @@ public import Traffic
 /// The server renders the pages, and they work without scripts. The URL holds the whole state of a page. GET requests change nothing.
 public struct Console: Sendable {
     let engine: any RecordEngine
-    let accounts: Accounts
+    /// The same engine, if it has containers in iCloud; `nil` if this console can't connect to any.
+    package let connections: ContainersByEngine?
+    package let accounts: Accounts
     /// The access rules for the pages.
     package let access: AccessControl
     /// The stores of asset files.
-    let assets: AssetStores
+    package let assets: AssetStores
     package let faults: FaultInjection
     /// The log of web service requests.
     package let log: RequestLog
@@ -26,6 +29,7 @@ public struct Console: Sendable {
 
     /// - Parameters:
     ///   - engine: the engine without fault injection: the console always shows the stored data.
+    ///   - connections: the same engine, if it has containers in iCloud.
     ///   - assets: the asset files of the engine's records.
     ///   - faults: the fault injection settings of the web services.
     ///   - log: the request log of the web services.
@@ -35,10 +39,12 @@ public struct Console: Sendable {
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
     /// - Throws: a file system error, or a parser error of a template.
     public init(
-        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
+        engine: any RecordEngine, connections: ContainersByEngine? = nil, accounts: Accounts, assets: AssetStores,
+        faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
         webServices: (any HTTPResponder<ServingRequestContext>)? = nil, access: AccessControl? = nil, templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
+        self.connections = connections
         self.accounts = accounts
         self.access = access ?? .open(accounts)
         self.assets = assets
@@ -51,8 +57,8 @@ public struct Console: Sendable {
     /// Adds the start page, the sign-in, the static files, and the error pages.
     ///
     /// Requires the guards of `HTTPServing`: they set the security headers and refuse forms from other sites.
-    /// - Returns: the group for all other pages, which are for the administrator alone.
-    package func addFrame(to routes: Routes) -> Routes.Group {
+    /// - Returns: the group for all other pages, which are for the administrator alone, and the one for pages that all clients may load.
+    package func addFrame(to routes: Routes) -> (router: Routes.Group, open: Routes.Group) {
         let errors = ErrorPages(renderer: renderer)
         addStaticFiles(to: routes.group { request, context, next in try await errors.handle { try await next(request, context) } })
         let open = routes.group { request, context, next in
@@ -74,10 +80,10 @@ public struct Console: Sendable {
         addSignOut(to: router)
         addServerPages(to: router)
         addContainerPages(to: router)
-        show("find", on: router) { try await Finder.answer($0) }
+        show("find", on: router, readsZones: true) { try await Finder.answer($0) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
-        return router
+        return (router, open)
     }
 
     /// Runs a handler on Swift's shared threads. Templates take milliseconds, which would delay the other connections of an event loop.

@@ -33,12 +33,6 @@ public struct ContainerMirror: Sendable {
         self.options = options
     }
 
-    /// The usual name of a container's mirror: `iCloud.com.example.App.mirror`.
-    /// - Returns: `nil` if it is too long.
-    public static func container(mirroring origin: ContainerID) -> ContainerID? {
-        ContainerID("\(origin).mirror")
-    }
-
     /// The user of the origin's web auth token.
     /// - Throws: `CloudKitFailure`, for other credentials too.
     public static func user(of origin: ContainerClient) async throws -> Name? {

@@ -14,30 +14,30 @@ extension Console {
         let uploads = ImportUploads()
         uploads.sweepLeftovers()
         ZoneCopy.scratchFolder().later { $0.sweep() }
-        show("record/new", on: router) { .page(try await EditActions.new($0)) }
-        show("record/edit", on: router) { .page(try await EditActions.edit($0)) }
-        show("record/duplicate", on: router) { .page(try await EditActions.duplicate($0)) }
+        show("record/new", on: router, readsZones: true) { .page(try await EditActions.new($0)) }
+        show("record/edit", on: router, readsZones: true) { .page(try await EditActions.edit($0)) }
+        show("record/duplicate", on: router, readsZones: true) { .page(try await EditActions.duplicate($0)) }
         submit("record/save", on: router) { try await EditActions.submit($0) }
         submit("record/resolve", on: router) { try await EditActions.resolve($0) }
         router.get("\(Self.placePath)/record/names") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
-        show("bulk", on: router) { .page(try await BulkView.load($0)) }
+        show("bulk", on: router, readsZones: true) { .page(try await BulkView.load($0)) }
         submit("bulk/run", on: router) { try await BulkView.run($0, runs: runs) }
-        show("record/compare", on: router) { .page(try await RecordComparisonView.load($0)) }
-        show("record/copy", on: router) { .page(try await RecordCopyView.load($0)) }
+        show("record/compare", on: router, readsZones: true) { .page(try await RecordComparisonView.load($0)) }
+        show("record/copy", on: router, readsZones: true) { .page(try await RecordCopyView.load($0)) }
         submit("record/copy", on: router, takesLong: true) { try await RecordCopyView.submit($0) }
-        show("zone/copy", on: router) { .page(try await ZoneCopyView.load($0)) }
+        show("zone/copy", on: router, readsZones: true) { .page(try await ZoneCopyView.load($0)) }
         submit("zone/copy", on: router) { try await ZoneCopyView.copy($0, runs: runs) }
-        show("importing", on: router) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
+        show("importing", on: router, readsZones: true) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
         bring("importing/preview", to: uploads, on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
         bring("importing/run", to: uploads, on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
     }
 
     /// Adds a form that answers with a page or a redirect.
     /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
-    private func submit(
+    func submit(
         _ path: String, on router: Routes.Group, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post("\(Self.placePath)/\(path)") { request, context in

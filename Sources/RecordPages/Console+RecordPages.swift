@@ -9,9 +9,9 @@ extension Console {
     package func addRecordPages(
         to router: Routes.Group, deliveries: @escaping @Sendable (StoredRecord, Visit) async throws -> (any ViewModel)?
     ) {
-        show("query", on: router) { try await QueryView.answer($0) }
-        show("fetch", on: router) { .page(try await FetchView.load($0)) }
-        show("explain", on: router) { try await ExplainView.answer($0) }
+        show("query", on: router, readsZones: true) { try await QueryView.answer($0) }
+        show("fetch", on: router, readsZones: true) { .page(try await FetchView.load($0)) }
+        show("explain", on: router, readsZones: true) { try await ExplainView.answer($0) }
         show("advice", on: router) { .page(try await AdviceView.load($0)) }
         show("record", on: router) { .page(try await RecordView.load($0, deliveries: deliveries)) }
         show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
@@ -19,5 +19,6 @@ extension Console {
         addResultPages(to: router)
         addHistoryPages(to: router)
         addEditPages(to: router)
+        addMirrorPages(to: router)
     }
 }

@@ -14,6 +14,7 @@ extension Console {
             file("query.\(format.rawValue)", on: router) { try await QueryResults($0, format: format, origin: $1).response() }
             file("fetch.\(format.rawValue)", on: router) { try await FetchResults(visit: $0, format: format, origin: $1).response() }
         }
+        file("record/file", on: router, readsZones: false) { visit, _ in try await ConnectedFile.response(visit) }
         pick("picked", on: router) { try await PickedActions.answer($0) }
         pick("picked/delete", on: router) { try await PickedActions.delete($0) }
         act("queries/save", on: router) { try await SavedQueryActions.save($0) }
@@ -22,10 +23,10 @@ extension Console {
 
     /// Adds a download. Errors are answered in JSON with a status code, without a page.
     private func file(
-        _ path: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
+        _ path: String, on router: Routes.Group, readsZones: Bool = true, _ answer: @escaping @Sendable (Visit, String) async throws -> Response
     ) {
         router.get("\(Self.placePath)/\(path)") { request, context in
-            let visit = try await Visit(request, context, fields: request.queryFields, console: self)
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones)
             do {
                 return try await answer(visit, request.ownOrigin)
             } catch let error as RecordError {

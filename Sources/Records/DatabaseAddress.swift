@@ -36,6 +36,9 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
         description = text
     }
 
+    /// The usual name of the container's mirror: `iCloud.com.example.App.mirror`; `nil` if it is too long.
+    public var mirror: ContainerID? { ContainerID("\(description).mirror") }
+
     public static func < (left: ContainerID, right: ContainerID) -> Bool {
         left.description < right.description
     }

@@ -5,9 +5,13 @@ public import JSON
 extension JSONWriter {
     /// Writes a record. Its stored fields are copied, except for added download URLs of assets and for numbers
     /// requested as strings.
-    /// - Parameter downloadURL: returns the download URL of an asset; `nil` omits it.
+    /// - Parameters:
+    ///   - downloadURL: returns the download URL of an asset; `nil` omits it.
+    ///   - viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in particular.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
-    public mutating func value(_ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil) throws {
+    public mutating func value(
+        _ record: StoredRecord, numbersAsStrings: Bool = false, downloadURL: AssetAddress? = nil, for viewer: Name? = nil
+    ) throws {
         try object { writer in
             writer.member("recordName", record.recordID.recordName)
             writer.member("recordType", record.recordType)
@@ -25,6 +29,19 @@ extension JSONWriter {
             writer.name("pluginFields")
             writer.object { _ in }
             writer.version(of: record, isDeleted: false)
+            if let sharing = record.sharing { writer.members(of: sharing, in: record.recordID.zoneID, for: viewer) }
+        }
+    }
+
+    private mutating func members(of sharing: RecordSharing, in zoneID: ZoneID, for viewer: Name?) {
+        if let share = sharing.share { return members(of: share, for: viewer) }
+        if let shortGUID = sharing.shortGUID { member("shortGUID", shortGUID) }
+        guard let shareName = sharing.shareName else { return }
+        name("share")
+        object { writer in
+            writer.member("recordName", shareName)
+            writer.name("zoneID")
+            writer.value(zoneID)
         }
     }
 

@@ -13,10 +13,12 @@ public struct StoredRecord: Sendable, Hashable {
     /// The parent record in the same zone, with which this one is shared.
     public var parent: Name?
     public var fields: FieldsText
+    /// `nil` for a record that is neither shared nor a share.
+    public var sharing: RecordSharing?
 
     public init(
         recordID: RecordID, recordType: Name, recordChangeTag: String, created: Signature, modified: Signature, parent: Name? = nil,
-        fields: FieldsText
+        fields: FieldsText, sharing: RecordSharing? = nil
     ) {
         self.recordID = recordID
         self.recordType = recordType
@@ -25,5 +27,6 @@ public struct StoredRecord: Sendable, Hashable {
         self.modified = modified
         self.parent = parent
         self.fields = fields
+        self.sharing = sharing
     }
 }

@@ -63,6 +63,7 @@ extension JSONWriter {
             object { $0.member("recordName", parent) }
         }
         if operation.createsShortGUID { member("createShortGUID", true) }
+        members(of: operation.share)
         guard let provenance = operation.provenance else { return }
         name("created")
         value(provenance.created)

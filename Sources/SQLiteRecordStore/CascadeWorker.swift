@@ -17,16 +17,16 @@ struct CascadeLimits: Sendable {
     var beforeStep: (@Sendable () async -> Void)?
 }
 
-/// State of a store's background cascades.
+/// State of a store's background cascades and walks.
 struct CascadeState: Sendable {
-    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted.
+    /// Number of rows in `cascades`: targets with referrers left to examine, and records waiting to be deleted; and in `hierarchyWalks`.
     var count = 0
 }
 
-/// Continues cascades in the background that exceeded the limit of the deleting request.
+/// Continues cascades in the background that exceeded the limit of the deleting request, and walks down the trees of shared hierarchies.
 ///
 /// Each store has one such task. It works in steps, each of which is a save like any other. Its whole state is in
-/// `cascades`, so it resumes after the store is reopened. A save waits for one step at most, so no pause is needed
+/// `cascades` and `hierarchyWalks`, so it resumes after the store is reopened. A save waits for one step at most, so no pause is needed
 /// between steps.
 final class CascadeWorker: Sendable {
     private static let patienceAfterFailure = Duration.seconds(1)
@@ -80,10 +80,20 @@ final class CascadeWorker: Sendable {
 
     /// - Returns: `true` if work is left.
     private func step(_ store: SQLiteStore) async throws -> Bool {
-        if try await store.read({ db, _ in try CascadeRows.isEmpty(db) }) { return false }
+        if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) { return false }
         await limits.beforeStep?()
         let now = clock()
         return try await store.write { [limits] db, state in
+            let end = ContinuousClock.now + limits.step
+            if var walk = try HierarchyWalkRows.take(db) {
+                let before = walk.items.count
+                let changes = RecordChanges(db, state: state, now: now, request: .null)
+                _ = try walk.run(in: changes) { work in work < limits.recordsInStep && ContinuousClock.now < end }
+                try HierarchyWalkRows.insert(walk.items, db)
+                state = try changes.finish()
+                state.cascades.count += walk.items.count - before
+                return state.cascades.count > 0
+            }
             // Only resting records are left. Nothing can be deleted any more, so they stay.
             guard let table = try CascadeTable(db) else {
                 try CascadeRows.removeAll(&state, db)
@@ -91,7 +101,6 @@ final class CascadeWorker: Sendable {
             }
             var cascade = Cascade(table)
             let changes = RecordChanges(db, state: state, now: now, request: table.request)
-            let end = ContinuousClock.now + limits.step
             _ = try cascade.run(in: changes) { work in work < limits.recordsInStep && ContinuousClock.now < end }
             state = try changes.finish()
             state.cascades.count += cascade.queue.growth

@@ -23,7 +23,7 @@ struct DatabaseView: Sendable {
     private static let ownZone = ZoneRow.sql("WHERE z.owner = ? AND z.name = ? AND z.state = 0")
     private static let sharedZones = ZoneRow.sql("JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0")
     private static let sharedZone = ZoneRow.sql(
-        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND z.name = ? AND u.name = ?")
+        "JOIN shares s ON s.zone = z.number WHERE s.user = ? AND s.live = 1 AND z.state = 0 AND coalesce(b.name, z.name) = ? AND u.name = ?")
     private static let changedZones = ZoneRow.sql(
         """
         WHERE z.owner = ? AND z.position > ? AND z.name <> '\(ZoneID.defaultZoneName)'
@@ -94,15 +94,49 @@ struct DatabaseView: Sendable {
             guard let owner = zoneID.ownerRecordName else {
                 throw RecordError(.zoneNotFound, "Zone does not exist. In the shared database a zoneID needs its ownerRecordName")
             }
-            return try ZoneRow.fetchOne(db, Self.sharedZone, [userNumber, zoneID.zoneName.string, owner.string])
+            let zone = try ZoneRow.fetchOne(db, Self.sharedZone, [userNumber, zoneID.zoneName.string, owner.string])
+            if let zone { try checkSettled(zone, db) }
+            return zone
         }
     }
 
     /// True if the zone can be read through this database. The zone may belong to any user.
     func isVisible(_ zone: ZoneRow, _ db: Database) throws -> Bool {
         guard zone.kind == .changed else { return false }
-        if address.scope != .shared { return zone.owner == ownerNumber }
+        if address.scope != .shared { return zone.owner == ownerNumber && zone.base == nil }
         return try Bool.fetchOne(db, cachedSQL: "SELECT live FROM shares WHERE user = ? AND zone = ?", [userNumber, zone.number]) ?? false
+    }
+
+    /// A guest must not read a view that may show records that have left the shared hierarchies.
+    /// - Throws: `RecordError` ZONE_BUSY.
+    func checkSettled(_ zone: ZoneRow, _ db: Database) throws {
+        guard let base = zone.base, try Bool.fetchOne(db, cachedSQL: "SELECT EXISTS (SELECT 1 FROM hierarchyWalks WHERE zone = ? AND hides = 1)", [base]) ?? false
+        else { return }
+        throw RecordError(.zoneBusy, "Records are leaving the part of the zone that is shared with you; try again in a moment", retryAfter: 1)
+    }
+
+    /// The zone for saves. That of a view is the zone that it shows, within the guest's reach.
+    func opened(_ zone: ZoneRow, _ db: Database) throws -> TransactionZone {
+        guard let base = zone.base else {
+            let hasHierarchies = try !zone.zoneID.isDefault
+                && Bool.fetchOne(db, cachedSQL: "SELECT EXISTS (SELECT 1 FROM hierarchies WHERE zone = ? AND root IS NOT NULL)", [zone.number]) ?? false
+            return TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies)
+        }
+        let permissions = try Row.fetchAll(
+            db,
+            cachedSQL: """
+                SELECT g.hierarchy, g.permission FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy
+                WHERE g.user = ? AND h.zone = ? AND h.live = 1
+                """, [userNumber, base]
+        ).map { row in
+            let values = row.values(of: "hierarchyGuests")
+            guard let permission = SharePermission(rawValue: try values("permission")) else {
+                throw DamagedRow(in: "hierarchyGuests", "has a permission that there is not")
+            }
+            return (try values("hierarchy") as Int64, permission)
+        }
+        let guest = GuestReach(Dictionary(permissions, uniquingKeysWith: { first, _ in first }))
+        return TransactionZone(key: base, zoneID: zone.zoneID, canWrite: guest.canWrite, guest: guest, hasHierarchies: true)
     }
 
     func canWrite(_ zone: ZoneRow, _ db: Database) throws -> Bool {
@@ -174,8 +208,12 @@ struct DatabaseView: Sendable {
                 }
                 return all
             }
-            let latest = Dictionary(all.map { ($0.zone.zoneID, $0.zone.number) }, uniquingKeysWith: max)
-            return all.filter { $0.position > position && latest[$0.zone.zoneID] == $0.zone.number }
+            // A living one hides those before it: a zone that is shared as a whole may have had views, which have later numbers.
+            let latest = Dictionary(all.map { ($0.zone.zoneID, (isLiving: $0.kind == .changed, number: $0.zone.number)) }) { left, right in
+                if left.isLiving != right.isLiving { return left.isLiving ? left : right }
+                return left.number > right.number ? left : right
+            }
+            return all.filter { $0.position > position && latest[$0.zone.zoneID]?.number == $0.zone.number }
                 .sorted { $0.position < $1.position }
         }
     }

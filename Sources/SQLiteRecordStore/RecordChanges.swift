@@ -19,6 +19,10 @@ class RecordChanges: CascadeTransaction {
     final var zoneIDs: [Int64: ZoneID] = [:]
     /// The zones among them that mirror those of another container.
     final var mirrors: Set<Int64> = []
+    /// The zones among them that are views of guests.
+    final var views: Set<Int64> = []
+    /// True if a view ended, whose rows are left to the sweep.
+    final var hasEndedView = false
     /// True if changes of mirrors are edits, which the other container does not have.
     var takesEdits: Bool { true }
 
@@ -83,6 +87,65 @@ class RecordChanges: CascadeTransaction {
     final func note(_ zone: ZoneRow) {
         zoneIDs[zone.number] = zone.zoneID
         if zone.isMirror { mirrors.insert(zone.number) }
+        if zone.base != nil { views.insert(zone.number) }
+    }
+
+    final func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
+        let before = try row(named: draft.recordID.recordName, in: zone)
+        lookup = nil
+        let position = try nextPosition()
+        let record = StoredRecord(
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
+            created: draft.created,
+            modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
+        let id = try StoredRow.id(zone: zone, position: position)
+        let type = try kept.state.catalog.typeNumber(of: draft.recordType)
+        let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
+        let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
+        var version: Int64 = 1
+        try noteEdit(of: record, replacing: before, isDeletion: false, at: position, in: zone)
+        if let before {
+            try keep(before, replacedAt: position, in: zone)
+            guard let versionBefore = try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
+                throw DamagedRow(in: "records", "has lost a row that its index has")
+            }
+            version = version.addingSaturated(versionBefore)
+            try trimJournal(after: version, at: position, in: zone)
+        }
+        try draft.text.bytes.withUnsafeBytes { fields in
+            try db.run(
+                """
+                INSERT INTO records
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version,
+                tag, hierarchy, sharing)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
+                    draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
+                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version, draft.recordChangeTag,
+                    draft.sharing?.hierarchy, draft.sharing?.storedText.map { Data($0) },
+                ])
+        }
+        let catalog = kept.state.catalog
+        if let previous {
+            let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+        } else {
+            try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+        }
+        let (filesBefore, files) = (self.files(of: draft.previousFields.values, in: zone), self.files(of: draft.fields.values, in: zone))
+        try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
+        kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
+        if let before {
+            // Deletions are counted under type 0, since their type may no longer exist.
+            let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
+            kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
+        }
+        kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
+        return record
     }
 
     final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion? {
@@ -96,7 +159,7 @@ class RecordChanges: CascadeTransaction {
             db,
             cachedSQL: """
                 UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
-                request = ?, version = version + 1, tag = NULL WHERE id = ? RETURNING version
+                request = ?, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ? RETURNING version
                 """,
             [
                 try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
@@ -107,7 +170,7 @@ class RecordChanges: CascadeTransaction {
         let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
         let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
         try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &kept.newWords, db)
-        let files = AssetRows.measured(fields.values)
+        let files = files(of: fields.values, in: zone)
         try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
         kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
         kept.state.logEstimate += Self.logPerSave
@@ -124,7 +187,7 @@ class RecordChanges: CascadeTransaction {
 
     /// Copies the replaced state to the journal.
     final func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
-        if kept.state.journalLimits.isOff { return }
+        if kept.state.journalLimits.isOff || views.contains(zone) { return }
         try JournalRows.keep(before, replacedAt: position, now: now, db)
         let bytes = JournalRows.bytes(of: before)
         kept.tally.journal(bytes, in: zone)
@@ -136,9 +199,14 @@ class RecordChanges: CascadeTransaction {
     /// - Parameter version: number of the change just made, counted per record name.
     final func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
         let limits = kept.state.journalLimits
-        if limits.isOff { return }
+        if limits.isOff || views.contains(zone) { return }
         let removed = try JournalRows.trim(after: version, at: position, keeping: limits.versions, db)
         if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
+    }
+
+    /// The files of a record. The copies in views have none of their own.
+    private func files(of fields: some Sequence<Field>, in zone: Int64) -> (uses: Set<AssetRows.Use>, bytes: Int64) {
+        views.contains(zone) ? ([], 0) : AssetRows.measured(fields)
     }
 
     // MARK: Cascades

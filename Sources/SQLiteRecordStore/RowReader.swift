@@ -34,7 +34,7 @@ struct RowReader {
 
     /// Columns a statement must select first, in this order.
     static let columns =
-        "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields, r.tag"
+        "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields, r.tag, r.hierarchy, r.sharing"
 
     /// Call after each step, before reading columns. For a wrong type SQLite returns 0 or nothing, so a record that
     /// lost its fields would look like one without fields.
@@ -43,7 +43,8 @@ struct RowReader {
         guard holds(1, SQLITE_TEXT), holds(2, SQLITE_INTEGER), holds(3, SQLITE_INTEGER), holds(4, SQLITE_INTEGER), holds(5, SQLITE_INTEGER),
             holds(6, SQLITE_TEXT), holds(7, SQLITE_TEXT), holds(8, SQLITE_INTEGER), holds(9, SQLITE_TEXT), holds(10, SQLITE_TEXT),
             holds(11, SQLITE_NULL) || holds(11, SQLITE_TEXT), holds(12, SQLITE_BLOB) || isDeleted,
-            holds(13, SQLITE_NULL) || holds(13, SQLITE_TEXT)
+            holds(13, SQLITE_NULL) || holds(13, SQLITE_TEXT), holds(14, SQLITE_NULL) || holds(14, SQLITE_INTEGER),
+            holds(15, SQLITE_NULL) || holds(15, SQLITE_BLOB)
         else { throw damage() }
     }
 
@@ -53,7 +54,8 @@ struct RowReader {
     private func damage() -> DamagedRow {
         let kinds = [
             SQLITE_INTEGER, SQLITE_TEXT, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_INTEGER, SQLITE_TEXT, SQLITE_TEXT, SQLITE_INTEGER,
-            SQLITE_TEXT, SQLITE_TEXT, holds(11, SQLITE_NULL) ? SQLITE_NULL : SQLITE_TEXT, SQLITE_BLOB, SQLITE_TEXT,
+            SQLITE_TEXT, SQLITE_TEXT, holds(11, SQLITE_NULL) ? SQLITE_NULL : SQLITE_TEXT, SQLITE_BLOB, holds(13, SQLITE_NULL) ? SQLITE_NULL : SQLITE_TEXT,
+            holds(14, SQLITE_NULL) ? SQLITE_NULL : SQLITE_INTEGER, SQLITE_BLOB,
         ]
         let column = kinds.indices.first { !holds(Int32($0), kinds[$0]) } ?? 0
         let name = sqlite3_column_name(statement, Int32(column)).map { String(cString: $0) } ?? ""
@@ -93,11 +95,21 @@ struct RowReader {
             recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType, recordChangeTag: tag ?? StoredRow.changeTag(of: position),
             created: created, modified: modified,
             parent: sqlite3_column_type(statement, 11) == SQLITE_NULL ? nil : Name(Self.string(Self.text(statement, 11))),
-            fields: Self.fields(statement, 12))
+            fields: Self.fields(statement, 12), sharing: try sharing)
     }
 
     /// The change tag of a record that was copied from another container.
     private var tag: String? { holds(13, SQLITE_NULL) ? nil : Self.string(Self.text(statement, 13)) }
+
+    private var sharing: RecordSharing? {
+        get throws {
+            let isPlain = holds(15, SQLITE_NULL)
+            if isPlain, holds(14, SQLITE_NULL) { return nil }
+            let hierarchy = holds(14, SQLITE_NULL) ? nil : sqlite3_column_int64(statement, 14)
+            if isPlain { return RecordSharing(hierarchy: hierarchy) }
+            return try RecordSharing(storedText: Self.fields(statement, 15).bytes, hierarchy: hierarchy)
+        }
+    }
 
     mutating func row() throws -> StoredRow {
         let state = state

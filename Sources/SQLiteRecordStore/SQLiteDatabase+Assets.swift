@@ -16,7 +16,7 @@ extension SQLiteDatabase {
                 slot.recordName.map { UserRecords.isReserved($0, in: zone.zoneID, of: view.address.scope) } ?? false
             }
             if namesUsers { return nil }
-            let open = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+            let open = try view.opened(zone, db)
             let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
                 try view.roleNumbers(db, catalog)
             }

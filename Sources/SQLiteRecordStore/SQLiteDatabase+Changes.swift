@@ -39,7 +39,11 @@ extension SQLiteDatabase {
             let content = try request.since.map { token in
                 try codec.content(of: token, for: feed) { number in
                     try Bool.fetchOne(
-                        db, cachedSQL: "SELECT owner = ? AND name = ? FROM zones WHERE number = ?",
+                        db,
+                        cachedSQL: """
+                            SELECT coalesce(b.owner, z.owner) = ? AND coalesce(b.name, z.name) = ?
+                            FROM zones z LEFT JOIN zones b ON b.number = z.base WHERE z.number = ?
+                            """,
                         [zone.owner, zone.zoneID.zoneName.string, number]) ?? false
                 }
             }

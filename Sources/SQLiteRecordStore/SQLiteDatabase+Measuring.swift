@@ -35,7 +35,7 @@ extension SQLiteDatabase {
         let (zones, records) = try await store.read { db, catalog in
             guard catalog.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
             let records = try Int.fetchOne(
-                db, sql: "SELECT sum(c.count) FROM zones z JOIN typeCounts c ON c.zone = z.number WHERE z.state = 0 AND c.type = ?",
+                db, sql: "SELECT sum(c.count) FROM zones z JOIN typeCounts c ON c.zone = z.number WHERE z.state = 0 AND z.base IS NULL AND c.type = ?",
                 arguments: [catalog.typeNumbers[recordType]])
             return (try Self.livingZones(db), records ?? 0)
         }
@@ -57,7 +57,7 @@ extension SQLiteDatabase {
 
     /// Existing zones of all databases and users.
     private static func livingZones(_ db: Database) throws -> [Zone] {
-        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 ORDER BY z.number")).map { Zone(number: $0.number, zoneID: $0.zoneID) }
+        try ZoneRow.fetchAll(db, ZoneRow.sql("WHERE z.state = 0 AND z.base IS NULL ORDER BY z.number")).map { Zone(number: $0.number, zoneID: $0.zoneID) }
     }
 
     private struct Zone {

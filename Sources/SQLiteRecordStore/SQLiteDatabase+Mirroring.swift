@@ -8,8 +8,8 @@ extension SQLiteDatabase {
         try await mirror { try $0.apply(batch) }
     }
 
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
-        try await mirror { try $0.settle(recordID, keeping: version) }
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        try await mirror { try $0.settle(recordID, keeping: version, of: versions) }
     }
 
     private func mirror<Value: Sendable>(_ body: @escaping @Sendable (MirrorModifier) throws -> Value) async throws -> Value {

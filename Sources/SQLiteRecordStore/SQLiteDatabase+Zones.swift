@@ -31,6 +31,7 @@ extension SQLiteDatabase {
     }
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        if address.scope == .shared { return try await leaveZones(operations) }
         let now = store.clock()
         let results = try await write { [codec = try store.codec] db, state, view in
             try operations.map { operation -> Result<Zone, RecordError> in

@@ -44,15 +44,17 @@ struct SQLiteDatabase: RecordDatabase {
 
     private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
-        return try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
+        let (outcomes, isSweepDue) = try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(
                 db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
-            return outcomes
+            return (outcomes, transaction.hasEndedView)
         }
+        if isSweepDue { store.sweep() }
+        return outcomes
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {

@@ -32,7 +32,7 @@ extension ZoneTypeAmount {
             sql: """
                 SELECT z.owner = 0 AS isPublic, z.name AS zone, c.type AS type, sum(c.count) AS count, sum(c.bytes) AS bytes,
                 sum(c.assetBytes) AS assetBytes
-                FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
+                FROM typeCounts c JOIN zones z ON z.number = c.zone WHERE z.state = 0 AND z.base IS NULL AND c.type <> 0 AND c.count > 0 GROUP BY 1, 2, 3
                 """
         ).compactMap { row -> ZoneTypeAmount? in
             guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }

@@ -55,7 +55,7 @@ class SQLiteTransaction: RecordChanges, RecordTransaction {
             try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
             zone = try view.zone(zoneID, db)
         }
-        let opened = TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try view.canWrite(zone, db))
+        let opened = try view.opened(zone, db)
         note(zone)
         zones[zoneID] = opened
         return opened
@@ -70,63 +70,6 @@ class SQLiteTransaction: RecordChanges, RecordTransaction {
         try kept.state.tally.flush(db)
         try kept.newWords.write(db)
         try kept.state.catalog.grow(type, in: db)
-    }
-
-    func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
-        let before = try row(named: draft.recordID.recordName, in: zone)
-        lookup = nil
-        let position = try nextPosition()
-        let record = StoredRecord(
-            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
-            created: draft.created,
-            modified: draft.modified, parent: draft.parent, fields: draft.text)
-        let id = try StoredRow.id(zone: zone, position: position)
-        let type = try kept.state.catalog.typeNumber(of: draft.recordType)
-        let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
-        let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
-        var version: Int64 = 1
-        try noteEdit(of: record, replacing: before, isDeletion: false, at: position, in: zone)
-        if let before {
-            try keep(before, replacedAt: position, in: zone)
-            guard let versionBefore = try Int64.fetchOne(db, cachedSQL: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
-                throw DamagedRow(in: "records", "has lost a row that its index has")
-            }
-            version = version.addingSaturated(versionBefore)
-            try trimJournal(after: version, at: position, in: zone)
-        }
-        try draft.text.bytes.withUnsafeBytes { fields in
-            try db.run(
-                """
-                INSERT INTO records
-                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version,
-                tag)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """,
-                [
-                    id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
-                    draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
-                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
-                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version, draft.recordChangeTag,
-                ])
-        }
-        let catalog = kept.state.catalog
-        if let previous {
-            let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
-            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
-        } else {
-            try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
-                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
-        }
-        let (filesBefore, files) = (AssetRows.measured(draft.previousFields.values), AssetRows.measured(draft.fields.values))
-        try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
-        kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
-        if let before {
-            // Deletions are counted under type 0, since their type may no longer exist.
-            let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
-            kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
-        }
-        kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
-        return record
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {

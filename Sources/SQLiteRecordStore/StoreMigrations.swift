@@ -35,8 +35,55 @@ enum StoreMigrations {
         migrator.registerMigration("10") { db in
             try db.execute(sql: tenthVersion)
         }
+        migrator.registerMigration("11") { db in
+            try db.execute(sql: eleventhVersion)
+        }
         return migrator
     }
+
+    private static let eleventhVersion = """
+        -- The view of a guest: a zone with copies of the records that the zone `base` shares with the guest, and nothing else. Its owner is
+        -- -base, its name that of the guest.
+        ALTER TABLE zones ADD COLUMN base INTEGER;
+        CREATE INDEX zone_views ON zones (base) WHERE base IS NOT NULL;
+        -- Through which share guests see the record; NULL for none.
+        ALTER TABLE records ADD COLUMN hierarchy INTEGER;
+        -- JSON: the top level of a share, or of a root the name of its share and the identifier in the link.
+        ALTER TABLE records ADD COLUMN sharing BLOB;
+
+        -- Shares. Their numbers are never used again, so that records of one that has ended need not be touched.
+        CREATE TABLE hierarchies (
+            number INTEGER PRIMARY KEY AUTOINCREMENT,
+            zone INTEGER NOT NULL,
+            root TEXT,                          -- NULL if the whole zone is shared
+            share TEXT NOT NULL,
+            shortGUID TEXT NOT NULL,
+            live INTEGER NOT NULL DEFAULT 1
+        );
+        CREATE INDEX zone_hierarchies ON hierarchies (zone, live);
+        CREATE UNIQUE INDEX living_links ON hierarchies (shortGUID) WHERE live = 1;
+
+        -- Users who accepted a share of a hierarchy. Their views are in shares, as zones that are shared as a whole are.
+        CREATE TABLE hierarchyGuests (
+            user INTEGER NOT NULL, hierarchy INTEGER NOT NULL, permission TEXT NOT NULL, PRIMARY KEY (user, hierarchy)
+        ) WITHOUT ROWID;
+        CREATE INDEX hierarchy_guests ON hierarchyGuests (hierarchy, user);
+
+        -- Records whose children are still to follow them into another hierarchy, or into or out of a view. The last one is next.
+        CREATE TABLE hierarchyWalks (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            zone INTEGER NOT NULL,
+            name TEXT NOT NULL,
+            top TEXT NOT NULL,                  -- the record that the walk began at
+            after TEXT,                         -- the last child that followed
+            view INTEGER,                       -- NULL for a change of hierarchy
+            hides INTEGER NOT NULL,             -- whether views may show records that they must not
+            moment INTEGER NOT NULL,            -- of the change
+            user TEXT NOT NULL,
+            device TEXT NOT NULL
+        );
+        CREATE INDEX hiding_walks ON hierarchyWalks (zone) WHERE hides = 1;
+        """
 
     private static let tenthVersion = """
         -- Zones that mirror those of another container, the origin.

@@ -16,15 +16,20 @@ struct ZoneRow {
     let kind: ZoneChange.Kind
     /// True if the zone mirrors one of another container.
     let isMirror: Bool
+    /// In the view of a guest: number of the zone whose hierarchies it shows. Owner and name are those of that zone.
+    let base: Int64?
 
-    private static let columns = "z.number, z.owner, z.name, z.position, z.moment, z.floor, z.state, coalesce(u.name, ''), z.isMirror"
-    private static let source = "zones z LEFT JOIN users u ON u.number = z.owner"
+    private static let columns = """
+        z.number, coalesce(b.owner, z.owner), coalesce(b.name, z.name), z.position, z.moment, z.floor, z.state, coalesce(u.name, ''), z.isMirror,
+        coalesce(z.base, 0)
+        """
+    private static let source = "zones z LEFT JOIN zones b ON b.number = z.base LEFT JOIN users u ON u.number = coalesce(b.owner, z.owner)"
     /// Number of columns that ``init(_:)`` reads.
-    static let columnCount: Int32 = 9
+    static let columnCount: Int32 = 10
 
     /// The text of a statement that selects zones.
     /// - Parameters:
-    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`.
+    ///   - clauses: joins, conditions and order. The zone is `z`, its owner `u`, and of a view `b` the zone that it shows.
     ///   - more: further columns, from ``columnCount`` on.
     static func sql(_ clauses: String, and more: String = "") -> String {
         "SELECT \(columns)\(more.isEmpty ? "" : ", \(more)") FROM \(source) \(clauses)"
@@ -57,6 +62,8 @@ struct ZoneRow {
         moment = Timestamp(milliseconds: try row.value(4, in: "zones"))
         kind = try Self.kind(ofState: try row.value(6, in: "zones"))
         isMirror = try row.value(8, in: "zones")
+        let shown: Int64 = try row.value(9, in: "zones")
+        base = shown == 0 ? nil : shown
     }
 
     private static func impossible(_ position: Int64) -> Int64? { 0...StoredRow.lastPosition ~= position ? nil : position }

@@ -15,5 +15,10 @@ enum ZoneWrites {
         try db.run(
             "UPDATE zones SET state = ?, position = ?, moment = ? WHERE number = ?",
             [ZoneRow.state(of: kind), position, now.milliseconds, zone.number])
+        if zone.base != nil { return }
+        try db.run(
+            "UPDATE zones SET state = ?, position = ?, moment = ? WHERE base = ? AND state = 0",
+            [ZoneRow.state(of: kind), position, now.milliseconds, zone.number])
+        try db.run("UPDATE hierarchies SET live = 0 WHERE zone = ? AND live = 1", [zone.number])
     }
 }

@@ -8,12 +8,12 @@ extension Console {
     package func addTrafficPages(
         to router: Routes.Group, queryForm: @escaping @Sendable (Query, RecordType?) -> [(name: String, value: String)]?
     ) {
-        show("changes", on: router) { visit in
+        show("changes", on: router, readsZones: true) { visit in
             if let zoneID = visit.place.zoneID { return .page(try await RecordFeedView.load(visit, zoneID: zoneID)) }
             return .page(try await ZoneFeedView.load(visit))
         }
-        show("zones", on: router) { .page(try await ZonesView.load($0)) }
-        show("zone", on: router) { .page(try await ZoneView.load($0)) }
+        show("zones", on: router, readsZones: true) { .page(try await ZonesView.load($0)) }
+        show("zone", on: router, readsZones: true) { .page(try await ZoneView.load($0)) }
         show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }
         show("zone/purge", on: router) { .page(try await ZoneActions.confirmPurge($0)) }
         show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }

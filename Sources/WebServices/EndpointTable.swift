@@ -9,6 +9,8 @@ enum EndpointTable {
         "records/lookup": RecordsLookup.self,
         "records/modify": RecordsModify.self,
         "records/changes": RecordsChanges.self,
+        "records/resolve": RecordsResolve.self,
+        "records/accept": RecordsAccept.self,
         "zones/list": ZonesList.self,
         "zones/lookup": ZonesLookup.self,
         "zones/modify": ZonesModify.self,
@@ -37,7 +39,6 @@ enum EndpointTable {
 
     /// CloudKit services that this version does not support, with their methods.
     static let missing: [String: [HTTPRequest.Method]] = [
-        "records/resolve": [.post], "records/accept": [.post],
         "subscriptions/list": [.get, .post], "subscriptions/lookup": [.post], "subscriptions/modify": [.post],
     ]
 

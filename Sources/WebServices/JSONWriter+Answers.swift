@@ -47,19 +47,19 @@ extension JSONWriter {
     }
 
     /// A change in a zone's feed.
-    mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?) throws {
+    mutating func value(_ change: RecordChange, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name) throws {
         if change.kind != .deleted, let record = change.record {
-            try value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
+            try value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer)
         } else {
             deletion(of: change.recordID.recordName)
         }
     }
 
     /// The members of a page of a zone's changes.
-    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?) throws {
+    mutating func members(of page: ZoneChangesPage, numbersAsStrings: Bool, downloadURL: AssetAddress?, for viewer: Name) throws {
         name("records")
         try array { writer in
-            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
+            for change in page.changes { try writer.value(change, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: viewer) }
         }
         member("syncToken", page.syncToken.text)
         member("moreComing", page.moreComing)

@@ -15,6 +15,6 @@ struct RecordsChanges: Endpoint {
         let page = try await call.database().zoneChanges(request, noting: call.note)
         try call.makeRoom(for: page.changes.lazy.compactMap(\.record))
         let downloadURL = try await call.assets.addresses(in: page.changes.lazy.compactMap(\.record))
-        try writer.object { try $0.members(of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
+        try writer.object { try $0.members(of: page, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName) }
     }
 }

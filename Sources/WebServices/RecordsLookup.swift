@@ -40,7 +40,7 @@ struct RecordsLookup: Endpoint {
                 for (item, result) in zip(items, records) {
                     switch result {
                     case .success(let record):
-                        try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL)
+                        try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
                     case .failure(let error): writer.value(error, recordName: item.recordID.recordName)
                     }
                 }

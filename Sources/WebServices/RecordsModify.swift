@@ -40,7 +40,7 @@ struct RecordsModify: Endpoint {
                     case .success(.saved(let record)):
                         try writer.value(
                             record.keeping(item.desiredKeys ?? desiredKeys), numbersAsStrings: item.numbersAsStrings ?? numbersAsStrings,
-                            downloadURL: downloadURL)
+                            downloadURL: downloadURL, for: call.caller.userRecordName)
                     case .success(.deleted(let recordID)): writer.deletion(of: recordID.recordName)
                     case .failure(let error): writer.value(error, recordName: item.operation.recordName)
                     }
@@ -70,6 +70,7 @@ struct RecordsModify: Endpoint {
             recordChangeTag: try record.string("recordChangeTag"), fields: kind.isDeletion ? [:] : try fields(of: record),
             parent: try parent(of: record))
         operation.createsShortGUID = record.value("createShortGUID") == .bool(true)
+        if !kind.isDeletion { operation.share = try share(of: record) }
         return operation
     }
 
@@ -87,6 +88,18 @@ struct RecordsModify: Endpoint {
         // Some serializers omit null members and send an empty object instead.
         if parent.members.members.allSatisfy({ $0.value == .null }) { return .cleared }
         return .record(try parent.required("recordName", "a string", parent.name("recordName")))
+    }
+
+    /// The members of a share beside its fields.
+    private static func share(of record: RequestObject) throws -> ShareInput {
+        var share = ShareInput()
+        if let root = try record.object("forRecord") {
+            share.root = ShareInput.Root(
+                recordName: try root.required("recordName", "a string", root.name("recordName")), recordChangeTag: try root.string("recordChangeTag"))
+        }
+        if let permission = record.value("publicPermission") { share.publicPermission = try SharePermission(permission, member: "publicPermission") }
+        share.participants = try record.objects("participants")?.map { try ShareParticipant(.object($0.members)) }
+        return share
     }
 
     /// The creator and last modifier of a restored record; `nil` if the request has neither.

@@ -30,7 +30,9 @@ struct RecordsQuery: Endpoint {
         try writer.object { writer in
             writer.name("records")
             try writer.array { writer in
-                for record in page.records { try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL) }
+                for record in page.records {
+                    try writer.value(record, numbersAsStrings: numbersAsStrings, downloadURL: downloadURL, for: call.caller.userRecordName)
+                }
             }
             if let marker = page.continuationMarker { writer.member("continuationMarker", marker) }
             if let token { writer.member("syncToken", token.text) }

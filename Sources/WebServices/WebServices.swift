@@ -6,7 +6,7 @@ internal import Hummingbird
 internal import JSON
 internal import Logging
 public import RecordStore
-internal import Records
+public import Records
 public import Traffic
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1` (Apple: "CloudKit
@@ -37,11 +37,12 @@ public struct WebServices: Sendable {
     ///   - log: the request log.
     ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
     ///   - throttle: the rate limit for protocol requests per client; `nil` for no limit.
+    ///   - clock: the time source of sessions, sign-ins and signatures; `nil` for that of the assets.
     ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
-        instance: String? = nil
+        clock: (@Sendable () -> Timestamp)? = nil, instance: String? = nil
     ) {
         self.log = log
         self.instance = instance
@@ -51,7 +52,7 @@ public struct WebServices: Sendable {
         storage = StorageGauges(engine)
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
-        authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: { assets.now() })
+        authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })
         crossOrigin = CrossOrigin(origins: PageOrigins(trusting: trusted, tokensOf: accounts))
         faultServices = FaultServices(engine: engine, faults: faults, callers: callers, crossOrigin: crossOrigin)
     }

@@ -36,7 +36,7 @@ struct ZoneChanges: Endpoint {
         try writer.object { writer in
             writer.name("zones")
             try writer.array { writer in
-                for (pull, page) in zip(pulls, pages) { try writer.value(page, of: pull, downloadURL: downloadURL) }
+                for (pull, page) in zip(pulls, pages) { try writer.value(page, of: pull, downloadURL: downloadURL, for: call.caller.userRecordName) }
             }
         }
     }
@@ -55,13 +55,15 @@ struct ZoneChanges: Endpoint {
 }
 
 extension JSONWriter {
-    fileprivate mutating func value(_ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull, downloadURL: AssetAddress?) throws {
+    fileprivate mutating func value(
+        _ page: Result<ZoneChangesPage, RecordError>, of pull: ZoneChanges.Pull, downloadURL: AssetAddress?, for viewer: Name
+    ) throws {
         switch page {
         case .success(let page):
             try object { writer in
                 writer.name("zoneID")
                 writer.value(page.zoneID)
-                try writer.members(of: page, numbersAsStrings: pull.numbersAsStrings, downloadURL: downloadURL)
+                try writer.members(of: page, numbersAsStrings: pull.numbersAsStrings, downloadURL: downloadURL, for: viewer)
             }
         case .failure(let error): value(error, zoneID: pull.request.zoneID)
         }

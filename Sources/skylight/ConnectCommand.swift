@@ -1,9 +1,9 @@
 import Accounts
 import ArgumentParser
 import CloudKitClient
+import CloudKitRecordStore
 import Foundation
 import JSON
-import Logging
 import RecordStore
 import Records
 import Synchronization
@@ -92,101 +92,46 @@ struct ConnectCommand: AsyncParsableCommand {
     /// - Throws: `CommandFailure` if a container of this machine has the name.
     private func checkName(in store: any OpenStore) async throws {
         let isConnected = try await store.accounts.connections().contains { $0.container == container }
-        guard !isConnected, try await store.engine.has(container) else { return }
-        throw CommandFailure(
-            .failed, "There is a container \(container) on this machine, which a connection would hide", code: "EXISTS",
-            remedy: "Rename or delete it in the console, or use another folder with --data")
+        do {
+            try await ConnectionAttempt.checkName(container, isConnected: isConnected, in: store.engine)
+        } catch let error as RecordError where error.code == .exists {
+            throw CommandFailure(
+                .failed, "There is a container \(container) on this machine, which a connection would hide", code: "EXISTS",
+                remedy: "Rename or delete it in the console, or use another folder with --data")
+        }
     }
 
     // MARK: Credentials
 
     private func verifiedConnection() async throws -> ContainerConnection {
+        let showing: @Sendable (RequestEvent) -> Void = { event in
+            if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") }
+        }
+        let attempt = ConnectionAttempt(
+            container, environment, address: server?.description, isWritable: writable, observer: showSignature ? showing : nil)
         do {
-            if let keyID, let key { return try await connection(keyID: keyID, pem: try Self.text(of: key)) }
-            return try await connection(apiToken: apiToken ?? "")
+            if let keyID, let key { return try await attempt.connection(keyID: keyID, pem: try Self.text(of: key)) }
+            return try await connection(apiToken: apiToken ?? "", attempt)
+        } catch let error as UnusableKey {
+            throw CommandFailure(.badData, "The key can't be used: \(error.description)")
         } catch let failure as CloudKitFailure {
             throw CommandFailure(failure, to: container)
         }
     }
 
-    private func connection(keyID: String, pem: String) async throws -> ContainerConnection {
-        let signingKey: ServerToServerKey
-        do {
-            signingKey = try ServerToServerKey(keyID: keyID, pem: pem)
-        } catch {
-            throw CommandFailure(.badData, "The key can't be used: \(error.description)")
-        }
-        try await withClient(.serverToServer(signingKey)) { try await tryOut(database(.public, of: $0)) }
-        return connection(with: .serverKey(keyID: signingKey.keyID, pem: pem), of: nil)
-    }
-
-    private func connection(apiToken: String) async throws -> ContainerConnection {
+    private func connection(apiToken: String, _ attempt: ConnectionAttempt) async throws -> ContainerConnection {
         let callback = try callback ?? CallbackAddress(CallbackAddress.standard)
         let origin = callback.origin
-        let signInURL = try await withClient(.apiToken(apiToken), origin: origin) { client in
-            do {
-                try await tryOut(database(.private, of: client))
-            } catch let failure as CloudKitFailure {
-                guard let address = failure.signInURL else { throw failure }
-                return address
-            }
-            throw CommandFailure(.failed, "The server needs no sign-in; it is no stand-in for iCloud", remedy: "Start it with --auth required --protocol-only")
-        }
-        let page = SignInPage(container: container, signInURL: signInURL)
+        let page = SignInPage(container: container, signInURL: try await attempt.signInURL(apiToken: apiToken, origin: origin))
         let answer = try await SignInListener.answer(to: page, on: callback.listeningHost, port: callback.port) { [noBrowser] _ in
             Output.note("Sign in to iCloud at \(origin)")
             if !noBrowser { Browser.open(origin) }
         }
         guard case .token(let token) = answer else {
             let code = if case .refused(let code) = answer { code } else { "" }
-            throw CommandFailure(.notPermitted, SignInPage.refusal(code), code: "SIGN_IN_REFUSED")
+            throw CommandFailure(.notPermitted, ConnectionAttempt.refusal(code), code: "SIGN_IN_REFUSED")
         }
-        // The token is replaced with each answer; the newest one is stored.
-        let user = WebAuthCredential(token) { _ in }
-        let name = try await withClient(.webAuth(apiToken: apiToken, user: user), origin: origin) { client in
-            let caller = try? await client.database(.private).caller().userRecordName
-            if caller == nil { try await tryOut(database(.private, of: client)) }
-            return caller
-        }
-        return connection(with: .webAuth(apiToken: apiToken, webAuthToken: user.token.text), of: name, origin: origin)
-    }
-
-    private func connection(with credentials: ContainerConnection.Credentials, of user: Name?, origin: String? = nil) -> ContainerConnection {
-        ContainerConnection(
-            container: container, environment: environment, address: server?.description, origin: origin, credentials: credentials, userRecordName: user,
-            isWritable: writable)
-    }
-
-    /// A request that any good credential may make. The record does not exist, which is an error of the item.
-    private func tryOut(_ database: DatabaseClient) async throws {
-        _ = try await database.lookup(["skylight-connect"])
-    }
-
-    private func database(_ scope: DatabaseScope, of client: ContainerClient) -> DatabaseClient {
-        guard showSignature else { return client.database(scope) }
-        return client.database(scope).observing { event in
-            if case .sending(_, let signed?) = event { Output.note("Signed: \(signed)") }
-        }
-    }
-
-    private func withClient<Value>(
-        _ credentials: ContainerCredentials, origin: String? = nil, _ work: (ContainerClient) async throws -> Value
-    ) async throws -> Value {
-        var logger = Logger(label: "skylight.cloudkit")
-        logger.logLevel = .critical
-        var configuration = ClientConfiguration(address: server.map(\.description) ?? ClientConfiguration.cloudKit)
-        configuration.origin = origin
-        configuration.patience = .seconds(10)
-        let client = try ContainerClient(
-            container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger)
-        do {
-            let value = try await work(client)
-            await client.close()
-            return value
-        } catch {
-            await client.close()
-            throw error
-        }
+        return try await attempt.connection(apiToken: apiToken, token: token, origin: origin)
     }
 
     /// The file of a key, with a size limit, because keys are small.

@@ -102,13 +102,3 @@ struct MirrorCommand: AsyncParsableCommand {
             "The copy's schema is partly from records: \(observed) of \(evidence.types.count) types. Fields that no record has are unknown; --schema adds them.")
     }
 }
-
-extension CloudKitFailure {
-    /// True if a later attempt may succeed without anybody's help.
-    fileprivate var isPassing: Bool {
-        switch kind {
-        case .throttled, .unreachable, .connectionLost, .answerLost, .unexpectedAnswer: true
-        default: false
-        }
-    }
-}

@@ -29,7 +29,7 @@ struct MirrorOrigin: ParsableArguments {
     func withMirror<Value>(
         _ options: (inout MirrorOptions) throws -> Void = { _ in }, _ work: (ContainerMirror, ContainerConnection) async throws -> Value
     ) async throws -> Value {
-        guard let copy = copy ?? ContainerMirror.container(mirroring: container) else {
+        guard let copy = copy ?? container.mirror else {
             throw CommandFailure(.usage, "The name of the container is too long for a copy beside it", remedy: "Choose a name with --into")
         }
         return try await store.withStore(isNew: true) { open in

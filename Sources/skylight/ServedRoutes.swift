@@ -45,7 +45,7 @@ struct ServedRoutes {
         let replays = Routes()
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
-            engine: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
+            engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
             webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes

@@ -1,4 +1,5 @@
 import CloudKitClient
+import CloudKitRecordStore
 import Foundation
 import HTTPServing
 import HTTPTypes
@@ -42,14 +43,8 @@ struct SignInPage: Sendable {
     private static func words(for answer: SignInAnswer) -> String {
         switch answer {
         case .token: "You are signed in. Close this window and go back to the terminal."
-        case .refused(let code): refusal(code)
+        case .refused(let code): ConnectionAttempt.refusal(code)
         }
-    }
-
-    /// The reason for a sign-in without a token, as far as iCloud tells it.
-    static func refusal(_ code: String) -> String {
-        "iCloud gave no token (\(code.prefix(100))). It gives none to accounts with Advanced Data Protection, or without 'Access iCloud Data on the Web', "
-            + "which is a setting of the account. A server-to-server key needs no sign-in, and reaches the public database."
     }
 
     // MARK: HTML

@@ -77,6 +77,7 @@ PAGES = {
     "dry run of a deletion": CHAT + "/bulk?type=Message&zone=Chats&change=delete&dry=1",
     "import": CHAT + "/importing",
     "copy of a zone": CHAT + "/zone/copy?zone=Chats",
+    "connected containers": "/connect",
     "container": "/container?container=iCloud.com.example.Chat",
     "nothing found": CHAT + "/find?q=nothing",
 }

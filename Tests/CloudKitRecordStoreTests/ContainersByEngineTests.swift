@@ -115,6 +115,10 @@ import Testing
             #expect(try await containers.database(address(.private), as: ada).caller.userRecordName == grace.userRecordName)
             _ = try await accounts.disconnect(standIn.container, .development)
             #expect(try containers.connected(standIn.container, .development) == nil)
+            // A job that still has the engine sends nothing more.
+            #expect(try await second.database(address(.private)).zones().count == 1)
+            containers.closeEnded()
+            try await eventually { await refusal { _ = try await second.database(address(.private)).zones() } != nil }
             #expect(try await !containers.containers().contains(standIn.container))
         }
     }

@@ -175,7 +175,7 @@ import Testing
                 let save = await refusal { try await database.save("r") }
                 let upload = await refusal { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: nil) }
                 for refused in [zones, save, upload] {
-                    #expect(refused?.code == .accessDenied && refused?.reason.contains("--writable") == true, "\(refused as Any)")
+                    #expect(refused?.code == .accessDenied && refused?.reason.contains("connect it again as writable") == true, "\(refused as Any)")
                 }
                 #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
             }

@@ -59,6 +59,28 @@ import Testing
         #expect(indexes.finding(.queryable, of: .custom("name"), in: "City") == LearnedIndexes.Finding(exists: false, source: .refusal(Self.moment(3))))
     }
 
+    @Test func recordsAndRefusalsTellTypes() throws {
+        var indexes = LearnedIndexes()
+        #expect(indexes.schema == nil)
+        let fields = FieldsText([
+            Field(name: "name", value: .string("x")), Field(name: "room", value: .reference(Reference(recordName: "r"))),
+            Field(name: "secret", value: .string("y"), isEncrypted: true),
+        ])
+        let saved = Signature(timestamp: Self.moment(1), userRecordName: "u", deviceID: "")
+        try indexes.learn(
+            from: StoredRecord(
+                recordID: RecordID(recordName: "a"), recordType: "City", recordChangeTag: "1", created: saved, modified: saved, parent: nil, fields: fields))
+        indexes.learn(
+            from: RecordError(.badRequest, "Field 'size' has a value type of INT64 and cannot be queried using filter value type STRING"), of: Self.query,
+            at: Self.moment(2))
+        indexes.learn(from: RecordError(.badRequest, "Field 'name' is not marked queryable"), of: Self.query, at: Self.moment(3))
+        let type = try #require(indexes.schema?.types["City"])
+        #expect(type.fields.mapValues(\.type) == ["name": .string, "room": .reference, "size": .int64])
+        #expect(type.fields["name"]?.indexes.contains(.queryable) == false && type.fields["name"]?.indexes.contains(.sortable) == true)
+        #expect(type.systemIndexes[.recordID]?.contains(.queryable) == true)
+        #expect(indexes.finding(.queryable, of: .custom("room"), in: "City") == nil, "a record tells no index")
+    }
+
     @Test func anAnswerDisprovesARefusal() {
         var indexes = LearnedIndexes()
         for reason in ["Field 'name' is not marked queryable", "Field 'size' is not marked sortable", "Field 'other' is not marked sortable"] {

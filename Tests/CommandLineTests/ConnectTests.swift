@@ -1,3 +1,4 @@
+import CloudKitRecordStore
 import Crypto
 import Foundation
 import JSON
@@ -193,7 +194,7 @@ import Testing
             #expect(told.text.contains("Advanced Data Protection"))
         }
         #expect(answer == .refused(code: "accessError"))
-        #expect(SignInPage.refusal("<b>").contains("<b>"))
+        #expect(ConnectionAttempt.refusal("<b>").contains("<b>"))
         let shown = try await Self.answer(page) { address in
             let end = try await Self.exchange("GET", address + "/?errorMessage=%3Cb%3E")
             #expect(end.text.contains("&lt;b&gt;") && !end.text.contains("<b>"))

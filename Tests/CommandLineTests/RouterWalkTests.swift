@@ -42,6 +42,8 @@ import Testing
         "/static/{name}": "style sheets and scripts of the sign-in page, and nothing of the data",
         "/admin/sign-in": "the administrator's sign-in itself",
         "/sign-in": "the sign-in of an app's users, who have a ticket",
+        "/connect/return": "the way back from iCloud, with the cookie of a sign-in that the administrator began",
+        "/connect/returned": "a link into the console",
         "/health": "for those who watch servers", "/skylight/1/health": "for those who watch servers",
         "/openapi.json": "a description, and nothing of the data",
         "/database/**": "the protocol, with credentials of its own", "/device/**": "the protocol, with credentials of its own",

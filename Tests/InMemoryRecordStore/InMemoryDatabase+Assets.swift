@@ -89,7 +89,7 @@ struct InMemoryAssetLedger: AssetLedger {
 
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage {
         try store.read { state in
-            let assets = try state.zones.values.filter { $0.end == nil }.flatMap { zone in
+            let assets = try state.zones.values.filter { $0.end == nil && $0.base == nil }.flatMap { zone in
                 try zone.rows.values.filter { !$0.isDeleted }.flatMap { row in
                     try row.record.fields.assets().map { field, asset in
                         RecordedAsset(
@@ -111,7 +111,7 @@ extension InMemoryState {
     }
 
     fileprivate func uses(of checksum: FileChecksum) -> [AssetUse] {
-        zones.values.filter { $0.end == nil }.flatMap { $0.uses(of: checksum) }
+        zones.values.filter { $0.end == nil && $0.base == nil }.flatMap { $0.uses(of: checksum) }
     }
 }
 

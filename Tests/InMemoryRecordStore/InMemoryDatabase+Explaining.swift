@@ -31,7 +31,7 @@ extension InMemoryDatabase {
         try store.read { state in
             guard let type = state.schema.types[recordType] else { throw QueryProblem.unknownType(recordType).error }
             var meter = UsageMeter(of: type)
-            for zone in state.zones.values.filter({ $0.end == nil }).sorted(by: { $0.number < $1.number }) {
+            for zone in state.zones.values.filter({ $0.end == nil && $0.base == nil }).sorted(by: { $0.number < $1.number }) {
                 let records = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == recordType }.map(\.record)
                 for record in records.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) { try meter.add(record) }
             }
@@ -43,7 +43,7 @@ extension InMemoryDatabase {
         try store.read { state in
             guard state.schema.types[recordType] != nil else { throw QueryProblem.unknownType(recordType).error }
             var counts = ValueCounts(records: 0, values: Dictionary(uniqueKeysWithValues: fields.map { ($0, 0) }))
-            for zone in state.zones.values where zone.end == nil {
+            for zone in state.zones.values where zone.end == nil && zone.base == nil {
                 for row in zone.rows.values where !row.isDeleted && row.record.recordType == recordType { try counts.add(row.record.fields) }
             }
             return counts

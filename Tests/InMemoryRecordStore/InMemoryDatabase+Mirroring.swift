@@ -7,8 +7,8 @@ extension InMemoryDatabase {
         try mirror { try $0.apply(batch) }
     }
 
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
-        try mirror { try $0.settle(recordID, keeping: version) }
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        try mirror { try $0.settle(recordID, keeping: version, of: versions) }
     }
 
     private func mirror<Value: Sendable>(_ body: (MirrorModifier) throws -> Value) throws -> Value {

@@ -61,8 +61,11 @@ extension InMemoryState {
     }
 
     mutating func end(_ zone: ZoneRow, as kind: ZoneChange.Kind, now: Timestamp) {
+        guard zones[zone.number]?.end == nil else { return }
         var zone = zone
         zone.end = kind
+        for number in hierarchies.keys where hierarchies[number]?.hierarchy.zone == zone.number { hierarchies[number]?.isLive = false }
+        for view in zones.values where view.base == zone.number { end(view, as: kind, now: now) }
         for row in zone.rows.values { endUses(row.assets, now: now) }
         zone.rows = [:]
         // The default zone has no feed that could report its deletion.

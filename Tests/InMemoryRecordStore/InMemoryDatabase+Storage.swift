@@ -16,7 +16,7 @@ extension InMemoryRecordEngine {
         try openStores.flatMap { container, environment, store in
             try store.read { state in
                 try [DatabaseScope.private, .public].map { scope in
-                    let zones = state.zones.values.filter { $0.end == nil && ($0.owner == nil) == (scope == .public) }
+                    let zones = state.zones.values.filter { $0.end == nil && $0.base == nil && ($0.owner == nil) == (scope == .public) }
                     let amounts = try zones.flatMap { zone in try zone.amounts().map { (type: $0.key, zoneName: zone.name, amount: $0.value) } }
                     return StoreStorage(container: container, environment: environment, scope: scope, amounts, limit: limit)
                 }

@@ -27,6 +27,7 @@ extension InMemoryDatabase {
     }
 
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
+        if address.scope == .shared { return try leaveZones(operations) }
         let now = store.clock()
         return try store.write { state in
             return operations.map { operation in

@@ -99,6 +99,8 @@ struct InMemoryState: Sendable {
         /// How the zone was deleted; `nil` while it exists.
         var end: ZoneChange.Kind?
         var rows: [Name: Row] = [:]
+        /// In the view of a guest: the zone whose shared hierarchies it shows.
+        var base: Int64?
         /// True if the zone mirrors one of another container.
         var isMirror = false
         /// Names that the origin still has.
@@ -113,6 +115,14 @@ struct InMemoryState: Sendable {
         var moment: Timestamp
     }
 
+    /// A share, and what its guests may do.
+    struct HierarchyRow: Sendable {
+        let hierarchy: Hierarchy
+        let shortGUID: String
+        var isLive = true
+        var guests: [Name: SharePermission] = [:]
+    }
+
     var schema = Schema.initial
     /// Oldest first.
     var history: [SchemaHistoryEntry] = []
@@ -121,6 +131,7 @@ struct InMemoryState: Sendable {
     var users: [Name: Int64] = [:]
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
+    var hierarchies: [Int64: HierarchyRow] = [:]
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of used uploads, and the time until which they are remembered.
     var spentReceipts: [[UInt8]: Timestamp] = [:]
@@ -129,6 +140,8 @@ struct InMemoryState: Sendable {
     var marks: [Name: [Name: String]] = [:]
     /// Deleted records whose referrers must be deleted before the write ends.
     var falling: [FallenTarget] = []
+    /// Trees of parents to walk before the write ends.
+    var walks: [HierarchyWalk.Item] = []
 
     mutating func nextPosition() -> Int64 {
         position += 1
@@ -157,6 +170,7 @@ struct InMemoryState: Sendable {
         row.record.modified = signature
         row.record.recordChangeTag = String(position, radix: 36)
         row.record.parent = nil
+        row.record.sharing = nil
         row.record.fields = .empty
         zones[zone]?.rows[name] = row
         touch(zone, position, now: signature.timestamp)

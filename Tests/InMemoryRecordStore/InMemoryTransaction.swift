@@ -7,7 +7,7 @@ final class InMemoryTransaction: MirrorTransaction {
     var state: InMemoryState
     let view: InMemoryView
     let assetTickets: AssetTickets
-    private let now: Timestamp
+    let now: Timestamp
     private let requestID: String?
     /// False if the changes come from the origin of a mirror.
     private let takesEdits: Bool
@@ -26,7 +26,16 @@ final class InMemoryTransaction: MirrorTransaction {
     func zone(_ zoneID: ZoneID) throws -> TransactionZone {
         if zoneID.isDefault, view.address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
         let zone = try view.zone(zoneID, in: state)
-        return TransactionZone(key: zone.number, zoneID: view.zoneID(of: zone), canWrite: view.canWrite(zone, in: state))
+        let guest = zone.base.map { base in
+            GuestReach(
+                Dictionary(
+                    uniqueKeysWithValues: state.livingHierarchies(of: base).compactMap { row in
+                        row.guests[view.caller.userRecordName].map { (row.hierarchy.number, $0) }
+                    }))
+        }
+        return TransactionZone(
+            key: zone.base ?? zone.number, zoneID: view.zoneID(of: zone), canWrite: guest?.canWrite ?? view.canWrite(zone, in: state), guest: guest,
+            hasHierarchies: state.hierarchies.values.contains { $0.hierarchy.zone == zone.base ?? zone.number && $0.hierarchy.rootName != nil })
     }
 
     func grow(_ type: RecordType) {
@@ -42,7 +51,7 @@ final class InMemoryTransaction: MirrorTransaction {
         let position = state.nextPosition()
         let record = StoredRecord(
             recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? String(position, radix: 36), created: draft.created,
-            modified: draft.modified, parent: draft.parent, fields: draft.text)
+            modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
         let before = state.zones[zone]?.rows[draft.recordID.recordName]
         var row = InMemoryState.Row(record: record, position: position, born: position)
         if let before {
@@ -94,12 +103,16 @@ final class InMemoryTransaction: MirrorTransaction {
         state.falling += targets
     }
 
-    /// Finishes pending cascades.
+    /// Finishes pending cascades and walks.
     func finish() throws {
-        if state.falling.isEmpty { return }
-        var cascade = Cascade(CascadeMemory(state.falling))
-        _ = try cascade.run(in: self) { _ in true }
-        state.falling = []
+        if !state.falling.isEmpty {
+            var cascade = Cascade(CascadeMemory(state.falling))
+            _ = try cascade.run(in: self) { _ in true }
+            state.falling = []
+        }
+        var walk = HierarchyWalk(state.walks)
+        state.walks = []
+        _ = try walk.run(in: self) { _ in true }
     }
 
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) -> Int {

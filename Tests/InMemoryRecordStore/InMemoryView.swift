@@ -72,7 +72,7 @@ struct InMemoryView: Sendable {
     func isVisible(_ zone: InMemoryState.ZoneRow, in state: InMemoryState) -> Bool {
         switch address.scope {
         case .public: zone.owner == nil
-        case .private: zone.owner == caller.userRecordName
+        case .private: zone.owner == caller.userRecordName && zone.base == nil
         case .shared: share(of: zone, in: state)?.isLive == true
         }
     }
@@ -115,7 +115,7 @@ struct InMemoryView: Sendable {
             switch address.scope {
             case .public: return nil
             case .private:
-                return zone.owner == caller.userRecordName ? (zone, zone.end ?? .changed, zone.position, zone.moment) : nil
+                return zone.owner == caller.userRecordName && zone.base == nil ? (zone, zone.end ?? .changed, zone.position, zone.moment) : nil
             case .shared:
                 guard let share = share(of: zone, in: state) else { return nil }
                 if !share.isLive { return (zone, .deleted, share.position, share.moment) }
@@ -125,8 +125,11 @@ struct InMemoryView: Sendable {
                 )
             }
         }
-        let latest = Dictionary(seen.map { (zoneID(of: $0.zone), $0.zone.number) }, uniquingKeysWith: max)
-        return seen.filter { latest[zoneID(of: $0.zone)] == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
+        let latest = Dictionary(seen.map { (zoneID(of: $0.zone), (isLiving: $0.kind == .changed, number: $0.zone.number)) }) { left, right in
+            if left.isLiving != right.isLiving { return left.isLiving ? left : right }
+            return left.number > right.number ? left : right
+        }
+        return seen.filter { latest[zoneID(of: $0.zone)]?.number == $0.zone.number }.sorted { $0.position < $1.position }.map { item in
             let token = item.kind == .changed ? codec.current(feed(of: item.zone, in: state)) : nil
             return (ZoneChange(zoneID: zoneID(of: item.zone), kind: item.kind, timestamp: item.moment, syncToken: token), item.position, item.moment)
         }

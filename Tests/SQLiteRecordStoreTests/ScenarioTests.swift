@@ -19,6 +19,9 @@ import Testing
     @Test(arguments: Scenario.zones)
     func zones(scenario: Scenario) async throws { try await play(scenario) }
 
+    @Test(arguments: Scenario.sharing)
+    func sharing(scenario: Scenario) async throws { try await play(scenario) }
+
     @Test(arguments: Scenario.mirroring)
     func mirroring(scenario: Scenario) async throws { try await play(scenario) }
 

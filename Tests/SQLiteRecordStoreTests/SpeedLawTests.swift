@@ -70,6 +70,56 @@ import Testing
         }
     }
 
+    /// A hierarchy of 100 records costs its guests the same beside a million others as alone.
+    @Test func guestsPayForWhatTheySee() async throws {
+        let (large, small) = (try await subject(records: Self.large), try await subject(records: 1))
+        let seen = ZoneID(zoneName: LargeStore.zone.zoneName, ownerRecordName: ada.userRecordName)
+        for subject in [large, small] {
+            _ = try await subject.database.edit([.setIndexes(.queryable, of: .system(.recordID), in: "Item")])
+            try await subject.database.save("root", in: LargeStore.zone, ["number": .int64(0), "text": LargeStore.text])
+            for number in 1..<100 {
+                let fields: [Name: FieldValue] = ["number": .int64(Int64(number)), "text": LargeStore.text]
+                try await subject.database.save(Name("child\(number)"), in: LargeStore.zone, fields, parent: .record(number < 50 ? "root" : "child1"))
+            }
+            var operation = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
+            operation.share = ShareInput(root: .init(recordName: "root", recordChangeTag: nil), publicPermission: .readOnly)
+            guard case .saved(let share)? = try await subject.database.modify(ModifyRequest([operation], zoneID: LargeStore.zone)).first?.get() else {
+                throw RecordError(.internalError, "not shared")
+            }
+            _ = try await subject.engine.full(.public, as: grace).accept([share.sharing?.shortGUID ?? ""], by: LookupInfo())[0].get()
+        }
+        try await compare("a guest's first pull", large, small) { subject in
+            let guest = try await subject.engine.full(.shared, as: grace)
+            return {
+                let page = try await guest.zoneChanges(ZoneChangesRequest(seen))
+                #expect(page.changes.count == 101 && !page.moreComing)
+            }
+        }
+        try await compare("a guest's pull of ten changes", large, small) { subject in
+            let guest = try await subject.engine.full(.shared, as: grace)
+            let token = try await guest.fetchZones([seen])[0].get().syncToken
+            for number in 0..<10 { try await subject.database.save(Name("child9\(number)"), in: LargeStore.zone, ["number": .int64(-1)]) }
+            return {
+                let page = try await guest.zoneChanges(ZoneChangesRequest(seen, since: token))
+                #expect(page.changes.count == 10 && !page.moreComing)
+            }
+        }
+        for (filters, sorts) in [([], []), ([Query.Filter("text", .equals, FieldInput(LargeStore.text))], [Query.Sort("number", ascending: true)])] {
+            let query = Query(recordType: "Item", filters: filters, sorts: sorts)
+            try await compare("a guest's query, \(query)", large, small) { subject in
+                let guest = try await subject.engine.full(.shared, as: grace)
+                return {
+                    let page = try await guest.query(QueryRequest(query, in: .zone(seen), limit: PageLimit(records: 50)))
+                    #expect(page.records.count == 50)
+                }
+            }
+        }
+        for subject in [large, small] {
+            subject.meter.end()
+            await subject.engine.close()
+        }
+    }
+
     private func compare(_ what: String, _ large: Subject, _ small: Subject, _ read: (Subject) async throws -> () async throws -> Void) async throws {
         let (left, right) = (try await read(large), try await read(small))
         expect(what, try await large.meter.cost(of: left), try await small.meter.cost(of: right))

@@ -64,6 +64,8 @@ enum CapabilityScenarios {
             (.shareZones, { try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly)) }),
             (.shareZones, { try await database.stopSharing(notes, with: grace.userRecordName) }),
             (.shareZones, { _ = try await database.participants(of: notes) }),
+            (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
+            (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),
             (.uploadAssets, { _ = try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file")], in: notes) }),
             (.uploadAssets, { _ = try await database.rereference([AssetSource(recordName: "r", fieldName: "file")], from: notes, to: notes) }),
             (.traceAssets, { _ = try await database.uses(of: file, limit: 1) }),

@@ -107,7 +107,11 @@ enum MirrorScenarios {
                 // Two stores may give the same tag to different versions.
                 let tag = try #require(try await fetch("a", mirror)?.recordChangeTag)
                 _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", tag, ["text": .string("theirs")])))]))
-                try await mirror.settle(recordID, keeping: settlement)
+                let versions = ConflictVersions(of: try #require(try await mirror.unsentEdits(since: nil, limit: 10).first))
+                for other in [ConflictVersions(mine: versions.mine, theirs: "0"), ConflictVersions(mine: nil, theirs: versions.theirs)] {
+                    #expect(await refusal { try await mirror.settle(recordID, keeping: settlement, of: other) }?.code == .conflict)
+                }
+                try await mirror.settle(recordID, keeping: settlement, of: versions)
                 let edits = try await mirror.unsentEdits(since: nil, limit: 10)
                 let record = try await fetch("a", mirror)
                 switch settlement {

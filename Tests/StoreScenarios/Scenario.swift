@@ -23,6 +23,8 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
     public static let capabilities = CapabilityScenarios.all
+    /// For engines with ``RecordStore/Capability/shareRecords``.
+    public static let sharing = SharingScenarios.all
     /// For engines with ``RecordStore/Capability/mirrorRecords``.
     public static let mirroring = MirrorScenarios.all
 }

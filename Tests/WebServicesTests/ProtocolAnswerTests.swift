@@ -47,8 +47,7 @@ struct ProtocolAnswerTests {
         "What this version does not have says so, whoever asks",
         arguments: [
             ("POST", root + "private/subscriptions/modify"), ("GET", root + "private/subscriptions/list"), ("POST", root + "public/subscriptions/lookup"),
-            ("POST", root + "public/records/resolve"), ("POST", root + "public/records/accept"), ("POST", device + "tokens/create"),
-            ("POST", device + "tokens/register"),
+            ("POST", device + "tokens/create"), ("POST", device + "tokens/register"),
         ])
     func missing(method: String, target: String) async throws {
         for mode in AccessControl.Mode.allCases {

@@ -18,6 +18,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Sharing", arguments: EngineKind.allCases, Scenario.sharing)
+    func sharing(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     @Test("Failures", arguments: EngineKind.allCases, Scenario.failures)
     func failures(engine: EngineKind, scenario: Scenario) async throws {
         try await play(scenario, on: engine)

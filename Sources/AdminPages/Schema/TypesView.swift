@@ -38,7 +38,7 @@ struct TypesView: Page {
     private static let zoneLimit = 200
 
     static func load(_ visit: Visit) async throws -> TypesView {
-        var counts: [Name: Int]? = visit.zones.count > zoneLimit ? nil : [:]
+        var counts: [Name: Int]? = visit.zones.count > zoneLimit || !visit.database.can(.countRecords) ? nil : [:]
         if counts != nil {
             for zone in visit.zones {
                 guard let more = try await visit.counts(in: zone.zoneID) else {

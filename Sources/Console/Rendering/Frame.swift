@@ -10,6 +10,8 @@ package struct Frame: ViewModel {
         struct Option: ViewModel {
             let text: String
             let note: String?
+            /// `iCloud` for a connected container.
+            var badge: String?
             let href: String
             let isCurrent: Bool
 
@@ -17,6 +19,7 @@ package struct Frame: ViewModel {
                 switch name {
                 case "text": text
                 case "note": note ?? Absent()
+                case "badge": badge ?? Absent()
                 case "href": href
                 case "isCurrent": isCurrent
                 default: nil
@@ -116,6 +119,8 @@ package struct Frame: ViewModel {
     let findHint: String
     /// The fault injection page; `nil` outside of any container.
     let rehearsals: String?
+    /// `nil` for containers of this machine alone.
+    var connection: ConnectionBanner?
 
     /// The maximum number of zones in the bar. The Zones page lists all.
     package static let zoneLimit = 40
@@ -139,6 +144,6 @@ extension Frame {
             title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
             icon: staticFiles.url("skylight.svg"), chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
-            findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue))
+            findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue), connection: ConnectionBanner(visit))
     }
 }

@@ -24,12 +24,13 @@ struct FrameBuilder {
         Frame.Chip(
             label: "container", text: place.address.container.description, tone: nil,
             options: visit.containers.map { container in
+                let connections = visit.connections == nil ? [] : visit.accounts.connections(of: container)
+                let address = DatabaseAddress(container: container, environment: place.address.environment, scope: place.address.scope)
                 let other = Place(
-                    address: DatabaseAddress(container: container, environment: place.address.environment, scope: place.address.scope),
-                    user: place.user, zone: .unspecified)
+                    address: address.reached(by: connections), user: connections.isEmpty ? place.user : nil, zone: .unspecified)
                 return Frame.Chip.Option(
-                    text: container.description, note: nil, href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue),
-                    isCurrent: container == place.address.container)
+                    text: container.description, note: nil, badge: connections.isEmpty ? nil : "iCloud",
+                    href: other.link(tab.readsRecords ? tab.rawValue : Tab.query.rawValue), isCurrent: container == place.address.container)
             },
             more: Frame.Link(text: "All containers", href: "/"))
     }
@@ -37,10 +38,16 @@ struct FrameBuilder {
     private var environment: Frame.Chip {
         Frame.Chip(
             label: "environment", text: place.address.environment.rawValue, tone: place.address.environment.rawValue,
-            options: Environment.allCases.map { environment in
+            options: environments.map { environment in
                 Frame.Chip.Option(
-                    text: environment.rawValue, note: environment == .development ? "editable schema" : "deployed schema",
-                    href: here(place.with { $0.address.environment = environment; $0.zone = .unspecified }),
+                    text: environment.rawValue,
+                    note: visit.connection != nil ? nil : environment == .development ? "editable schema" : "deployed schema",
+                    href: here(
+                        place.with {
+                            $0.address.environment = environment
+                            $0.address = $0.address.reached(by: visit.connection == nil ? [] : visit.accounts.connections(of: $0.address.container))
+                            $0.zone = .unspecified
+                        }),
                     isCurrent: environment == place.address.environment)
             },
             more: nil)
@@ -49,7 +56,7 @@ struct FrameBuilder {
     private var database: Frame.Chip {
         Frame.Chip(
             label: "database", text: place.address.scope.rawValue, tone: nil,
-            options: DatabaseScope.allCases.map { scope in
+            options: DatabaseScope.allCases.filter { visit.connection?.reach.contains($0) ?? true }.map { scope in
                 Frame.Chip.Option(
                     text: scope.rawValue, note: scope.explanation,
                     href: here(place.with { $0.address.scope = scope; $0.zone = .unspecified }), isCurrent: scope == place.address.scope)
@@ -57,7 +64,22 @@ struct FrameBuilder {
             more: nil)
     }
 
+    /// The environments of the container, of which only some may be connected.
+    private var environments: [Environment] {
+        guard visit.connection != nil else { return Environment.allCases }
+        let connected = visit.accounts.connections(of: place.address.container).map(\.environment)
+        return Environment.allCases.filter { connected.contains($0) }
+    }
+
+    /// The user who signed in to iCloud, whoever uses the console.
+    private func signedIn(_ connection: ContainerConnection) -> Frame.Chip {
+        Frame.Chip(
+            label: "as", text: connection.userRecordName.map { visit.people.name(of: $0) } ?? connection.credentials.description, tone: nil, options: [],
+            more: Frame.Link(text: "Connected containers", href: "/connect"))
+    }
+
     private var user: Frame.Chip {
+        if let connection = visit.connection { return signedIn(connection) }
         let left = visit.people.count - Frame.userLimit
         return Frame.Chip(
             label: "as", text: visit.people.actor.displayName, tone: nil,
@@ -110,12 +132,14 @@ struct FrameBuilder {
         // On the pages that read records, the tabs have the keyboard shortcuts. Elsewhere, the shortcut leads to the first tab.
         let records = Frame.Entry(
             text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
+        let knowsZones = visit.connection == nil || !visit.zones.isEmpty
         var sections = [
             Frame.Section(
                 title: "Data",
-                entries: [records, entry("Zones", .zones, visit.zones.count), entry("Import", .importing)])
+                entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil), entry("Import", .importing)]
+                    + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
         ]
-        if visit.schema != nil {
+        if visit.schema != nil, visit.database.can(.showSchema) {
             let deploy = visit.database.can(.deploySchema) ? [entry("Deploy", .deploy)] : []
             let reset = visit.canEditSchema ? [entry("Reset", .reset)] : []
             sections.append(

@@ -20,7 +20,7 @@ package struct StaticFiles: Sendable {
     }
 
     /// The address of a file. It contains the file's version, so browsers can cache it without revalidation.
-    func url(_ name: String) -> String {
+    package func url(_ name: String) -> String {
         file(name).map { "/static/\(name)?v=\($0.tag)" } ?? "/static/\(name)"
     }
 

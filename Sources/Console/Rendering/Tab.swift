@@ -4,6 +4,7 @@ package enum Tab: String, Sendable {
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
+    case mirror, unsent, connect
     /// The tab of pages outside of any container.
     case home = ""
 
@@ -31,7 +32,7 @@ package enum Tab: String, Sendable {
         case .users: "u"
         case .keys: "p"
         case .telemetry: "m"
-        case .deploy, .schema, .reset, .rehearsals, .importing, .home: nil
+        case .deploy, .schema, .reset, .rehearsals, .importing, .mirror, .unsent, .connect, .home: nil
         }
     }
 }

@@ -36,6 +36,9 @@ package struct FormFields: Sendable {
         self[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// The other fields.
+    func without(_ name: String) -> FormFields { FormFields(pairs.filter { $0.name != name }) }
+
     package func all(_ name: String) -> [String] {
         pairs.filter { $0.name == name }.map(\.value)
     }

@@ -7,8 +7,14 @@ package struct People: Sendable {
     private let accounts: Accounts
     package let actor: User
 
+    /// - Parameter signedIn: the user of a container in iCloud and of its mirror, who need not be a user of this server. `nil` for other containers.
     /// - Throws: ``MissingPage`` if no user has the handle or user record name.
-    init(_ accounts: Accounts, actingAs handle: String?) throws {
+    init(_ accounts: Accounts, actingAs handle: String?, signedIn: Name? = nil) throws {
+        if let signedIn, handle == nil || handle == signedIn.string {
+            actor = accounts.user(recordName: signedIn) ?? User(handle: signedIn.string, userRecordName: signedIn, displayName: signedIn.string)
+            self.accounts = accounts
+            return
+        }
         let name = handle ?? User.developerHandle
         guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
             throw MissingPage("There is no user '\(name)'. Create the user on the page Users, or send a request as this user.")

@@ -1,13 +1,16 @@
+internal import CloudKitRecordStore
 internal import Synchronization
 
 /// Measures the total time that a page waits for its database.
 package final class Stopwatch: Sendable {
     private let total = Mutex<Duration>(.zero)
+    /// The part of it that is CloudKit's.
+    let cloudKit = CloudKitMeter()
 
     package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         let start = ContinuousClock.now
         defer { add(.now - start) }
-        return try await body()
+        return try await CloudKitMeter.$current.withValue(cloudKit, operation: body)
     }
 
     private func add(_ duration: Duration) {

@@ -1,5 +1,7 @@
 internal import Accounts
+internal import CloudKitRecordStore
 package import HTTPServing
+internal import HTTPTypes
 package import Hummingbird
 internal import JSON
 internal import RecordStore
@@ -7,8 +9,11 @@ internal import Records
 
 extension Visit {
     /// Reads the place from the path and the query string of a request, and loads its data.
+    /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
-    package init(_ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console) async throws {
+    package init(
+        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console, readsZones: Bool = false
+    ) async throws {
         let parts = context.parts
         let query = request.queryFields
         guard parts.count > 3, let container = ContainerID(String(parts[1])), let environment = Records.Environment(rawValue: String(parts[2])),
@@ -19,23 +24,42 @@ extension Visit {
         let place = Place(
             address: DatabaseAddress(container: container, environment: environment, scope: scope), user: query.text("user"),
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
-        try await self.init(place, fields: fields, console: console)
+        try await self.init(
+            place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones, target: request.head.path ?? place.path,
+            confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil)
     }
 
-    /// - Parameter listed: the containers of the engine, if the page has read them.
+    /// - Parameters:
+    ///   - listed: the containers of the engine, if the page has read them.
+    ///   - confirmed: the connection whose container somebody agreed to change.
     init(
-        _ place: Place, fields: FormFields, console: Console, containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
+        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", confirmed: String? = nil,
+        containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
     ) async throws {
-        let engine = console.engine
-        let people = try People(console.accounts, actingAs: place.user)
+        let (container, environment) = (place.address.container, place.address.environment)
+        let connections = console.connections.map { AskingConnections($0, confirmed: confirmed) }
+        let connection = connections == nil ? nil : console.accounts.connections(of: container).first { $0.environment == environment }
+        let origin = connections == nil ? nil : console.accounts.connection(mirroredIn: container, environment)
+        let engine: any RecordEngine = if let connections { connections } else { console.engine }
+        let people = try People(
+            console.accounts, actingAs: connection == nil ? place.user : nil, signedIn: (connection ?? origin)?.userRecordName)
         var containers = listed ?? [place.address.container]
         if listed == nil, engine.can(.listContainers) { containers = try await stopwatch.measure { try await engine.containers() } }
         guard containers.contains(place.address.container) else {
             throw MissingPage("There is no container \(place.address.container) yet. The first save of a client creates it; so does the start page.")
         }
-        let (database, zones, schema) = try await Self.open(place, as: people.actor, engine, stopwatch)
+        let opened = try await Self.open(place, as: people.actor, engine, isHere: connection == nil, stopwatch)
+        var zones = opened.zones
+        var schema = opened.schema
+        var refusal: RecordError?
+        // From a schema file that somebody gave. CloudKit tells nothing of it.
+        if let connection { schema = try connections?.engine(of: connection)?.learnedIndexes.schema }
+        if connection != nil, readsZones {
+            do { zones = try await stopwatch.measure { try await opened.database.zones() } } catch let error as RecordError { refusal = error }
+        }
         self.init(
-            place: place, fields: fields, database: database, engine: engine, accounts: console.accounts, assets: console.assets,
-            log: console.log, stopwatch: stopwatch, people: people, containers: containers, zones: zones, schema: schema)
+            place: place, fields: fields, database: opened.database, engine: engine, connections: connections, connection: connection, origin: origin,
+            target: target, accounts: console.accounts, assets: console.assets, log: console.log, stopwatch: stopwatch, people: people, containers: containers,
+            zones: zones, refusal: refusal, schema: schema)
     }
 }

@@ -1,5 +1,6 @@
 package import Accounts
 package import AssetStore
+package import CloudKitRecordStore
 internal import JSON
 package import RecordStore
 package import Records
@@ -11,6 +12,14 @@ package struct Visit: Sendable {
     package internal(set) var fields: FormFields
     package internal(set) var database: any RecordDatabase
     package let engine: any RecordEngine
+    /// The containers in iCloud; `nil` if this console can't connect to any.
+    package let connections: AskingConnections?
+    /// The connection of the place's container; `nil` for a container of this machine.
+    package let connection: ContainerConnection?
+    /// The connection of the container that the place's container is the mirror of.
+    package let origin: ContainerConnection?
+    /// The path and the query of the request.
+    let target: String
     package let accounts: Accounts
     package let assets: AssetStores
     /// The log of web service requests.
@@ -18,8 +27,10 @@ package struct Visit: Sendable {
     package let stopwatch: Stopwatch
     package internal(set) var people: People
     package let containers: [ContainerID]
-    /// The zones of the database, the default zone first.
+    /// The zones of the database, the default zone first. Empty for a container in iCloud on pages that do not show them.
     package internal(set) var zones: [Zone]
+    /// The reason why the zones of a container in iCloud could not be read.
+    package internal(set) var refusal: RecordError?
     /// `nil` if the engine has no readable schema.
     package internal(set) var schema: Schema?
 
@@ -50,6 +61,9 @@ package struct Visit: Sendable {
 
     /// The zones with a feed.
     package var customZones: [Zone] { zones.filter { hasFeed($0.zoneID) } }
+
+    /// The database of a container in iCloud, with what other databases do not have.
+    package func cloudKit() throws -> CloudKitDatabase? { try connections?.connected(place.address) }
 
     package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         try await stopwatch.measure(body)

@@ -60,7 +60,8 @@ public struct Exporter: Sendable {
             repeat {
                 let page = try await database.list(request)
                 var records: [StoredRecord] = []
-                for record in page.records {
+                // A share means nothing without its participants, who are others elsewhere.
+                for record in page.records where record.recordType != Share.recordType {
                     let count = report.records
                     records.append(
                         try await export(assetsOf: record, &report, &seen) {
@@ -100,7 +101,7 @@ public struct Exporter: Sendable {
         var total = 0
         for zoneID in zones {
             let counts = try await database.counts(in: zoneID).records
-            total += counts.filter { options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
+            total += counts.filter { $0.key != Share.recordType && options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
         }
         return total
     }

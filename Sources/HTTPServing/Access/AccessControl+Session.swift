@@ -10,16 +10,25 @@ extension AccessControl {
 
     /// The session of the request's cookie; `nil` if it has no valid one.
     public func consoleSession(of request: Request) -> ConsoleSession? {
-        let name = cookieName(for: request)
-        // There may be several cookies of this name. A page on another port may have set one of them.
-        for header in request.headers[values: .cookie] {
-            for pair in header.split(separator: ";") {
-                let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
-                guard parts.count == 2, parts[0] == name, let session = accounts.consoleSession(token: parts[1]) else { continue }
-                return session
-            }
+        cookies(cookieName(for: request), of: request).lazy.compactMap { accounts.consoleSession(token: $0) }.first
+    }
+
+    /// There may be several cookies of a name. A page on another port may have set one of them.
+    private func cookies(_ name: String, of request: Request) -> [String] {
+        request.headers[values: .cookie].flatMap { $0.split(separator: ";") }.compactMap { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            return parts.count == 2 && parts[0] == name ? parts[1] : nil
         }
-        return nil
+    }
+
+    /// The `Set-Cookie` value by which a browser is known when the sign-in at another site leads back here. The session's cookie does not come then.
+    public func returnCookie(_ secret: String, for request: Request, seconds: Int) -> String {
+        "\(cookieName(for: request))-return=\(secret); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(seconds)\(request.isSecure ? "; Secure" : "")"
+    }
+
+    /// The values of ``returnCookie(_:for:seconds:)`` that the request has.
+    public func returnSecrets(of request: Request) -> [String] {
+        cookies("\(cookieName(for: request))-return", of: request)
     }
 
     /// The `Set-Cookie` value that starts a session in a browser. The cookie is sent to this

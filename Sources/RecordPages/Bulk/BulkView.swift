@@ -1,3 +1,4 @@
+internal import CloudKitRecordStore
 internal import Console
 internal import JSON
 internal import RecordStore
@@ -87,6 +88,8 @@ struct BulkView: Page {
             let remark = "Nothing was changed: other records match since the dry run. This is the new dry run."
             return .page(try await page(form, isAsked: true, remark: remark, visit))
         }
+        // A job in the background can't ask before it changes a container in iCloud.
+        try visit.cloudKit()?.checkWritable()
         let count = Digits.count(found.targets.count, "record")
         let heading: String
         switch form.change {

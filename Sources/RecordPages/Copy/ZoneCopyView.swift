@@ -43,6 +43,7 @@ struct ZoneCopyView: Page {
     // MARK: Parts
 
     private static func source(_ visit: Visit) throws -> ZoneID {
+        try visit.database.require(.listRecords)
         guard let asked = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs the zone: zone=…") }
         guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, asked) }) else { throw RecordError.zoneNotFound }
         return asked

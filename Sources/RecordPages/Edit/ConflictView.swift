@@ -34,9 +34,13 @@ struct ConflictView: Page {
     }
 
     let title: String
+    /// True for a change in a mirror, which iCloud does not have.
+    let isUnsent: Bool
     let recordName: String
     let recordType: String
     let tag: String
+    /// The change tag of the version here that the choices are from; `nil` for a save that came too late.
+    let mineTag: String?
     let zone: String
     /// The user who changed the record, and the time.
     let who: String
@@ -47,8 +51,48 @@ struct ConflictView: Page {
     let record: String
     let milliseconds: String
 
+    /// A field in the versions of both sides.
+    private struct Versions {
+        let name: Name
+        let type: FieldType
+        let mine: FieldValue?
+        let was: FieldValue?
+    }
+
+    /// A save that came too late.
     /// - Parameter record: the current version.
     init(_ form: RecordForm, _ record: StoredRecord, visit: Visit) throws {
+        var versions: [Versions] = []
+        for field in form.fields {
+            // An empty value counts as a change. An unreadable input keeps the original value; the refused save was able to read all inputs.
+            let mine: FieldValue?
+            do { mine = try field.value(in: visit.place) } catch { mine = field.was }
+            versions.append(Versions(name: field.name, type: field.type, mine: mine, was: field.was))
+        }
+        try self.init(versions, parent: form.parent, was: form.parentWas, record, mineTag: nil, visit)
+    }
+
+    /// A change in a mirror that came too late in iCloud.
+    /// - Parameters:
+    ///   - mine: the record in the mirror.
+    ///   - base: the version that it was changed from; `nil` if it was created here.
+    ///   - theirs: the version in iCloud.
+    init(mine: StoredRecord, base: StoredRecord?, theirs: StoredRecord, visit: Visit) throws {
+        func fields(_ record: StoredRecord?) throws -> [Name: Field] {
+            Dictionary(try record?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        }
+        let (now, was, others) = (try fields(mine), try fields(base), try fields(theirs))
+        let declared = visit.schema?.types[mine.recordType]?.fields ?? [:]
+        let names = Set(now.keys).union(was.keys).union(others.keys).sorted()
+        let versions = names.map { name in
+            let type = declared[name]?.type ?? [now, was, others].lazy.compactMap { $0[name]?.value.type }.first ?? .list(.string)
+            return Versions(name: name, type: type, mine: now[name]?.value, was: was[name]?.value)
+        }
+        try self.init(versions, parent: mine.parent, was: base?.parent, theirs, mineTag: mine.recordChangeTag, visit)
+    }
+
+    private init(_ versions: [Versions], parent: Name?, was parentWas: Name?, _ record: StoredRecord, mineTag: String?, _ visit: Visit) throws {
+        let isUnsent = mineTag != nil
         let place = visit.place
         let zoneID = record.recordID.zoneID
         let now = Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -57,15 +101,12 @@ struct ConflictView: Page {
         func add(_ name: Name, _ type: FieldType, mine: FieldValue?, was: FieldValue?, theirs: FieldValue?) {
             if let row = Row(name, type, mine: mine, was: was, theirs: theirs, number: rows.count + 1, presenter: presenter) { rows.append(row) }
         }
-        for field in form.fields {
-            // An empty value counts as a change. An unreadable input keeps the original value; the refused save was able to read all inputs.
-            let mine: FieldValue?
-            do { mine = try field.value(in: place) } catch { mine = field.was }
-            add(field.name, field.type, mine: mine, was: field.was, theirs: now[field.name])
-        }
+        for field in versions { add(field.name, field.type, mine: field.mine, was: field.was, theirs: now[field.name]) }
         func reference(_ name: Name?) -> FieldValue? { name.flatMap { $0.isEmpty ? nil : .reference(Reference(recordName: $0)) } }
-        add(Self.parent, .reference, mine: reference(form.parent), was: reference(form.parentWas), theirs: reference(record.parent))
+        add(Self.parent, .reference, mine: reference(parent), was: reference(parentWas), theirs: reference(record.parent))
         self.rows = rows
+        self.isUnsent = isUnsent
+        self.mineTag = mineTag
         title = "Conflict · \(record.recordID.recordName)"
         recordName = record.recordID.recordName.string
         recordType = record.recordType.string
@@ -77,8 +118,8 @@ struct ConflictView: Page {
         contested = count == 0
             ? "The two saves changed different fields, so both changes can be merged."
             : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose a version for each."
-        action = place.link("record/resolve")
-        self.record = place.link(toRecord: record.recordID.recordName, in: zoneID)
+        action = place.inZone(zoneID).link(isUnsent ? "unsent/resolve" : "record/resolve")
+        self.record = isUnsent ? place.link(Tab.unsent.rawValue) : place.link(toRecord: record.recordID.recordName, in: zoneID)
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }

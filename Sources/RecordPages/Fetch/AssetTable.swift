@@ -47,6 +47,8 @@ struct AssetTable: ViewModel {
     }
 
     let rows: [Row]
+    /// False for files in iCloud, whose checksums are of another kind than those that scripts compute.
+    let isChecked: Bool
     let fileCount: Int
     let size: String
 
@@ -63,6 +65,7 @@ struct AssetTable: ViewModel {
                 return Row(recordName: name, found: Found(record, assets, links: links, visit: visit), complaint: nil)
             }
         }
+        isChecked = visit.connection == nil
         fileCount = count
         size = Digits.bytes(total)
     }
@@ -70,7 +73,9 @@ struct AssetTable: ViewModel {
 
 extension AssetTable.Found {
     fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], links: AssetLinks?, visit: Visit) {
-        let files = links.map { links in assets.map { AssetTable.File($0.asset, in: $0.field, links: links) } } ?? []
+        var addresses = links.map { links in assets.map { links.downloadURL(of: $0.asset, in: $0.field) } } ?? []
+        if visit.connection != nil { addresses = ConnectedFile.addresses(of: assets, of: record.recordID, visit.place) }
+        let files = zip(assets, addresses).map { AssetTable.File($0.asset, in: $0.field, href: $1) }
         let total = assets.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
         recordHref = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
         type = record.recordType.string
@@ -86,11 +91,11 @@ extension AssetTable.Found {
 }
 
 extension AssetTable.File {
-    fileprivate init(_ asset: Asset, in field: Name, links: AssetLinks) {
+    fileprivate init(_ asset: Asset, in field: Name, href: String) {
         self.field = field.string
         name = asset.shownName(in: field)
         label = name
-        href = links.downloadURL(of: asset, in: field)
+        self.href = href
         size = Digits.bytes(asset.size)
         bytes = String(asset.size)
         checksum = asset.fileChecksum

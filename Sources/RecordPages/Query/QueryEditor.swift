@@ -1,3 +1,4 @@
+internal import CloudKitRecordStore
 internal import Console
 internal import JSON
 internal import RecordStore
@@ -60,6 +61,8 @@ struct QueryEditor: ViewModel {
     let limits: [Choice]
     /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
+    /// What is known about the indexes of a container in iCloud, and from where.
+    let indexSources: [String]
     let written: QueryWritten
     let saved: SavedQueryPanel
 }
@@ -91,8 +94,27 @@ extension QueryEditor {
         facets = counted.isEmpty
             ? []
             : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
+        indexSources = Self.indexSources(plan.query, visit)
         written = QueryWritten(form, type: type, visit: visit)
         saved = SavedQueryPanel(form, visit: visit)
+    }
+}
+
+extension QueryEditor {
+    private static func indexSources(_ query: Query, _ visit: Visit) -> [String] {
+        guard let connection = visit.connection, let learned = try? visit.connections?.engine(of: connection)?.learnedIndexes else { return [] }
+        return LearnedIndexes.needs(of: query).map { key, index in
+            let name = QueryIndex.field(key, index).words
+            switch learned.finding(index, of: key, in: query.recordType) {
+            case nil: return "\(name): not known. CloudKit tells indexes only by refusing a query"
+            case let finding?:
+                switch finding.source {
+                case .schemaFile(let moment):
+                    return "\(name): \(finding.exists ? "in" : "not in") the schema file that was given \(moment.agoText(at: .now()))"
+                case .refusal(let moment): return "\(name): missing. iCloud refused a query for it \(moment.agoText(at: .now()))"
+                }
+            }
+        }
     }
 }
 

@@ -38,10 +38,19 @@ struct QueryView: Page {
     let table: ResultTable?
     let noMatch: NoMatch?
     let firstSteps: FirstSteps?
+    /// The question for a record type, if nobody told the types.
+    let typeQuestion: TypeQuestion?
     /// The query as client code; `nil` if the query is invalid.
     let code: CodePanel?
     let picking: PickingBar?
     let foot: Foot?
+
+    struct TypeQuestion: ViewModel {
+        let action: String
+        let hidden: [Frame.Hidden]
+        let zones: [Choice]
+        let untold: Untold
+    }
 
     /// The state of a page whose answer has no records.
     struct NoMatch: ViewModel {
@@ -73,14 +82,14 @@ extension QueryView {
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
-        let editor = QueryEditor(form, type: type, plan: plan, visit: visit)
+        var editor = QueryEditor(form, type: type, plan: plan, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil
         ) -> QueryView {
             QueryView(
                 title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark,
-                notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil,
+                notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, visit: visit), foot: foot ?? notRun(visit))
         }
@@ -109,15 +118,24 @@ extension QueryView {
             if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
             return page(facet: facet, table: table, foot: foot)
         } catch let error as RecordError {
+            // The refusal tells about an index.
+            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
             if problems.isEmpty { return page(complaint: Complaint(error)) }
             return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
         }
     }
 
     private static func noTypes(_ visit: Visit) -> QueryView {
-        QueryView(
+        let place = visit.place
+        let question =
+            visit.connection == nil
+            ? nil
+            : TypeQuestion(
+                action: "\(place.path)/query", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+                zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: Untold(visit))
+        return QueryView(
             title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
-            firstSteps: FirstSteps(visit), code: nil, picking: nil, foot: nil)
+            firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil, foot: nil)
     }
 
     private static func notRun(_ visit: Visit) -> Foot {

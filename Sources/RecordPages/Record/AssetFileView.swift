@@ -48,6 +48,9 @@ struct AssetFileView: ViewModel {
     static func all(
         _ assets: [(field: Name, asset: Asset)], of record: StoredRecord, links: AssetLinks?, visit: Visit
     ) async throws -> [AssetFileView] {
+        if visit.connection != nil {
+            return zip(assets, ConnectedFile.addresses(of: assets, of: record.recordID, visit.place)).map { AssetFileView($0.asset, in: $0.field, href: $1) }
+        }
         guard let links, !assets.isEmpty else { return [] }
         let address = visit.place.address
         let store = try await visit.measure { try await visit.assets.store(address.container, address.environment) }
@@ -56,6 +59,18 @@ struct AssetFileView: ViewModel {
             views.append(try await AssetFileView(asset, in: field, of: record, store: store, links: links, visit: visit))
         }
         return views
+    }
+
+    /// A file in iCloud, of which only the record tells.
+    private init(_ asset: Asset, in field: Name, href: String) {
+        name = asset.shownName(in: field)
+        self.href = href
+        size = Digits.bytes(asset.size)
+        exactSize = asset.size < 1000 ? nil : "\(Digits.grouped(asset.size)) bytes"
+        bytes = String(asset.size)
+        checksum = asset.fileChecksum
+        json = Self.json(asset)
+        (type, stored, isPicture, uses, complaint) = (nil, nil, false, nil, nil)
     }
 
     private init(_ asset: Asset, in field: Name, of record: StoredRecord, store: AssetStore, links: AssetLinks, visit: Visit) async throws {

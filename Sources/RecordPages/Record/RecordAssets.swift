@@ -20,6 +20,10 @@ struct RecordAssets: ViewModel {
     }
 
     let fields: [Field]
+    /// False for a container in iCloud: its files are not uploaded from here.
+    let takesUploads: Bool
+    /// The address of the form that fetches a mirror's missing files from iCloud; `nil` if there are none.
+    let fetch: String?
     /// The data that scripts need for an upload: the database in the web services, the zone, the record and the acting user.
     let database: String
     let zone: String
@@ -52,6 +56,8 @@ struct RecordAssets: ViewModel {
                 name: field.key.string, type: field.value.label, isList: isList, isEmpty: own.isEmpty, invitation: invitation,
                 inputID: "upload-\(index + 1)", files: own)
         }
+        takesUploads = visit.connection == nil
+        fetch = visit.origin != nil && files.contains { $0.complaint != nil } ? visit.place.inZone(zoneID).link("mirror/files") : nil
         let address = visit.place.address
         database = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
         zone = Self.json(zoneID)

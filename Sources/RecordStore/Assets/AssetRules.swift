@@ -99,7 +99,9 @@ public struct AssetRules {
         _ source: AssetSource, from zone: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
     ) throws -> Asset {
         if !target.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
-        guard let record = try transaction.record(named: source.recordName, in: zone.key) else { throw RecordError.recordNotFound }
+        guard let record = try transaction.record(named: source.recordName, in: zone.key),
+            zone.guest.map({ $0.permission(for: record) != nil }) ?? true
+        else { throw RecordError.recordNotFound }
         try grants.checkReading(record, schema)
         let assets = try record.fields.assets().filter { $0.field == source.fieldName }.map(\.asset)
         guard !assets.isEmpty else {

@@ -21,6 +21,7 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case traceReferences = "trace references"
     case summarizeZones = "summarize its zones"
     case shareZones = "share zones"
+    case shareRecords = "share records"
     case purgeZones = "purge zones"
     case uploadAssets = "store assets"
     case traceAssets = "find the uses of assets"

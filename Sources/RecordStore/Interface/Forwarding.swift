@@ -63,6 +63,12 @@ extension ForwardingDatabase {
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { try await base.participants(of: zoneID) }
+    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await base.resolve(shortGUIDs, by: addresses)
+    }
+    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await base.accept(shortGUIDs, by: addresses)
+    }
     public func purge(_ zoneID: ZoneID) async throws { try await base.purge(zoneID) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
@@ -79,7 +85,9 @@ extension ForwardingDatabase {
         try await base.unsighted(in: zoneID, recordType: recordType, after: after, limit: limit)
     }
     public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { try await base.unsentEdits(since: since, limit: limit) }
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { try await base.settle(recordID, keeping: version) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        try await base.settle(recordID, keeping: version, of: versions)
+    }
 }
 
 /// An engine in front of another one. It forwards everything that it does not do itself, and claims what that one claims.

@@ -119,3 +119,20 @@ public enum ConflictSettlement: String, Sendable, Hashable, CaseIterable {
     /// The edit stays and is sent as one of the later version.
     case mine
 }
+
+/// The two versions of a record in conflict, by their change tags.
+public struct ConflictVersions: Sendable, Hashable {
+    /// `nil` if the record was deleted here.
+    public var mine: String?
+    /// `nil` if it was deleted in the origin.
+    public var theirs: String?
+
+    public init(mine: String?, theirs: String?) {
+        self.mine = mine
+        self.theirs = theirs
+    }
+
+    public init(of edit: UnsentEdit) {
+        self.init(mine: edit.mine?.recordChangeTag, theirs: edit.theirs?.record?.recordChangeTag)
+    }
+}

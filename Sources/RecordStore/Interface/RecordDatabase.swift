@@ -204,6 +204,13 @@ public protocol RecordDatabase: Capable {
     /// The users a zone is shared with, without its owner. ``Capability/shareZones``.
     func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant]
 
+    /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
+    /// - Parameter addresses: the addresses by which the caller may have been invited.
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+
+    /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
+    func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+
     /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
     /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.
     func purge(_ zoneID: ZoneID) async throws
@@ -257,11 +264,17 @@ public protocol RecordDatabase: Capable {
     func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit]
 
     /// Ends a conflict. ``Capability/mirrorRecords``.
-    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict.
-    func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws
+    /// - Parameter versions: the versions that somebody chose from; `nil` to take those that are there.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no edit in conflict; CONFLICT if it is between other versions.
+    func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws
 }
 
 extension RecordDatabase {
+    /// Ends a conflict, whatever its versions are.
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
+        try await settle(recordID, keeping: version, of: nil)
+    }
+
     /// Fetches records by ID without a size limit.
     /// - Parameter desiredKeys: the fields to return; `nil` for all.
     public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?) async throws -> [Result<StoredRecord, RecordError>] {

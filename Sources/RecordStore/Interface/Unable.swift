@@ -38,6 +38,12 @@ extension RecordDatabase {
     public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
     public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
     public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
+    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        throw unable(.shareRecords)
+    }
+    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        throw unable(.shareRecords)
+    }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
@@ -52,7 +58,9 @@ extension RecordDatabase {
     public func mirrorMarks() async throws -> [Name: String] { throw unable(.mirrorRecords) }
     public func unsighted(in zoneID: ZoneID, recordType: Name?, after: Name?, limit: Int) async throws -> [Name] { throw unable(.mirrorRecords) }
     public func unsentEdits(since: Int64?, limit: Int) async throws -> [UnsentEdit] { throw unable(.mirrorRecords) }
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws { throw unable(.mirrorRecords) }
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions?) async throws {
+        throw unable(.mirrorRecords)
+    }
 }
 
 extension RecordEngine {

@@ -32,17 +32,22 @@ extension BatchModifier {
         guard let name = operation.recordName else {
             throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
-        let existing = try transaction.record(named: name, in: zone.key)
+        let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
         try checkOplock(operation, existing)
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
-        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        if existing.sharing?.share != nil {
+            if database == .shared { try leaveShare(existing, in: zone) } else { try stopSharing(existing, in: zone) }
+            return .deleted(recordID)
+        }
+        let signature = signature
         let actions = try transaction.actions(on: name, in: zone.key)
         if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
         if let deletion = try transaction.delete(existing, in: zone.key, by: signature), actions.contains(.deleteSelf) {
             try cascade(from: FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature), in: zone, at: index)
         }
+        try followDeletion(of: existing, in: zone)
         return .deleted(recordID)
     }
 
@@ -73,6 +78,9 @@ extension BatchModifier {
     private func isMet(_ check: DeferredChecks.Check) throws -> Bool {
         let (name, zone) = (check.question.name, check.zone)
         switch check.question.kind {
+        case .reach:
+            guard let guest = zone.guest else { return true }
+            return try transaction.record(named: name, in: zone.key).map { guest.canWrite($0) } ?? true
         case .target: return try transaction.record(orUser: name, in: zone, of: database, at: now) != nil
         case .parent: return try transaction.record(named: name, in: zone.key) != nil
         case .notValidated:

@@ -31,6 +31,9 @@ public struct BatchModifier {
     var formerFields: [Name: Field] = [:]
     /// Checks that concern the whole batch, so that the order of operations does not matter.
     var deferred = DeferredChecks()
+    /// Trees below records whose hierarchy changed.
+    var walk = HierarchyWalk()
+    var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
 
     /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction.
     public init(
@@ -71,6 +74,7 @@ public struct BatchModifier {
             outcomes[index] = try attempt { modifier in
                 defer { modifier.deferred = DeferredChecks() }
                 let outcome = try modifier.apply(operations[index], in: zones[index].get(), at: index)
+                try modifier.finishWalk()
                 if let error = try modifier.failures().first?.error { throw error }
                 return outcome
             }
@@ -92,6 +96,7 @@ public struct BatchModifier {
                         outcomes.append(.failure(error))
                     }
                 }
+                try finishWalk()
                 for (index, error) in try failures() {
                     if case .failure = outcomes[index] { continue }
                     outcomes[index] = .failure(error)
@@ -116,6 +121,7 @@ public struct BatchModifier {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
             cascadeRoom = room
+            walk = HierarchyWalk()
             return .failure(error)
         }
     }
@@ -134,14 +140,14 @@ public struct BatchModifier {
 
     private mutating func apply(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
         if let name = operation.recordName { try NameRules.checkRecordName(name) }
-        if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        // A guest without the right to write may leave.
+        if !zone.canWrite, !(operation.kind.isDeletion && database == .shared) { throw ShareRules.writingRefused }
         return operation.kind.isDeletion ? try delete(operation, in: zone, at: index) : try save(operation, in: zone, at: index)
     }
 
     private mutating func save(_ operation: RecordOperation, in zone: Zone, at index: Int) throws -> ModifyOutcome {
-        try SharingRules.check(operation)
         let name = operation.recordName ?? Name(UUID().uuidString)
-        let existing = try transaction.record(orUser: name, in: zone, of: database, at: now)
+        let existing = try seen(transaction.record(orUser: name, in: zone, of: database, at: now), by: operation, in: zone)
         try checkGrants(operation, name, existing, in: zone)
         try checkOplock(operation, existing)
         guard let typeName = operation.recordType ?? existing?.recordType else {
@@ -151,6 +157,7 @@ public struct BatchModifier {
             throw RecordError(.badRequest, "The record '\(name)' has type '\(existing.recordType)', which can't be changed to '\(typeName)'")
         }
         try operation.provenance?.check()
+        try ShareRules.check(operation, type: typeName, in: zone, of: database)
         var justInTime = try JustInTimeType(typeName, transaction.schema.types[typeName], environment: environment)
         let (inputs, cleared) = try justInTime.resolve(operation.fields)
         if justInTime.hasGrown { try transaction.grow(justInTime.type) }
@@ -170,7 +177,7 @@ public struct BatchModifier {
             throw RecordError(
                 .badRequest, "The record is too large: its fields have \(text.bytes.count) bytes, and the limit is \(Self.recordSizeLimit) without assets; move large values into assets")
         }
-        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        let signature = signature
         let parent =
             switch operation.parent {
             case .unchanged: operation.kind.replacesFields ? nil : existing?.parent
@@ -181,8 +188,9 @@ public struct BatchModifier {
             recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: typeName,
             created: operation.provenance?.created ?? existing?.created ?? signature,
             modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
-            previousFields: before)
+            previousFields: before, sharing: try sharing(after: operation, of: name, typeName, parent: parent, replacing: existing, in: zone))
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
+        try followSave(of: saved, replacing: existing, in: zone, at: index)
         try checkReferences(of: fields.values, in: zone, at: index)
         // Restored records come in any order, so their parents are not checked.
         if case .record(let parent) = operation.parent, operation.provenance == nil { deferred.add(.parent, parent, in: zone, at: index) }

@@ -32,10 +32,7 @@ public struct RecordDeletion: Sendable {
 }
 
 /// The operations of an engine's open transaction that a cascade needs.
-public protocol CascadeTransaction: AnyObject {
-    /// The record with the name; `nil` if it does not exist.
-    func record(named name: Name, in zone: Int64) throws -> StoredRecord?
-
+public protocol CascadeTransaction: HierarchyTransaction {
     /// Turns a record into a deletion.
     /// - Returns: `nil` if the record no longer exists.
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion?
@@ -124,6 +121,8 @@ public struct Cascade<Queue: CascadeQueue> {
         guard let record = try transaction.record(named: name, in: zone), record.recordType != Schema.usersType,
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
+        let walks = try transaction.followDeletion(of: record, in: zone, by: signature)
+        if !walks.isEmpty { try transaction.leave(walks) }
         let fallen = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
         if actions.contains(.deleteSelf) { try queue.add(fallen) }
         if actions.contains(.validate) { validated.append(fallen) }

@@ -5,6 +5,8 @@ internal import Records
 struct DeferredChecks {
     /// The condition that a record must satisfy.
     enum Rule {
+        /// The record is in a hierarchy where the guest may write.
+        case reach(isNew: Bool)
         /// The record exists, because a field refers to it with VALIDATE.
         case target(field: Name)
         /// The record exists, because it is the parent of a saved record.
@@ -13,7 +15,7 @@ struct DeferredChecks {
         case notValidated
     }
 
-    enum Kind: Hashable { case target, parent, notValidated }
+    enum Kind: Hashable { case reach, target, parent, notValidated }
 
     /// Identifies checks with the same result.
     struct Question: Hashable {
@@ -39,6 +41,7 @@ struct DeferredChecks {
 extension DeferredChecks.Rule {
     fileprivate var kind: DeferredChecks.Kind {
         switch self {
+        case .reach: .reach
         case .target: .target
         case .parent: .parent
         case .notValidated: .notValidated
@@ -49,6 +52,7 @@ extension DeferredChecks.Rule {
 extension DeferredChecks.Check {
     var failure: RecordError {
         switch rule {
+        case .reach(let isNew): isNew ? ShareRules.creatingRefused : ShareRules.writingRefused
         case .target(let field):
             RecordError(
                 .validatingReferenceError, "The reference in field '\(field)' has action VALIDATE and its target '\(question.name)' does not exist")

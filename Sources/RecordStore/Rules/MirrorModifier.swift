@@ -38,11 +38,14 @@ public struct MirrorModifier {
     }
 
     /// Ends a conflict within the engine's open transaction.
-    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) throws {
+    public func settle(_ recordID: RecordID, keeping version: ConflictSettlement, of versions: ConflictVersions? = nil) throws {
         let zone = try transaction.zone(recordID.zoneID)
         let name = recordID.recordName
         guard var edit = try transaction.unsentEdit(of: name, in: zone.key), let theirs = edit.theirs else {
             throw RecordError(.notFound, "The record '\(name)' has no edit in conflict")
+        }
+        if let versions, versions != ConflictVersions(of: edit) {
+            throw RecordError(.conflict, "The record '\(name)' changed meanwhile, here or in the origin; look at its versions again")
         }
         switch version {
         case .theirs:

@@ -3,7 +3,7 @@ public import Records
 
 /// The operations of an engine's open transaction that a batch needs. Each engine implements `modify` with
 /// ``BatchModifier`` on top of this protocol.
-public protocol RecordTransaction: CascadeTransaction {
+public protocol RecordTransaction: CascadeTransaction, SharingTransaction {
     var schema: Schema { get }
 
     /// The zone for a zone ID. It exists and is accessible to the caller.
@@ -60,11 +60,17 @@ public struct TransactionZone: Sendable {
     /// Includes the owner, as in responses to the caller.
     public let zoneID: ZoneID
     public let canWrite: Bool
+    /// `nil` for callers who see the whole zone.
+    public let guest: GuestReach?
+    /// True if hierarchies of the zone are shared.
+    public let hasHierarchies: Bool
 
-    public init(key: Int64, zoneID: ZoneID, canWrite: Bool) {
+    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestReach? = nil, hasHierarchies: Bool = false) {
         self.key = key
         self.zoneID = zoneID
         self.canWrite = canWrite
+        self.guest = guest
+        self.hasHierarchies = hasHierarchies
     }
 }
 
@@ -81,6 +87,22 @@ public struct RecordDraft: Sendable {
     public let previousFields: [Name: Field]
     /// The change tag that a record has in the origin of a mirror; `nil` for all other saves.
     public var recordChangeTag: String?
+    public var sharing: RecordSharing?
+}
+
+extension RecordDraft {
+    /// A draft that leaves the fields of a record as they are.
+    /// - Parameter previous: the record that it replaces; `nil` for a copy to where none is.
+    public init(
+        of record: StoredRecord, replacing previous: StoredRecord?, modified: Signature, recordChangeTag: String?, sharing: RecordSharing?
+    ) throws {
+        let decoded = Dictionary(try record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let before = previous?.fields == record.fields
+            ? decoded : Dictionary(try previous?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
+        self.init(
+            recordID: record.recordID, recordType: record.recordType, created: record.created, modified: modified, parent: record.parent, fields: decoded,
+            text: record.fields, previousFields: before, recordChangeTag: recordChangeTag, sharing: sharing)
+    }
 }
 
 /// The operations of an engine's open transaction that ``MirrorModifier`` needs. Its saves and deletions are not edits.

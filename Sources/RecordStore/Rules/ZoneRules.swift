@@ -9,7 +9,7 @@ public enum ZoneRules {
         switch address.scope {
         case .public: throw RecordError(.badRequest, "Custom zones exist in private databases only; the public database has the default zone")
         case .shared:
-            throw RecordError(.accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
+            throw ownersOnly
         case .private: break
         }
         if zoneID.isDefault { throw RecordError(.badRequest, "The default zone can't be created or deleted") }
@@ -30,6 +30,8 @@ public enum ZoneRules {
             throw RecordError(.badRequest, "A zone can't be shared with its owner")
         }
     }
+
+    public static let ownersOnly = RecordError(.accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
 
     public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
 

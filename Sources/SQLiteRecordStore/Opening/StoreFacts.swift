@@ -44,7 +44,7 @@ struct StoreFacts: Sendable {
         assetKey = try Self.key(named: "assetKey", db)
         self.journal = try journal ?? Self.journalLimits(db)
         journalBytes = try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0
-        cascades = try CascadeRows.count(db)
+        cascades = try CascadeRows.count(db) + HierarchyWalkRows.count(db)
     }
 
     /// The last assigned position; 0 if the file has no changes.

@@ -21,6 +21,7 @@ struct PreparedQuery {
         switch request.area {
         case .allZones:
             zones = try view.zones(db)
+            for zone in zones { try view.checkSettled(zone, db) }
             area = .allZones
         case .zone(let zoneID):
             zones = try view.zoneUnlessDefault(zoneID, db).map { [$0] } ?? []

@@ -1,3 +1,4 @@
+internal import CloudKitRecordStore
 internal import Console
 internal import RecordStore
 internal import Records
@@ -22,7 +23,7 @@ struct TokenInput: ViewModel {
         guard isUsed, !text.isEmpty,
             let explanation = try await visit.measure({ try await visit.database.meaning(of: ChangeToken(text: text)) })
         else {
-            facts = []
+            facts = isUsed && !text.isEmpty ? try Self.received(text, visit) : []
             standing = nil
             tone = nil
             return
@@ -41,5 +42,16 @@ struct TokenInput: ViewModel {
         case .expired(let why): (standing, tone) = ("expired: \(why)", "bad")
         case .foreign(let why): (standing, tone) = ("not for this database: \(why)", "bad")
         }
+    }
+
+    /// CloudKit tells nothing about a token, so the moment when it came stands for it.
+    private static func received(_ text: String, _ visit: Visit) throws -> [String] {
+        guard let database = try visit.cloudKit() else { return [] }
+        guard let receipt = database.receipt(of: ChangeToken(text: text), in: visit.place.zoneID) else {
+            return ["not received here lately; CloudKit does not tell more about a token"]
+        }
+        let (moment, today) = (receipt.received.utcText, Timestamp.now().utcText.prefix(10))
+        let day = moment.hasPrefix(today) ? "today" : String(moment.prefix(10))
+        return ["received \(moment.dropFirst(11).prefix(5)) UTC \(day)", "\(Digits.count(receipt.pullsSince, "pull")) since"]
     }
 }

@@ -79,7 +79,9 @@ enum ZoneActions {
 
     private static func confirmation(_ visit: Visit, title: String, page: String, button: String, then: String) async throws -> ConfirmationView {
         let zoneID = try zoneID(visit)
-        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else { throw RecordError.zoneNotFound }
+        let found = try await visit.measure { try await visit.database.fetchZones([zoneID]) }
+        guard let zone = found.first else { throw RecordError.zoneNotFound }
+        _ = try zone.get()
         let counts = try await visit.counts(in: zoneID)
         let content = counts.map { $0.total == 0 ? "It is empty." : "\(Digits.count($0.total, "record")) in it are permanently deleted." }
         return ConfirmationView(

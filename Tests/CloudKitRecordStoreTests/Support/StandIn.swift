@@ -30,8 +30,7 @@ struct StandIn: Sendable {
     static func run(clock: TestClock = TestClock(), _ body: @Sendable (StandIn) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         let engine = InMemoryRecordEngine(clock: { clock.now() })
-        // Its clock is that of sign-ins and signatures, which clients have from the real one.
-        let assets = AssetStores(folder: folder.url, engine: engine)
+        let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
         let accounts = try Accounts(file: nil) { _ in }
         let container = try StoreScenarios.address(.private).container
         var apiTokens: [Records.Environment: String] = [:]
@@ -42,8 +41,11 @@ struct StandIn: Sendable {
         let faults = FaultInjection()
         let routes = Routes()
         routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: true)
-        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
-            .addRoutes(to: routes)
+        // Clients sign with the real time, and scenarios wait for days.
+        WebServices(
+            engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts),
+            clock: { .now() }
+        ).addRoutes(to: routes)
         try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { [apiTokens] port in
             try await body(
                 StandIn(

@@ -148,7 +148,7 @@ struct Copy: Sendable {
 
     init(of origin: Origin, in engine: any RecordEngine, pageSize: Int = 200) throws {
         self.origin = origin
-        container = try #require(ContainerMirror.container(mirroring: origin.container))
+        container = try #require(origin.container.mirror)
         self.engine = engine
         options.pageSize = pageSize
     }

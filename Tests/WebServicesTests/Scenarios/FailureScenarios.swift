@@ -88,8 +88,6 @@ extension Scenario {
             "what CloudKit has and this version has not says so",
             post("private/subscriptions/modify", "{}", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has not supported yet>"}"#),
             get("private/subscriptions/list", 400, #"{"reason":"<has not supported yet>"}"#),
-            post("public/records/resolve", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
-            post("public/records/accept", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/create", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),

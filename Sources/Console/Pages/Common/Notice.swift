@@ -35,6 +35,9 @@ package enum Notice: String {
     case tokenRevoked = "token-revoked"
     case keyRevoked = "key-revoked"
     case sessionRevoked = "session-revoked"
+    case connected
+    case connectionForgotten = "connection-forgotten"
+    case conflictSettled = "conflict-settled"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -75,6 +78,9 @@ package enum Notice: String {
         case .tokenRevoked: "The API token is revoked. Requests with it are refused."
         case .keyRevoked: "The key is revoked. Requests signed with it are refused."
         case .sessionRevoked: "The user is signed out of the app."
+        case .connected: "The container is connected."
+        case .connectionForgotten: "The connection is forgotten, with its credentials."
+        case .conflictSettled: "The conflict is settled."
         }
     }
 

@@ -8,7 +8,7 @@ extension Visit {
 
     /// Links to the same page as other users who have records in their private or shared database. An empty database shows them.
     package func othersWithData() async throws -> [Frame.Link] {
-        guard place.address.scope != .public else { return [] }
+        guard place.address.scope != .public, connection == nil else { return [] }
         var links: [Frame.Link] = []
         for user in people.users.prefix(Self.otherLimit) where user != people.actor {
             let caller = Caller(userRecordName: user.userRecordName)

@@ -24,6 +24,7 @@ extension Visit {
 
     /// The record counts by type in the zones of the query; `nil` if the engine does not count, or there are many zones.
     package func recordCounts() async -> [Name: Int]? {
+        guard database.can(.countRecords) else { return nil }
         let asked: [ZoneID] = if case .zone(let zoneID) = queryArea { [zoneID] } else { zones.map(\.zoneID) }
         guard asked.count <= 100 else { return nil }
         var total: [Name: Int] = [:]

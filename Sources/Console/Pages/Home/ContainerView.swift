@@ -76,6 +76,9 @@ package struct ContainerView: Page {
         guard let container = fields["container"].flatMap({ ContainerID($0) }), try await console.engine.has(container) else {
             throw MissingPage("There is no container with this name. It may have been renamed or deleted.")
         }
+        if console.connections != nil, !console.accounts.connections(of: container).isEmpty {
+            throw MissingPage("\(container) is in iCloud, where Skylight can't rename or delete it. The page Connected containers forgets its connection.")
+        }
         return container
     }
 

@@ -9,12 +9,14 @@ internal import Traffic
 enum Finder {
     /// The maximum number of zones to search for a record name.
     private static let zoneLimit = 200
+    /// The same in iCloud, where each zone takes a request.
+    private static let connectedZoneLimit = 5
 
     /// Searches one place first, then the container names.
     static func answer(_ visit: Visit) async throws -> Answer {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         if let match = try await match(text, in: visit) { return .redirect(match) }
-        if let container = container(named: text, in: visit.containers) { return .redirect(place(container).link("query")) }
+        if let container = container(named: text, in: visit.containers) { return .redirect(place(container, visit.accounts).link("query")) }
         return .page(NothingFoundView(text: text, back: visit.place.link("query"), isSomewhere: true))
     }
 
@@ -22,10 +24,11 @@ enum Finder {
     static func answer(_ fields: FormFields, console: Console) async throws -> Answer {
         let text = (fields["q"] ?? "").trimmingSpaces
         let containers = console.engine.can(.listContainers) ? try await console.engine.containers() : []
-        if let container = container(named: text, in: containers) { return .redirect(place(container).link("query")) }
-        for container in containers {
+        if let container = container(named: text, in: containers) { return .redirect(place(container, console.accounts).link("query")) }
+        // A text is not sent to every container in iCloud.
+        for container in containers where console.accounts.connections(of: container).isEmpty {
             do {
-                let visit = try await Visit(place(container), fields: fields, console: console, containers: containers)
+                let visit = try await Visit(place(container, console.accounts), fields: fields, console: console, containers: containers)
                 if let match = try await match(text, in: visit) { return .redirect(match) }
             } catch is RecordError {
                 // The start page marks unreadable containers. The search skips them.
@@ -63,7 +66,7 @@ enum Finder {
     /// The link to the record of a name, in the current zone or any other.
     private static func record(_ name: Name, in visit: Visit) async throws -> String? {
         let here = visit.place.zoneID.map { [$0] } ?? []
-        let zoneIDs = here + visit.zones.prefix(zoneLimit).map(\.zoneID)
+        let zoneIDs = here + visit.zones.prefix(visit.connection == nil ? zoneLimit : connectedZoneLimit).map(\.zoneID)
         let results = try await visit.database.fetch(zoneIDs.map { RecordID(recordName: name, zoneID: $0) }, desiredKeys: [])
         guard let record = results.lazy.compactMap({ try? $0.get() }).first else { return nil }
         return visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
@@ -73,8 +76,9 @@ enum Finder {
         containers.first { Name($0.description) == Name(text) }
     }
 
-    private static func place(_ container: ContainerID) -> Place {
-        Place(
-            address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
+    private static func place(_ container: ContainerID, _ accounts: Accounts) -> Place {
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        return Place(
+            address: address.reached(by: accounts.connections(of: container)), user: nil, zone: .unspecified)
     }
 }

@@ -11,16 +11,23 @@ struct HomeView: Page {
 
     struct Row: ViewModel {
         let name: String
+        /// `iCloud` for a connected container.
+        let badge: String?
         /// A summary of the content. With many containers, it shows only their sizes, which needs no access to their databases.
         var content: String
         /// The reason why the container can't be read.
         var trouble: String?
         let query: String
         let fetch: String
-        let changes: String
+        /// `nil` if the connection reaches the public database only, which has no feed.
+        let changes: String?
         let publicQuery: String
-        let schema: String
-        let production: String
+        /// `nil` if CloudKit does not tell the schema.
+        let schema: String?
+        /// `nil` if production is not connected.
+        let production: String?
+        /// The mirror of a connected container.
+        let mirror: String?
         /// The link to the page of the whole container; `nil` if it offers no actions.
         let whole: String?
     }
@@ -33,6 +40,8 @@ struct HomeView: Page {
     let title = "Containers"
     let rows: [Row]
     let isEmpty: Bool
+    /// The page that connects containers in iCloud; `nil` if this console can't.
+    let connect: String?
     /// An example of a first request.
     let example: Example?
     /// `Containers 101 to 200 of 2,000`; `nil` if the page shows all.
@@ -62,6 +71,12 @@ struct HomeView: Page {
         var left = opensAll ? openedLimit : exampleLimit
         for summary in summaries {
             let home = place(summary.container, .development, .private)
+            let connections = console.connections == nil ? [] : console.accounts.connections(of: summary.container)
+            // A container in iCloud is not asked for a list of containers.
+            if !connections.isEmpty {
+                rows.append(Row(connections, home: home))
+                continue
+            }
             var row = Row(summary, home: home, engine: engine)
             if row.trouble == nil, left > 0, opensAll || example == nil {
                 left -= 1
@@ -81,7 +96,7 @@ struct HomeView: Page {
         }
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
         return HomeView(
-            rows: rows, isEmpty: rows.isEmpty, example: example,
+            rows: rows, isEmpty: rows.isEmpty, connect: console.connections == nil ? nil : "/connect", example: example,
             shown: last == 1 ? nil : "Containers \(Digits.grouped(first + 1)) to \(Digits.grouped(first + rows.count)) of \(Digits.grouped(all.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
     }
@@ -119,10 +134,35 @@ extension HomeView.Example {
 }
 
 extension HomeView.Row {
+    /// A connected container. CloudKit does not tell its content.
+    fileprivate init(_ connections: [ContainerConnection], home: Place) {
+        func there(_ environment: Environment, _ scope: DatabaseScope) -> Place {
+            let wanted = DatabaseAddress(container: home.address.container, environment: environment, scope: scope)
+            return home.with { $0.address = wanted.reached(by: connections) }
+        }
+        let main = there(.development, .private)
+        name = home.address.container.description
+        badge = "iCloud"
+        content = connections.map { connection in
+            "\(connection.environment.rawValue), \(connection.isReadOnly ? "read-only" : "writable"), with \(connection.credentials)"
+        }.joined(separator: "; ")
+        trouble = nil
+        query = main.link("query")
+        fetch = main.link("fetch")
+        changes = main.hasFeed ? main.link("changes") : nil
+        publicQuery = there(main.address.environment, .public).link("query")
+        schema = nil
+        let hasBoth = connections.count > 1
+        production = hasBoth ? there(.production, .private).link("query") : nil
+        mirror = main.link("mirror")
+        whole = "/connect"
+    }
+
     fileprivate init(_ summary: ContainerSummary, home: Place, engine: any RecordEngine) {
         content = summary.lastSave.map { "\(Digits.bytes(summary.bytes)), last saved \($0.utcText)" } ?? "Nothing saved"
         trouble = summary.unreadableBecause?.reason
         name = summary.container.description
+        (badge, mirror) = (nil, nil)
         query = home.link("query")
         fetch = home.link("fetch")
         changes = home.link("changes")

@@ -60,16 +60,19 @@ package final class BackgroundRun: Sendable {
     let back: Frame.Link
     /// The findings, if the job is a check. The page Check shows them.
     package let check: CheckFindings?
+    /// True if the job goes on until somebody stops it. It takes no place among the others.
+    let isLasting: Bool
     private let state: Mutex<State>
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    package init(heading: String, verb: String, total: Int, place: Place, back: Frame.Link, check: CheckFindings? = nil) {
+    package init(heading: String, verb: String, total: Int, place: Place, back: Frame.Link, check: CheckFindings? = nil, isLasting: Bool = false) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
         self.heading = heading
         self.verb = verb
         self.place = place
         self.back = back
         self.check = check
+        self.isLasting = isLasting
         state = Mutex(State(total: total))
     }
 

@@ -16,7 +16,7 @@ package final class BackgroundRuns: Sendable {
     package func start(_ run: BackgroundRun, priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
         let isStarted: Bool? = runs.withLock { runs in
             if run.check != nil, runs.contains(where: { $0.check != nil && $0.place == run.place && !$0.isOver }) { return nil }
-            if runs.count(where: { !$0.isOver }) >= Self.runningLimit { return false }
+            if !run.isLasting, runs.count(where: { !$0.isOver && !$0.isLasting }) >= Self.runningLimit { return false }
             runs.append(run)
             while runs.count > Self.keptLimit, let oldest = runs.firstIndex(where: \.isOver) { runs.remove(at: oldest) }
             return true

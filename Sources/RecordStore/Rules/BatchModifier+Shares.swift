@@ -1,0 +1,214 @@
+internal import JSON
+public import Records
+
+// Shares, what saves and deletions mean for them, and the rights of guests.
+
+extension BatchModifier {
+    /// Maximum number of records that a request moves between hierarchies itself. The rest is left for later.
+    public static let walkLimit = 400
+
+    // MARK: Guests
+
+    /// The record that an operation finds: that of the transaction, unless the caller is a guest who does not see it.
+    /// - Throws: `RecordError` ACCESS_DENIED for what the guest must not do; CONFLICT for a name that is taken.
+    func seen(_ record: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone) throws -> StoredRecord? {
+        let isShare = record?.sharing?.share != nil
+        guard let guest = zone.guest else {
+            if !zone.canWrite, !isShare { throw ShareRules.writingRefused }
+            return record
+        }
+        guard let record else {
+            if operation.recordType == Share.recordType, !operation.kind.isDeletion { throw ShareRules.creatingRefused }
+            if !guest.canWrite { throw operation.kind.isDeletion ? ShareRules.writingRefused : ShareRules.creatingRefused }
+            return nil
+        }
+        guard let permission = guest.permission(for: record) else {
+            if !guest.canWrite { throw ShareRules.writingRefused }
+            switch operation.kind {
+            case .create: throw RecordError(.conflict, "record to insert already exists")
+            case .forceUpdate, .forceReplace: throw ShareRules.writingRefused
+            case .update, .replace, .delete, .forceDelete: return nil
+            }
+        }
+        // Leaving needs no right.
+        if isShare, operation.kind.isDeletion { return record }
+        let isRoot = record.sharing?.shareName != nil
+        guard permission == .readWrite, !(isRoot && operation.kind.isDeletion) else { throw ShareRules.writingRefused }
+        if isRoot, operation.parent != .unchanged, operation.parent != record.parent.map({ .record($0) }) ?? .cleared { throw ShareRules.writingRefused }
+        return record
+    }
+
+    // MARK: Saves
+
+    /// What sharing adds to a record after a save.
+    func sharing(
+        after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?, replacing existing: StoredRecord?, in zone: TransactionZone
+    ) throws -> RecordSharing? {
+        if typeName == Share.recordType { return try share(after: operation, of: name, replacing: existing, in: zone) }
+        let before = existing?.sharing
+        guard zone.hasHierarchies || before != nil || operation.createsShortGUID else { return nil }
+        let shortGUID = before?.shortGUID ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
+        let hierarchy: Int64? =
+            if let existing, try transaction.isRoot(existing) {
+                before?.hierarchy
+            } else if let parent {
+                try transaction.hierarchy(of: transaction.record(named: parent, in: zone.key))
+            } else {
+                nil
+            }
+        if shortGUID == nil, before?.shareName == nil, hierarchy == nil { return nil }
+        return RecordSharing(shortGUID: shortGUID, shareName: before?.shareName, hierarchy: hierarchy)
+    }
+
+    /// Follows the save of a record.
+    mutating func followSave(of saved: StoredRecord, replacing existing: StoredRecord?, in zone: TransactionZone, at index: Int) throws {
+        if zone.guest != nil { deferred.add(.reach(isNew: existing == nil), saved.recordID.recordName, in: zone, at: index) }
+        let (before, after) = (existing?.sharing?.hierarchy, saved.sharing?.hierarchy)
+        if before == nil, after == nil { return }
+        if let share = saved.sharing?.share, let after {
+            if existing == nil, let root = share.rootName { try begin(after, at: root, for: saved, in: zone) }
+            if let former = existing?.sharing?.share { try admit(share, after: former, to: after) }
+        }
+        if before == after, let after, saved.parent != existing?.parent, try isAbove(saved, itself: after, in: zone.key) {
+            throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
+        }
+        try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && before != after, by: signature)
+        if before != after { walk.add(HierarchyWalk.Item(zone: zone.key, name: saved.recordID.recordName, view: nil, hides: before != nil, signature: signature)) }
+    }
+
+    /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.
+    private func isAbove(_ record: StoredRecord, itself hierarchy: Int64, in zone: Int64) throws -> Bool {
+        if try transaction.isRoot(record) || transaction.children(of: record.recordID.recordName, in: zone, after: nil, limit: 1).isEmpty { return false }
+        var next = record.parent
+        // A hierarchy that a walk has not finished may have a circle elsewhere.
+        var passed: Set<Name> = []
+        while let name = next, passed.insert(name).inserted {
+            if name == record.recordID.recordName { return true }
+            guard let ancestor = try transaction.record(named: name, in: zone), try !transaction.isRoot(ancestor) else { return false }
+            next = ancestor.parent
+        }
+        return false
+    }
+
+    mutating func followDeletion(of record: StoredRecord, in zone: TransactionZone) throws {
+        for item in try transaction.followDeletion(of: record, in: zone.key, by: signature) { walk.add(item) }
+    }
+
+    /// Walks the trees below the records of the operations as far as a request may.
+    mutating func finishWalk() throws {
+        if walk.items.isEmpty { return }
+        let isFinished = try walk.run(in: transaction) { [transaction] in $0 < Self.walkLimit && !transaction.hasWorkedLong }
+        if !isFinished { try transaction.leave(walk.items) }
+        walk = HierarchyWalk()
+    }
+
+    // MARK: Shares
+
+    /// The top level of a share after a save.
+    private func share(
+        after operation: RecordOperation, of name: Name, replacing existing: StoredRecord?, in zone: TransactionZone
+    ) throws -> RecordSharing {
+        if let sharing = existing?.sharing, let share = sharing.share { return try changed(share, sharing, by: operation, replacing: existing) }
+        guard database == .private else { throw ShareRules.creatingRefused }
+        let others = try transaction.hierarchies(in: zone.key)
+        if others.contains(where: { $0.rootName == nil }) { throw ShareRules.zoneAlreadyShared }
+        var shortGUID = ShareRules.newShortGUID()
+        var rootName: Name?
+        if name == Share.zoneWideName {
+            if operation.share.root != nil { throw RecordError(.badRequest, "The record '\(name)' shares its zone; leave out 'forRecord'") }
+            if !others.isEmpty { throw ShareRules.zoneAlreadyShared }
+        } else {
+            guard let given = operation.share.root else {
+                throw RecordError.unexpectedInput("Expected 'forRecord' in the share '\(name)'; without it, '\(Share.zoneWideName)' shares the zone")
+            }
+            guard let root = try transaction.record(named: given.recordName, in: zone.key), root.recordType != Share.recordType else { throw ShareRules.noRoot }
+            if let tag = given.recordChangeTag, Name(tag) != Name(root.recordChangeTag) { throw RecordError(.conflict, "client oplock error updating record") }
+            if try transaction.isRoot(root) { throw ShareRules.alreadyShared }
+            rootName = given.recordName
+            shortGUID = root.sharing?.shortGUID ?? shortGUID
+        }
+        let empty = Share(rootName: rootName, shortGUID: shortGUID, participants: [ShareRules.owner(caller.userRecordName, at: now)])
+        let share = try ShareRules.apply(operation.share, to: empty)
+        let number = try transaction.makeHierarchy(in: zone.key, rootName: rootName, shareName: name, shortGUID: shortGUID)
+        return RecordSharing(shortGUID: shortGUID, share: share, hierarchy: number)
+    }
+
+    private func changed(_ share: Share, _ sharing: RecordSharing, by operation: RecordOperation, replacing existing: StoredRecord?) throws -> RecordSharing {
+        if operation.share.participants != nil {
+            // Whatever the operation, so that nobody undoes an invitation or an acceptance without having seen it.
+            guard let tag = operation.recordChangeTag else {
+                throw RecordError.unexpectedInput("Expected 'recordChangeTag' in a save of a share with 'participants', which are saved only if unchanged")
+            }
+            if Name(tag) != existing.map({ Name($0.recordChangeTag) }) { throw RecordError(.conflict, "client oplock error updating record") }
+        }
+        let after = try ShareRules.apply(operation.share, to: share)
+        let mayManage = share.owner?.userRecordName == caller.userRecordName || share.participant(caller.userRecordName)?.role == .administrator
+        if after != share, !mayManage { throw ShareRules.ownersOnly }
+        return RecordSharing(shortGUID: share.shortGUID, share: after, hierarchy: sharing.hierarchy)
+    }
+
+    /// Makes a record the root of a hierarchy.
+    private mutating func begin(_ number: Int64, at rootName: Name, for share: StoredRecord, in zone: TransactionZone) throws {
+        guard let root = try transaction.record(named: rootName, in: zone.key) else { throw ShareRules.noRoot }
+        try resave(root, RecordSharing(shortGUID: share.sharing?.shortGUID, shareName: share.recordID.recordName, hierarchy: number), in: zone.key)
+    }
+
+    /// Saves a record with nothing but its sharing changed, which gives it a new change tag.
+    private mutating func resave(_ record: StoredRecord, _ sharing: RecordSharing?, in zone: Int64) throws {
+        let draft = try RecordDraft(of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
+        let saved = try transaction.save(draft, replacing: record, in: zone)
+        let isElsewhere = record.sharing?.hierarchy != sharing?.hierarchy
+        try transaction.update(saved, in: zone, wasElsewhere: isElsewhere && record.sharing?.hierarchy != nil, by: signature)
+        if isElsewhere {
+            walk.add(HierarchyWalk.Item(zone: zone, name: record.recordID.recordName, view: nil, hides: record.sharing?.hierarchy != nil, signature: signature))
+        }
+    }
+
+    /// Gives the guests of a share their rights after it was changed, and dismisses those who are no guests any more.
+    private mutating func admit(_ share: Share, after former: Share, to number: Int64) throws {
+        guard let hierarchy = try transaction.hierarchy(number) else { return }
+        for user in former.guests where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
+        for user in share.guests where share.permission(of: user) != former.permission(of: user) {
+            _ = try transaction.admit(user, to: hierarchy, share.permission(of: user))
+        }
+    }
+
+    private mutating func dismiss(_ user: Name, from hierarchy: Hierarchy) throws {
+        guard let view = try transaction.dismiss(user, from: hierarchy) else { return }
+        for item in try transaction.dismissal(of: view, from: hierarchy, by: signature) { walk.add(item) }
+    }
+
+    /// Deletes a share. Its records stay with their owner, and the root gets a new change tag.
+    mutating func stopSharing(_ share: StoredRecord, in zone: TransactionZone) throws {
+        let hierarchy = try share.sharing?.hierarchy.flatMap { try transaction.hierarchy($0) }
+        if let hierarchy {
+            for item in try transaction.endShare(hierarchy, by: signature) { walk.add(item) }
+        }
+        _ = try transaction.delete(share, in: zone.key, by: signature)
+        guard let rootName = hierarchy?.rootName, let root = try transaction.record(named: rootName, in: zone.key) else { return }
+        let outer = try root.parent.flatMap { try transaction.hierarchy(of: transaction.record(named: $0, in: zone.key)) }
+        try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
+    }
+
+    /// Ends the part of a guest in all shares of a zone.
+    /// - Throws: `RecordError` ACCESS_DENIED if the guest has no part in a share.
+    public mutating func leave(_ zoneID: ZoneID) throws -> ZoneID {
+        let zone = try transaction.zone(zoneID)
+        let shares = try transaction.hierarchies(in: zone.key).compactMap { try transaction.record(named: $0.shareName, in: zone.key) }
+            .filter { $0.sharing?.share?.guests.contains(caller.userRecordName) ?? false }
+        if shares.isEmpty { throw ZoneRules.ownersOnly }
+        for share in shares { try leaveShare(share, in: zone) }
+        try finishWalk()
+        return zone.zoneID
+    }
+
+    /// Ends the part of a guest, who keeps the entry REMOVED.
+    mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
+        guard var share = record.sharing?.share, let number = record.sharing?.hierarchy, let hierarchy = try transaction.hierarchy(number),
+            let index = share.participants.firstIndex(where: { $0.userRecordName == caller.userRecordName && $0.status == .accepted })
+        else { throw RecordError.recordNotFound }
+        share.participants[index].status = .removed
+        try dismiss(caller.userRecordName, from: hierarchy)
+        try resave(record, RecordSharing(shortGUID: share.shortGUID, share: share, hierarchy: number), in: zone.key)
+    }
+}

@@ -1,0 +1,154 @@
+public import JSON
+public import Records
+
+/// Walks down trees of parents after something changed at their top, so that each record is in the hierarchy of its parent, and each view shows
+/// what its guest may see. It works in steps: the rest of a long walk is left for later.
+public struct HierarchyWalk: Sendable {
+    /// A record whose children are to be looked at.
+    public struct Item: Sendable, Hashable {
+        public let zone: Int64
+        public let name: Name
+        /// The record that the walk began at. It may be below itself: the parent of a root does not matter.
+        public let top: Name
+        /// The view that is brought up to date; `nil` if the hierarchy of the record has changed.
+        public let view: Int64?
+        /// True if views may show records that they must not.
+        public let hides: Bool
+        /// The last child that was looked at.
+        public let after: Name?
+        /// User and time of the change.
+        public let signature: Signature
+
+        public init(zone: Int64, name: Name, top: Name? = nil, view: Int64?, hides: Bool, after: Name? = nil, signature: Signature) {
+            self.zone = zone
+            self.name = name
+            self.top = top ?? name
+            self.view = view
+            self.hides = hides
+            self.after = after
+            self.signature = signature
+        }
+
+        fileprivate func below(_ child: Name, hides: Bool) -> Item {
+            Item(zone: zone, name: child, top: top, view: view, hides: hides, signature: signature)
+        }
+
+        fileprivate func going(on last: Name) -> Item {
+            Item(zone: zone, name: name, top: top, view: view, hides: hides, after: last, signature: signature)
+        }
+    }
+
+    /// Number of children that are read at once.
+    private static let pageSize = 100
+
+    /// What is left. The last item is next, so that few wait.
+    public private(set) var items: [Item]
+    /// Number of records looked at.
+    public private(set) var work = 0
+
+    public init(_ items: [Item] = []) { self.items = items }
+
+    public mutating func add(_ item: Item) { items.append(item) }
+
+    /// - Parameter mayGoOn: called before each further record with the ``work`` so far; `false` stops.
+    /// - Returns: `true` if nothing is left.
+    public mutating func run(in transaction: any HierarchyTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
+        while let item = items.last {
+            let children = try transaction.children(of: item.name, in: item.zone, after: item.after, limit: Self.pageSize)
+            let target = try item.view == nil ? transaction.hierarchy(of: transaction.record(named: item.name, in: item.zone)) : nil
+            items.removeLast()
+            let place = items.count
+            var last: Name?
+            for child in children {
+                if work > 0, !mayGoOn(work) {
+                    items.insert(last.map { item.going(on: $0) } ?? item, at: place)
+                    return false
+                }
+                work += 1
+                if let hides = try look(at: child, of: item, target, in: transaction) { items.append(item.below(child, hides: hides)) }
+                last = child
+            }
+            if let last, children.count == Self.pageSize { items.insert(item.going(on: last), at: place) }
+        }
+        return true
+    }
+
+    /// - Returns: whether records below it may have to be hidden; `nil` if nothing changes below it.
+    private func look(at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction) throws -> Bool? {
+        // The root of a share has its own hierarchy, whatever its parent is.
+        guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else { return nil }
+        if let view = item.view {
+            if child == item.top { return nil }
+            let isSeen = try transaction.hierarchy(of: record).map { try transaction.views(of: $0).contains(view) } ?? false
+            if isSeen { try transaction.show(record, in: view) } else { try transaction.hide(child, in: view, by: item.signature) }
+            return item.hides
+        }
+        let before = record.sharing?.hierarchy
+        if before == target { return nil }
+        try transaction.move(record, to: target, in: item.zone, by: item.signature)
+        return before != nil
+    }
+}
+
+extension HierarchyTransaction {
+    /// The number of the hierarchy that a record belongs to, unless its share has ended.
+    func hierarchy(of record: StoredRecord?) throws -> Int64? {
+        guard let number = record?.sharing?.hierarchy else { return nil }
+        return try hierarchy(number)?.number
+    }
+
+    /// True for the root of a share that has not ended, and for the share itself.
+    func isRoot(_ record: StoredRecord) throws -> Bool {
+        guard let sharing = record.sharing, let number = sharing.hierarchy, sharing.shareName != nil || sharing.share != nil else { return false }
+        return try hierarchy(number) != nil
+    }
+
+    /// Moves a record, which is otherwise unchanged, to another hierarchy.
+    func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws {
+        try place(record, in: zone, under: hierarchy)
+        var moved = record
+        moved.sharing = RecordSharing.placing(record.sharing, in: hierarchy)
+        try update(moved, in: zone, wasElsewhere: true, by: signature)
+    }
+
+    /// Brings all views up to date after a change of a record.
+    /// - Parameter wasElsewhere: true if the record was in another hierarchy before.
+    func update(_ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature) throws {
+        let views = try hierarchy(of: record).map { try self.views(of: $0) } ?? []
+        if wasElsewhere {
+            // A view may show the record for a share that has ended just now.
+            for view in try self.views(ofZone: zone).subtracting(views).sorted() { try hide(record.recordID.recordName, in: view, by: signature) }
+        }
+        for view in views.sorted() { try show(record, in: view) }
+    }
+}
+
+extension CascadeTransaction {
+    /// Follows the deletion of a record: it leaves all views, and the records below it leave its hierarchy. The share of a root ends with it.
+    /// - Returns: the walks that this takes.
+    func followDeletion(of record: StoredRecord, in zone: Int64, by signature: Signature) throws -> [HierarchyWalk.Item] {
+        guard let sharing = record.sharing, let number = sharing.hierarchy else { return [] }
+        let name = record.recordID.recordName
+        var items: [HierarchyWalk.Item] = []
+        for view in try views(ofZone: zone).sorted() { try hide(name, in: view, by: signature) }
+        if let hierarchy = try hierarchy(number), name == hierarchy.rootName || name == hierarchy.shareName {
+            items = try endShare(hierarchy, by: signature)
+            if name == hierarchy.rootName, let share = try self.record(named: hierarchy.shareName, in: zone) { _ = try delete(share, in: zone, by: signature) }
+        }
+        return items + [HierarchyWalk.Item(zone: zone, name: name, view: nil, hides: true, signature: signature)]
+    }
+
+    /// Ends a share, whose record and root are left to the caller.
+    /// - Returns: the walks that this takes.
+    func endShare(_ hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
+        try end(hierarchy).flatMap { try dismissal(of: $0, from: hierarchy, by: signature) }
+    }
+
+    /// Hides the top of a hierarchy in the view of a user who is no guest of it any more.
+    /// - Returns: the walk that hides the rest.
+    func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
+        guard let root = hierarchy.rootName else { return [] }
+        for name in [root, hierarchy.shareName] { try hide(name, in: view, by: signature) }
+        return [HierarchyWalk.Item(zone: hierarchy.zone, name: root, view: view, hides: true, signature: signature)]
+    }
+}

@@ -1,0 +1,64 @@
+public import Records
+internal import JSON
+
+/// The rules of records/resolve and records/accept, for all engines: what a link leads to, and how a user joins.
+public struct ShareAcceptance {
+    private let transaction: any RecordTransaction
+    private let caller: Caller
+    private let now: Timestamp
+    /// The addresses by which the caller may have been invited.
+    private let addresses: LookupInfo
+
+    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp) {
+        self.transaction = transaction
+        self.caller = caller
+        self.addresses = addresses
+        self.now = now
+    }
+
+    /// The share that a link leads to.
+    /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to everybody.
+    public func resolve(_ shortGUID: String) throws -> ResolvedShare {
+        let (hierarchy, record, share) = try find(shortGUID)
+        let user = caller.userRecordName
+        let isInvited = ShareRules.invitation(in: share, for: user, addresses) != nil
+        if share.participant(user) == nil, !isInvited, share.publicPermission == .none { throw ShareRules.notInvited }
+        return try resolved(record, share, hierarchy)
+    }
+
+    /// Lets the caller take part in a share. A second acceptance changes nothing.
+    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants.
+    public func accept(_ shortGUID: String) throws -> ResolvedShare {
+        let (hierarchy, record, share) = try find(shortGUID)
+        let accepted = try ShareRules.accept(share, as: caller.userRecordName, addresses, at: now)
+        if accepted == share { return try resolved(record, share, hierarchy) }
+        let signature = Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID)
+        let sharing = RecordSharing(shortGUID: share.shortGUID, share: accepted, hierarchy: hierarchy.number)
+        let saved = try transaction.save(
+            RecordDraft(of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing), replacing: record, in: hierarchy.zone)
+        let view = try transaction.admit(caller.userRecordName, to: hierarchy, accepted.permission(of: caller.userRecordName))
+        if let rootName = hierarchy.rootName {
+            try transaction.update(saved, in: hierarchy.zone, wasElsewhere: false, by: signature)
+            if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
+            var walk = HierarchyWalk([HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)])
+            let isFinished = try walk.run(in: transaction) { [transaction] in $0 < BatchModifier.walkLimit && !transaction.hasWorkedLong }
+            if !isFinished { try transaction.leave(walk.items) }
+        }
+        return try resolved(saved, accepted, hierarchy)
+    }
+
+    private func find(_ shortGUID: String) throws -> (Hierarchy, StoredRecord, Share) {
+        guard let hierarchy = try transaction.hierarchy(shortGUID: shortGUID),
+            let record = try transaction.record(named: hierarchy.shareName, in: hierarchy.zone), let share = record.sharing?.share
+        else { throw ShareRules.unknownLink }
+        return (hierarchy, record, share)
+    }
+
+    private func resolved(_ record: StoredRecord, _ share: Share, _ hierarchy: Hierarchy) throws -> ResolvedShare {
+        let user = caller.userRecordName
+        let participant = share.participant(user) ?? ShareRules.invitation(in: share, for: user, addresses).map { share.participants[$0] }
+        return ResolvedShare(
+            shortGUID: share.shortGUID, share: record, root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
+            participant: participant, isOwner: share.owner?.userRecordName == user)
+    }
+}

@@ -1,0 +1,150 @@
+public import JSON
+
+/// The top level of a share: who sees a hierarchy of records, or a whole zone. Its title and other fields are those of its record, which has
+/// the type ``recordType``.
+public struct Share: Sendable, Hashable {
+    /// The type of the records that hold shares.
+    public static let recordType: Name = "cloudkit.share"
+    /// The name of the record that shares its whole zone.
+    public static let zoneWideName: Name = "cloudkit.zoneshare"
+    /// Maximum number of participants, including the owner.
+    public static let participantLimit = 100
+
+    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared.
+    public var rootName: Name?
+    /// The identifier in the link.
+    public var shortGUID: String
+    /// The rights of everybody who has the link. `.none` admits invited users only.
+    public var publicPermission: SharePermission
+    /// The owner comes first.
+    public var participants: [ShareParticipant]
+
+    public init(rootName: Name?, shortGUID: String, publicPermission: SharePermission = .none, participants: [ShareParticipant]) {
+        self.rootName = rootName
+        self.shortGUID = shortGUID
+        self.publicPermission = publicPermission
+        self.participants = participants
+    }
+
+    public var owner: ShareParticipant? { participants.first { $0.role == .owner } }
+
+    /// The participant with a user record name; `nil` for users who neither accepted nor own the share.
+    public func participant(_ userRecordName: Name) -> ShareParticipant? {
+        participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
+    }
+
+    /// What a user may do, as long as the user takes part; `.none` for all others.
+    public func permission(of userRecordName: Name) -> SharePermission {
+        guard let participant = participant(userRecordName), participant.status == .accepted else { return .none }
+        return participant.role == .publicUser ? publicPermission : participant.permission
+    }
+
+    /// The users who accepted, without the owner.
+    public var guests: [Name] {
+        participants.compactMap { $0.role != .owner && $0.status == .accepted ? $0.userRecordName : nil }
+    }
+}
+
+public enum SharePermission: String, Sendable, Hashable, CaseIterable {
+    case none = "NONE"
+    case readOnly = "READ_ONLY"
+    case readWrite = "READ_WRITE"
+}
+
+/// A user who was invited to a share, or takes part.
+public struct ShareParticipant: Sendable, Hashable {
+    public enum Role: String, Sendable, Hashable, CaseIterable {
+        case owner = "OWNER"
+        /// May change participants and rights, except the owner's.
+        case administrator = "ADMINISTRATOR"
+        /// Was invited.
+        case user = "USER"
+        /// Came by the link.
+        case publicUser = "PUBLIC_USER"
+    }
+
+    public enum Status: String, Sendable, Hashable, CaseIterable {
+        case invited = "INVITED"
+        case accepted = "ACCEPTED"
+        /// Has left.
+        case removed = "REMOVED"
+    }
+
+    /// Chosen by the client that invites.
+    public var participantID: String
+    /// `nil` until the invitation is accepted, unless it names the user.
+    public var userRecordName: Name?
+    /// The address that was invited.
+    public var lookupInfo: LookupInfo
+    public var role: Role
+    public var status: Status
+    public var permission: SharePermission
+    /// When the invitation was accepted.
+    public var accepted: Timestamp?
+
+    public init(
+        participantID: String, userRecordName: Name? = nil, lookupInfo: LookupInfo = LookupInfo(), role: Role = .user, status: Status = .invited,
+        permission: SharePermission = .readOnly, accepted: Timestamp? = nil
+    ) {
+        self.participantID = participantID
+        self.userRecordName = userRecordName
+        self.lookupInfo = lookupInfo
+        self.role = role
+        self.status = status
+        self.permission = permission
+        self.accepted = accepted
+    }
+}
+
+/// How an invitation names a user.
+public struct LookupInfo: Sendable, Hashable {
+    public var emailAddress: String?
+    public var phoneNumber: String?
+    public var userRecordName: Name?
+
+    public init(emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: Name? = nil) {
+        self.emailAddress = emailAddress
+        self.phoneNumber = phoneNumber
+        self.userRecordName = userRecordName
+    }
+
+    /// True if both name the same user by the same kind of address. E-mail addresses ignore case, phone numbers everything but digits.
+    public func matches(_ other: LookupInfo) -> Bool {
+        if let userRecordName, userRecordName == other.userRecordName { return true }
+        if let emailAddress, let theirs = other.emailAddress, Name(emailAddress.lowercased()) == Name(theirs.lowercased()) { return true }
+        guard let phoneNumber, let theirs = other.phoneNumber else { return false }
+        let digits = Self.digits(of: phoneNumber)
+        return !digits.isEmpty && digits == Self.digits(of: theirs)
+    }
+
+    private static func digits(of number: String) -> [UInt8] {
+        number.utf8.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    }
+}
+
+/// What a save says about a share. Members that are `nil` stay as they are.
+public struct ShareInput: Sendable, Hashable {
+    /// The record to share; only for creating the share of a hierarchy.
+    public var root: Root?
+    public var publicPermission: SharePermission?
+    /// All participants after the save.
+    public var participants: [ShareParticipant]?
+
+    public struct Root: Sendable, Hashable {
+        public var recordName: Name
+        public var recordChangeTag: String?
+
+        public init(recordName: Name, recordChangeTag: String?) {
+            self.recordName = recordName
+            self.recordChangeTag = recordChangeTag
+        }
+    }
+
+    public init(root: Root? = nil, publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil) {
+        self.root = root
+        self.publicPermission = publicPermission
+        self.participants = participants
+    }
+
+    public var isEmpty: Bool { root == nil && publicPermission == nil && participants == nil }
+}

@@ -1,0 +1,106 @@
+internal import Accounts
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// `records/resolve`: the shares that links lead to (Apple's reference page "Fetching Record Information").
+struct RecordsResolve: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await ShareLinks(call).answer(call, into: &writer) { try await $0.resolve($1, by: $2) }
+    }
+}
+
+/// `records/accept`: lets the user take part in shares (Apple's reference page "Accepting Share Records").
+struct RecordsAccept: Endpoint {
+    static let purpose = EndpointPurpose.changing
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await ShareLinks(call).answer(call, into: &writer) { try await $0.accept($1, by: $2) }
+    }
+}
+
+/// The links of a request, each given by the identifier in it.
+private struct ShareLinks {
+    private struct Item {
+        let shortGUID: String
+        var fetchesRoot = true
+        var rootKeys: Set<Name>?
+    }
+
+    private let items: [Item]
+
+    /// Clients send objects; some written by hand send plain strings.
+    init(_ call: EndpointCall) throws {
+        if case .array(let elements)? = call.body.value("shortGUIDs"), elements.allSatisfy({ if case .string = $0 { true } else { false } }) {
+            items = elements.compactMap { if case .string(let text) = $0 { Item(shortGUID: text) } else { nil } }
+            guard items.count <= RequestObject.pageLimit else {
+                throw RecordError(.badRequest, "Too many items in 'shortGUIDs': \(items.count) in one request, the limit is \(RequestObject.pageLimit)")
+            }
+            return
+        }
+        items = try call.body.items("shortGUIDs").map { object in
+            Item(
+                shortGUID: try object.required("value", "a string", object.string("value")), fetchesRoot: try object.bool("shouldFetchRootRecord") ?? true,
+                rootKeys: try object.names("rootRecordDesiredKeys").map { Set($0) })
+        }
+    }
+
+    func answer(
+        _ call: EndpointCall, into writer: inout JSONWriter,
+        from read: (any RecordDatabase, [String], LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+    ) async throws {
+        let user = call.caller.userRecordName
+        // Skylight stores no telephone numbers.
+        let addresses = LookupInfo(emailAddress: call.accounts.user(recordName: user)?.emailAddress, userRecordName: user)
+        let results = try await read(call.database(), items.map(\.shortGUID), addresses)
+        let records = results.lazy.compactMap { try? $0.get() }.flatMap { [$0.share, $0.root].compactMap(\.self) }
+        let downloadURL = try await call.assets.addresses(in: records)
+        try writer.object { writer in
+            writer.name("results")
+            try writer.array { writer in
+                for (item, result) in zip(items, results) {
+                    try writer.object { writer in
+                        writer.name("shortGUID")
+                        writer.object { writer in
+                            writer.member("value", item.shortGUID)
+                            writer.member("shouldFetchRootRecord", item.fetchesRoot)
+                        }
+                        switch result {
+                        case .failure(let error): writer.members(of: error)
+                        case .success(let resolved): try members(of: resolved, item, call, downloadURL, into: &writer)
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    private func members(of resolved: ResolvedShare, _ item: Item, _ call: EndpointCall, _ downloadURL: AssetAddress?, into writer: inout JSONWriter) throws {
+        let share = resolved.share
+        writer.member("containerIdentifier", call.path.container.description)
+        writer.member("environment", call.path.environment.rawValue.uppercased())
+        writer.member("databaseScope", resolved.isOwner ? "PRIVATE" : "SHARED")
+        writer.name("zoneID")
+        writer.value(share.recordID.zoneID)
+        writer.name("share")
+        try writer.value(share, downloadURL: downloadURL, for: call.caller.userRecordName)
+        if let root = resolved.root {
+            writer.member("rootRecordName", root.recordID.recordName)
+            if item.fetchesRoot, resolved.participant != nil {
+                writer.name("rootRecord")
+                try writer.value(root.keeping(item.rootKeys), downloadURL: downloadURL)
+            }
+        }
+        if let owner = share.sharing?.share?.owner?.userRecordName {
+            writer.name("ownerIdentity")
+            writer.object { $0.members(of: UserIdentity(of: owner, in: call.accounts)) }
+        }
+        let participant = resolved.participant
+        writer.member("participantType", (participant?.role ?? .publicUser).rawValue)
+        writer.member("participantStatus", (participant?.status ?? .invited).rawValue)
+        let permission = participant.map { $0.role == .publicUser ? share.sharing?.share?.publicPermission ?? .none : $0.permission }
+        writer.member("participantPermission", (permission ?? share.sharing?.share?.publicPermission ?? .none).rawValue)
+    }
+}

@@ -1,0 +1,74 @@
+import JSON
+import Records
+import Testing
+
+@Suite struct ShareTests {
+    @Test(arguments: [
+        (#"{"type":"PRIVATE_USER","acceptanceStatus":"PENDING","participantID":"p"}"#, ShareParticipant(participantID: "p")),
+        (
+            #"{"participantId":"p","type":"USER","permission":"READ_WRITE","acceptanceStatus":"ACCEPTED","customRole":"","userIdentity":{"userRecordName":"_g","lookupInfo":{"emailAddress":"g@x.org"}}}"#,
+            ShareParticipant(
+                participantID: "p", userRecordName: "_g", lookupInfo: LookupInfo(emailAddress: "g@x.org"), status: .accepted, permission: .readWrite)
+        ),
+        (#"{"type":"OWNER","userIdentity":{"lookupInfo":{}},"permission":"NONE"}"#, ShareParticipant(participantID: "", role: .owner, permission: .none)),
+        (#"{"userIdentity":{"lookupInfo":{"phoneNumber":"+49 30 1"}}}"#, ShareParticipant(participantID: "", lookupInfo: LookupInfo(phoneNumber: "+49 30 1"))),
+    ])
+    func parses(text: String, participant: ShareParticipant) throws {
+        #expect(try ShareParticipant(JSONReader.value(of: Array(text.utf8))) == participant)
+    }
+
+    @Test(arguments: [
+        #"[]"#, #"{"type":"BOSS"}"#, #"{"type":1}"#, #"{"acceptanceStatus":"SOON"}"#, #"{"permission":"ALL"}"#, #"{"permission":true}"#,
+    ])
+    func refuses(text: String) throws {
+        let json = try JSONReader.value(of: Array(text.utf8))
+        let error = #expect(throws: RecordError.self) { try ShareParticipant(json) }
+        #expect(error?.code == .badRequest)
+    }
+
+    private static let owner = ShareParticipant(
+        participantID: "o", userRecordName: "_o", role: .owner, status: .accepted, permission: .readWrite, accepted: Timestamp(milliseconds: 1))
+    private static let guest = ShareParticipant(
+        participantID: "g", userRecordName: "_g", lookupInfo: LookupInfo(emailAddress: "G@x.org"), status: .accepted, permission: .readOnly,
+        accepted: Timestamp(milliseconds: 2))
+    private static let invited = ShareParticipant(participantID: "i", lookupInfo: LookupInfo(userRecordName: "_i"), permission: .readWrite)
+    private static let passerBy = ShareParticipant(participantID: "p", userRecordName: "_p", role: .publicUser, status: .accepted)
+    private static let left = ShareParticipant(participantID: "l", userRecordName: "_l", status: .removed)
+
+    @Test func rights() {
+        var share = Share(rootName: "r", shortGUID: "s", publicPermission: .readWrite, participants: [Self.owner, Self.guest, Self.invited, Self.passerBy, Self.left])
+        #expect(["_o", "_g", "_i", "_p", "_l", "_x"].map { share.permission(of: $0) } == [.readWrite, .readOnly, .none, .readWrite, .none, .none])
+        #expect(share.guests == ["_g", "_p"])
+        share.publicPermission = .readOnly
+        #expect(share.permission(of: "_p") == .readOnly)
+    }
+
+    @Test(arguments: [
+        (LookupInfo(emailAddress: "g@X.org"), true), (LookupInfo(emailAddress: "h@x.org"), false), (LookupInfo(phoneNumber: "0049 (30) 1"), true),
+        (LookupInfo(phoneNumber: "()"), false), (LookupInfo(userRecordName: "_g"), true), (LookupInfo(), false),
+    ])
+    func addresses(invited: LookupInfo, isMatch: Bool) {
+        #expect(invited.matches(LookupInfo(emailAddress: "G@x.org", phoneNumber: "0049301", userRecordName: "_g")) == isMatch)
+    }
+
+    /// The store's text gives back everything, and answers show what the viewer may know.
+    @Test func texts() throws {
+        let share = Share(rootName: "r", shortGUID: "s", participants: [Self.owner, Self.guest, Self.invited, Self.left])
+        for sharing in [
+            RecordSharing(share: share), RecordSharing(shortGUID: "s", shareName: "x"), RecordSharing(shortGUID: "s"), RecordSharing(hierarchy: 4),
+        ] {
+            let read = try RecordSharing(storedText: sharing.storedText, hierarchy: sharing.hierarchy)
+            #expect(read.share == sharing.share && read.shareName == sharing.shareName && read.hierarchy == sharing.hierarchy)
+            #expect(read.shortGUID == sharing.share?.shortGUID ?? sharing.shortGUID)
+        }
+        #expect(throws: RecordError.self) { try RecordSharing(storedText: Array(#"{"shortGUID":"s","participants":[{}]}"#.utf8), hierarchy: nil) }
+        var writer = JSONWriter()
+        writer.object { $0.members(of: share, for: "_g") }
+        guard case .object(let object) = try JSONReader.value(of: writer.bytes), case .array(let participants)? = object["participants"] else {
+            Issue.record("A share has participants")
+            return
+        }
+        #expect(participants.count == 4 && object["owner"] == participants[0] && object["currentUserParticipant"] == participants[1])
+        #expect(object["publicPermission"] == "NONE" && object["shortGUID"] == "s" && object["accepted"] == nil)
+    }
+}

@@ -1,0 +1,257 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Testing
+
+/// Shares of hierarchies and zones, as CloudKit has them. For engines with ``RecordStore/Capability/shareRecords``.
+enum SharingScenarios {
+    private static let everything: [Name] = ["list", "milk", "brand", "bread", "diary", "share"]
+    private static let hierarchy: [Name] = ["list", "milk", "brand", "bread", "share"]
+    private static let denied = ServerErrorCode.accessDenied
+
+    static let all: [Scenario] = [
+        .init("a list is shared with two users, who see it and nothing else") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let root = try await stage.current("list")
+            var invited = SharingStage.invitation(grace)
+            invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
+            let share = try await stage.share(tag: root.recordChangeTag, with: [invited, SharingStage.invitation(mary, .readOnly)])
+            let top = try #require(share.sharing?.share)
+            #expect(top.rootName == "list" && top.publicPermission == .none && top.participants.map(\.role) == [.owner, .user, .user])
+            #expect(top.participants.map(\.status) == [.accepted, .invited, .invited] && top.owner?.userRecordName == ada.userRecordName)
+            let shared = try await stage.current("list")
+            #expect(shared.recordChangeTag != root.recordChangeTag && shared.sharing?.shareName == "share" && shared.sharing?.shortGUID == top.shortGUID)
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
+            #expect(refused?.code == denied)
+            let accepted = try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org")
+            #expect(accepted.root?.recordID == RecordID(recordName: "list", zoneID: SharingStage.seen) && accepted.participant?.status == .accepted)
+            // A lost answer is asked for again.
+            #expect(try await stage.accept(share, as: grace) == accepted)
+            try await stage.accept(share, as: mary)
+            for guest in [grace, mary] { #expect(try await stage.visible(to: guest, of: everything) == hierarchy) }
+            let (graces, marys) = (try await stage.shared(grace), try await stage.shared(mary))
+            let copy = try await graces.fetch([RecordID(recordName: "milk", zoneID: SharingStage.seen)], desiredKeys: nil)[0].get()
+            let original = try await stage.current("milk")
+            #expect(copy.recordChangeTag == original.recordChangeTag && copy.fields == original.fields && copy.parent == "list")
+            // Reading and writing.
+            let before = try await marys.pull(SharingStage.seen).token
+            let saved = try await graces.save("milk", as: .update, in: SharingStage.seen, tag: copy.recordChangeTag, ["text": .string("oat milk")])
+            #expect(saved.modified.userRecordName == grace.userRecordName && saved.recordID.zoneID == SharingStage.seen)
+            try await graces.save("butter", in: SharingStage.seen, parent: .record("bread"))
+            let news = try await marys.pull(SharingStage.seen, since: before).changes
+            #expect(news.map(\.recordID.recordName) == ["milk", "butter"] && news.map(\.kind) == [.modified, .created])
+            #expect(try await stage.current("milk").recordChangeTag == news.first?.record?.recordChangeTag)
+            let refused2 = await refusal { try await marys.save("milk", in: SharingStage.seen) }
+            #expect(refused2 == RecordError(.accessDenied, "WRITE operation not permitted"))
+            #expect(try await marys.outcomes([RecordOperation(.forceDelete, recordName: "milk")], in: SharingStage.seen) == [denied])
+            // The owner moves an item out, with what is below it, and back.
+            let token = try await marys.pull(SharingStage.seen).token
+            try await stage.owner.save("milk", in: notes, parent: .cleared)
+            let left = try await marys.pull(SharingStage.seen, since: token).changes
+            #expect(Set(left.map(\.recordID.recordName)) == ["milk", "brand"] && left.allSatisfy { $0.kind == .deleted })
+            try await stage.owner.save("milk", in: notes, parent: .record("list"))
+            let back = try await marys.pull(SharingStage.seen, since: token).changes
+            #expect(Set(back.map(\.recordID.recordName)) == ["milk", "brand"] && back.allSatisfy { $0.kind == .recreated })
+            #expect(try await stage.visible(to: grace, of: everything + ["butter"]) == hierarchy + ["butter"])
+            // One leaves.
+            let zones = try await graces.databaseChanges(DatabaseChangesRequest()).syncToken
+            try await graces.delete("share", in: SharingStage.seen)
+            #expect(try await graces.databaseChanges(DatabaseChangesRequest(since: zones)).changes.map(\.kind) == [.deleted])
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await stage.visible(to: mary, of: everything + ["butter"]) == hierarchy + ["butter"])
+            #expect(try await stage.current("share").sharing?.share?.participants.map(\.status) == [.accepted, .removed, .accepted])
+            #expect(try await stage.owner.names(in: notes, of: everything) == everything)
+        },
+        .init("a guest's rights, by role, operation and place") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            try await stage.owner.save("other", in: notes)
+            let share = try await stage.share(with: [SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly)])
+            for guest in [grace, mary] { try await stage.accept(share, as: guest) }
+            func code(_ operation: RecordOperation, _ guest: Caller) async throws -> ServerErrorCode? {
+                try await stage.shared(guest).outcomes([operation], in: SharingStage.seen)[0]
+            }
+            func save(_ name: Name, _ kind: RecordOperation.Kind, _ parent: RecordOperation.Parent = .unchanged) -> RecordOperation {
+                RecordOperation(kind, recordName: name, recordType: "Item", parent: parent)
+            }
+            // The operation, its outcome for a guest who may write, and for one who may only read.
+            let table: [(RecordOperation, ServerErrorCode?, ServerErrorCode?)] = [
+                (save("list", .forceUpdate), nil, denied), (save("list", .forceUpdate, .record("milk")), denied, denied),
+                (save("milk", .forceUpdate), nil, denied), (save("brand", .forceReplace, .record("bread")), nil, denied),
+                (save("diary", .forceUpdate), denied, denied), (save("diary", .create, .record("list")), .conflict, denied),
+                (save("milk", .forceUpdate, .cleared), denied, denied), (save("milk", .forceUpdate, .record("diary")), denied, denied),
+                (save("milk", .forceUpdate, .record("nowhere")), denied, denied), (save("top", .create), denied, denied),
+                (save("top", .create, .record("diary")), denied, denied), (save("new", .create, .record("brand")), nil, denied),
+                (RecordOperation(.update, recordName: "diary", recordChangeTag: "1"), .notFound, denied),
+                (RecordOperation(.forceDelete, recordName: "list"), denied, denied), (RecordOperation(.forceDelete, recordName: "diary"), nil, denied),
+                (RecordOperation(.delete, recordName: "diary", recordChangeTag: "1"), .notFound, denied),
+                (RecordOperation(.create, recordName: "mine", recordType: Share.recordType), denied, denied),
+                (RecordOperation(.forceDelete, recordName: "bread"), nil, denied),
+            ]
+            for (operation, writer, reader) in table {
+                #expect(try await code(operation, mary) == reader, "\(operation)")
+                #expect(try await code(operation, grace) == writer, "\(operation)")
+            }
+            #expect(try await stage.owner.names(in: notes, of: everything + ["new", "top", "other"]) == ["list", "milk", "brand", "diary", "share", "new", "other"])
+            // Parents and children of one request, in either order.
+            let chain = [save("grandchild", .create, .record("child")), save("child", .create, .record("list"))]
+            for isAtomic in [true, false] {
+                #expect(try await stage.shared(grace).outcomes(chain, in: SharingStage.seen, atomic: isAtomic) == (isAtomic ? [nil, nil] : [.conflict, .conflict]))
+            }
+            #expect(try await stage.shared(mary).names(in: SharingStage.seen, of: ["child", "grandchild"]) == ["child", "grandchild"])
+        },
+        .init("a share is refused where there must not be one") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            func code(_ body: () async throws -> Void) async -> ServerErrorCode? {
+                let error = await refusal(body)
+                return error?.code
+            }
+            #expect(await refusal { try await stage.share("nowhere") } == RecordError(.notFound, "Cannot share - no such record exists to share"))
+            #expect(await refusal { try await stage.share(tag: "0") } == RecordError(.conflict, "client oplock error updating record"))
+            #expect(await code { try await stage.save("share", .create, tag: nil, ShareInput()) } == .badRequest)
+            let crowd = (0..<Share.participantLimit).map { ShareParticipant(participantID: "\($0)", lookupInfo: LookupInfo(emailAddress: "\($0)@x.org")) }
+            #expect(await code { try await stage.share(with: crowd) } == .badRequest)
+            let share = try await stage.share(with: Array(crowd.dropLast()))
+            #expect(share.sharing?.share?.participants.count == Share.participantLimit)
+            #expect(await code { try await stage.share(as: "again") } == .badRequest)
+            #expect(await code { try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput()) } == .badRequest)
+            var misplaced = RecordOperation(.create, recordName: "x", recordType: "Item")
+            misplaced.share.publicPermission = .readOnly
+            #expect(try await stage.owner.outcomes([misplaced], in: notes) == [.badRequest])
+            let inDefault = RecordOperation(.create, recordName: Share.zoneWideName, recordType: Share.recordType)
+            #expect(try await stage.owner.outcomes([inDefault]) == [.badRequest])
+            #expect(await code { _ = try await stage.accept(share, as: ada) } == .badRequest)
+            #expect(try await engine.full(.public, as: grace).resolve(["unknown"], by: LookupInfo()).map { (try? $0.get()) == nil } == [true])
+            // A circle would have no way to the root.
+            #expect(await code { try await stage.owner.save("milk", in: notes, parent: .record("brand")) } == .badRequest)
+        },
+        .init("participants are replaced, if nobody changed the share before") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(with: [SharingStage.invitation(grace), SharingStage.invitation(mary)])
+            try await stage.accept(share, as: grace)
+            let all = try #require(share.sharing?.share?.participants)
+            for kind in [RecordOperation.Kind.update, .forceUpdate] {
+                let refused = await refusal { try await stage.save("share", kind, tag: share.recordChangeTag, ShareInput(participants: all)) }
+                #expect(refused?.code == .conflict, "Grace has accepted since")
+            }
+            // A guest can give others no rights.
+            let current = try await stage.current("share")
+            let refused = await refusal {
+                try await stage.save("share", tag: current.recordChangeTag, ShareInput(participants: all + [SharingStage.invitation(ada)]), as: grace)
+            }
+            #expect(refused?.code == denied)
+            // The one who accepted stays accepted, with other rights; the other one is not invited any more.
+            var reader = all[1]
+            (reader.permission, reader.status) = (.readOnly, .invited)
+            let changed = try await stage.save("share", tag: current.recordChangeTag, ShareInput(participants: [all[0], reader]))
+            #expect(changed.sharing?.share?.participants.map(\.status) == [.accepted, .accepted] && changed.sharing?.share?.permission(of: grace.userRecordName) == .readOnly)
+            #expect(try await stage.shared(grace).outcomes([RecordOperation(.forceUpdate, recordName: "milk", recordType: "Item")], in: SharingStage.seen) == [denied])
+            #expect(await refusal { _ = try await stage.accept(share, as: mary) }?.code == denied)
+            let zones = try await stage.shared(grace).databaseChanges(DatabaseChangesRequest()).syncToken
+            try await stage.save("share", tag: changed.recordChangeTag, ShareInput(participants: [all[0]]))
+            #expect(try await stage.shared(grace).databaseChanges(DatabaseChangesRequest(since: zones)).changes.map(\.kind) == [.deleted])
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+        },
+        .init("everybody with the link may join, until it is closed") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(publicPermission: .readWrite)
+            let joined = try await stage.accept(share, as: mary)
+            #expect(joined.participant?.role == .publicUser && !joined.isOwner)
+            try await stage.shared(mary).save("milk", in: SharingStage.seen)
+            let open = try await stage.current("share")
+            let readable = try await stage.save("share", tag: open.recordChangeTag, ShareInput(publicPermission: .readOnly))
+            #expect(await refusal { try await stage.shared(mary).save("milk", in: SharingStage.seen) }?.code == denied)
+            #expect(try await stage.visible(to: mary, of: everything) == hierarchy)
+            let closed = try await stage.save("share", tag: readable.recordChangeTag, ShareInput(publicPermission: SharePermission.none))
+            #expect(closed.sharing?.share?.participants.count == 1)
+            #expect(try await stage.visible(to: mary, of: everything) == [])
+            #expect(await refusal { _ = try await stage.accept(share, as: mary) }?.code == denied)
+        },
+        .init("a share that ends leaves its records to their owner, and the link stays the same") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(with: [SharingStage.invitation(grace)])
+            try await stage.accept(share, as: grace)
+            let root = try await stage.current("list")
+            let token = try await stage.shared(grace).pull(SharingStage.seen).token
+            try await stage.owner.delete("share", in: notes)
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
+            let after = try await stage.current("list")
+            #expect(after.recordChangeTag != root.recordChangeTag && after.sharing?.shareName == nil)
+            #expect(await refusal { try await stage.share(as: "second", tag: root.recordChangeTag) }?.code == .conflict)
+            let second = try await stage.share(as: "second", tag: after.recordChangeTag, with: [SharingStage.invitation(grace)])
+            #expect(second.sharing?.shortGUID == share.sharing?.shortGUID)
+            try await stage.accept(second, as: grace)
+            #expect(try await stage.visible(to: grace, of: everything + ["second"]) == ["list", "milk", "brand", "bread", "second"])
+            #expect(await refusal { _ = try await stage.shared(grace).pull(SharingStage.seen, since: token) }?.reason == "client knowledge differs from server knowledge")
+            // The root takes its share with it, and leaves the records below it.
+            try await stage.owner.delete("list", in: notes)
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await stage.owner.names(in: notes, of: everything + ["second"]) == ["milk", "brand", "bread", "diary"])
+        },
+        .init("several hierarchies of a zone are one zone for a guest") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let list = try await stage.share(with: [SharingStage.invitation(grace)])
+            let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(grace, .readOnly)])
+            try await stage.accept(list, as: grace)
+            let graces = try await stage.shared(grace)
+            let token = try await graces.pull(SharingStage.seen).token
+            try await stage.accept(diary, as: grace)
+            #expect(Set(try await graces.pull(SharingStage.seen, since: token).changes.map(\.recordID.recordName)) == ["diary", "diary share"])
+            #expect(try await stage.visible(to: grace, of: everything + ["diary share"]) == everything + ["diary share"])
+            // Each has its own rights, and records may move between them.
+            #expect(try await graces.outcomes([RecordOperation(.forceUpdate, recordName: "diary", recordType: "Item")], in: SharingStage.seen) == [denied])
+            #expect(
+                try await graces.outcomes([RecordOperation(.forceUpdate, recordName: "milk", recordType: "Item", parent: .record("diary"))], in: SharingStage.seen)
+                    == [denied])
+            try await stage.owner.save("milk", in: notes, parent: .record("diary"))
+            let both = try await graces.pull(SharingStage.seen).token
+            try await stage.owner.delete("share", in: notes)
+            let gone = try await graces.pull(SharingStage.seen, since: both).changes
+            #expect(Set(gone.map(\.recordID.recordName)) == ["list", "bread", "share"] && gone.allSatisfy { $0.kind == .deleted })
+            #expect(try await stage.visible(to: grace, of: everything + ["diary share"]) == ["milk", "brand", "diary", "diary share"])
+            // Deleting the zone leaves all its shares; a second time there is no zone.
+            #expect(try await graces.modifyZones([.delete(SharingStage.seen)]).map { (try? $0.get()) == nil } == [false])
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await graces.modifyZones([.delete(SharingStage.seen)])[0] == .failure(.zoneNotFound))
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
+        },
+        .init("a hierarchy ends at the root of another one, and with its zone") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let inner = try await stage.share("milk", as: "inner", with: [SharingStage.invitation(mary)])
+            try await stage.accept(inner, as: mary)
+            let outer = try await stage.share(with: [SharingStage.invitation(grace)])
+            try await stage.accept(outer, as: grace)
+            let names = everything + ["inner"]
+            #expect(try await stage.visible(to: mary, of: names) == ["milk", "brand", "inner"])
+            #expect(try await stage.visible(to: grace, of: names) == ["list", "bread", "share"])
+            try await stage.owner.delete("inner", in: notes)
+            #expect(try await stage.visible(to: mary, of: names) == [])
+            #expect(try await stage.visible(to: grace, of: names) == hierarchy)
+            _ = try await stage.owner.modifyZones([.delete(notes)])
+            #expect(try await stage.visible(to: grace, of: names) == [])
+            #expect(try await engine.full(.public, as: grace).resolve([outer.sharing?.shortGUID ?? ""], by: LookupInfo()).map { (try? $0.get()) == nil } == [true])
+        },
+        .init("a share of the zone shows everything in it") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.save(
+                Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly)]))
+            #expect(await refusal { try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput()) } == RecordError(.conflict, "record to insert already exists"))
+            #expect(await refusal { try await stage.share() }?.code == .badRequest)
+            for guest in [grace, mary] {
+                let accepted = try await stage.accept(share, as: guest)
+                #expect(accepted.root == nil && accepted.participant?.status == .accepted)
+                let names = try await stage.visible(to: guest, of: everything + [Share.zoneWideName])
+                #expect(names == ["list", "milk", "brand", "bread", "diary", Share.zoneWideName])
+            }
+            try await stage.shared(grace).save("top", in: SharingStage.seen)
+            #expect(await refusal { try await stage.shared(mary).save("top", in: SharingStage.seen) }?.code == denied)
+            #expect(try await stage.owner.participants(of: notes).map(\.permission) == [.readOnly, .readWrite])
+            try await stage.shared(mary).delete(Share.zoneWideName, in: SharingStage.seen)
+            #expect(try await stage.visible(to: mary, of: everything) == [])
+            try await stage.owner.delete(Share.zoneWideName, in: notes)
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await stage.owner.names(in: notes, of: everything + ["top"]) == ["list", "milk", "brand", "bread", "diary", "top"])
+        },
+    ]
+}
