@@ -105,7 +105,7 @@ final class LongLivedStore: Sendable {
                 arguments: [Self.text(.array(recordIDs.map { .object($0.json) })), operationID])
             for event in events {
                 try database.execute(
-                    sql: "INSERT INTO event SELECT ?1, count(*), ?2 FROM event WHERE operation = ?1", arguments: [operationID, Self.text(.object(event))])
+                    sql: "INSERT INTO event SELECT ?1, coalesce(max(number), 0) + 1, ?2 FROM event WHERE operation = ?1", arguments: [operationID, Self.text(.object(event))])
             }
         }
     }

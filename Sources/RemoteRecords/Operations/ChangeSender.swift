@@ -62,7 +62,7 @@ struct ChangeSender: Sendable {
             let other = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
             return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? other) })
         }
-        var outcomes = try await outcomes(of: ready).makeIterator()
+        var outcomes = try await outcomes(of: ready, unsure: unanswered.union(await context.steps?.unanswered ?? [])).makeIterator()
         return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
     }
 
@@ -85,49 +85,53 @@ struct ChangeSender: Sendable {
     // MARK: One request
 
     /// Sends changes until what became of them is known.
-    private func outcomes(of changes: [Change]) async throws(OperationError) -> [Outcome] {
-        if changes.isEmpty { return [] }
+    /// - Parameter unsure: records whose changes may have been made already, by this run of the operation or an earlier one.
+    private func outcomes(of changes: [Change], unsure: Set<RecordID>) async throws(OperationError) -> [Outcome] {
         var results = [Outcome?](repeating: nil, count: changes.count)
-        var left = Array(changes.indices)
-        // Changes that may have been made already, by this run of the operation or an earlier one.
-        var unsure = unanswered.union(await context.steps?.unanswered ?? [])
-        for attempt in 1... {
-            var sending: [Change] = []
+        var unsure = unsure
+        var attempt = 1
+        while true {
+            var open = changes.indices.filter { results[$0] == nil }
             do throws(OperationError) {
-                let suspects = left.filter { unsure.contains(changes[$0].recordID) }
+                let suspects = open.filter { unsure.contains(changes[$0].recordID) }
                 if !suspects.isEmpty {
                     for (place, outcome) in zip(suspects, try await findOut(suspects.map { changes[$0] })) { results[place] = outcome }
-                    left.removeAll { results[$0] != nil }
+                    open.removeAll { results[$0] != nil }
                 }
-                if left.isEmpty { break }
-                sending = left.map { changes[$0] }
+                if open.isEmpty { break }
+                let sending = open.map { changes[$0] }
                 try await context.steps?.willSend(sending.map(\.recordID))
-                let answers = try await answers(to: sending, unsure: unsure)
-                for (place, answer) in zip(left, answers) { results[place] = answer }
+                for (place, answer) in zip(open, try await answers(to: sending, unsure: unsure)) { results[place] = answer }
                 break
             } catch {
+                let left = open.map { changes[$0] }
                 switch error.code {
                 case .limitExceeded where left.count > 1 && !isAtomic:
                     let middle = left.count / 2
-                    let first = try await outcomes(of: Array(sending[..<middle]))
-                    let halves = first + (try await outcomes(of: Array(sending[middle...])))
-                    for (place, outcome) in zip(left, halves) { results[place] = outcome }
-                    left = []
-                case .limitExceeded:
-                    for place in left { results[place] = .failure(error) }
-                    left = []
+                    let halves = try await outcomes(of: Array(left[..<middle]), unsure: unsure) + outcomes(of: Array(left[middle...]), unsure: unsure)
+                    for (place, outcome) in zip(open, halves) { results[place] = outcome }
+                    return results.map { $0 ?? .failure(.cancelled) }
                 case .serverResponseLost where !Task.isCancelled && attempt < Self.attempts:
-                    unsure.formUnion(sending.map(\.recordID))
+                    unsure.formUnion(left.map(\.recordID))
+                    attempt += 1
                 default:
                     // Callers must know which changes were made, and which may have been.
+                    if error.code == .serverResponseLost { unsure.formUnion(left.map(\.recordID)) }
+                    let lost = OperationError(.serverResponseLost, "The change may have been made: \(error.reason)")
+                    for place in open {
+                        if unsure.contains(changes[place].recordID) {
+                            results[place] = .failure(lost)
+                        } else if error.code == .limitExceeded {
+                            results[place] = .failure(error)
+                        }
+                    }
+                    if error.code == .limitExceeded { break }
                     let known = changes.indices.filter { results[$0] != nil }
                     _ = await finish(known.map { changes[$0] }, known.compactMap { results[$0] })
-                    guard error.code == .serverResponseLost else { throw error }
-                    _ = await finish(sending, sending.map { _ in .failure(error) })
-                    throw Task.isCancelled ? .cancelled : error
+                    throw error.code == .serverResponseLost && Task.isCancelled ? .cancelled : error
                 }
             }
-            if left.isEmpty { break }
+            if results.allSatisfy({ $0 != nil }) { break }
         }
         return results.map { $0 ?? .failure(.cancelled) }
     }
@@ -154,7 +158,10 @@ struct ChangeSender: Sendable {
         for (index, current) in zip(conflicts, current) {
             guard case .save(let record) = changes[index] else { continue }
             guard case .success(let server) = current else {
-                if case .failure(let error) = current, error.code == .notFound { outcomes[index] = .failure(OperationError(error)) }
+                // A new record met one that was deleted since: nothing was lost, and the next attempt succeeds.
+                if case .failure(let error) = current, error.code == .notFound, record.recordChangeTag != nil {
+                    outcomes[index] = .failure(OperationError(error))
+                }
                 continue
             }
             if unsure.contains(record.recordID), hasArrived(record, in: server) {
@@ -175,14 +182,7 @@ struct ChangeSender: Sendable {
     /// Compares changes whose answers were lost with what the server has.
     /// - Returns: `nil` for those that were not made.
     private func findOut(_ changes: [Change]) async throws(OperationError) -> [Outcome?] {
-        let current: [Result<ReceivedRecord, ServerError>]
-        do throws(OperationError) {
-            current = try await lookup(changes.map(\.recordID.recordName))
-        } catch {
-            let lost = OperationError(.serverResponseLost, "The change may have been made, and the record could not be looked up: \(error.reason)")
-            _ = await finish(changes, changes.map { _ in .failure(lost) })
-            throw error
-        }
+        let current = try await lookup(changes.map(\.recordID.recordName))
         let found = zip(changes, current).map { change, current -> Outcome? in
             switch (change, current) {
             case (.delete, .success): return nil

@@ -32,29 +32,39 @@ public struct FetchRecords: DatabaseOperation {
             for start in stride(from: 0, to: names.count, by: DatabaseClient.itemLimit) {
                 let part = Array(names[start..<min(start + DatabaseClient.itemLimit, names.count)])
                 let answers = try await context.request { try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys) }
-                for (name, answer) in zip(part, answers) {
-                    let recordID = RecordID(recordName: name, zoneID: zoneID)
-                    var result = context.record(answer)
-                    if case .success(let record) = result, let assetFolder {
-                        do throws(OperationError) {
-                            result = .success(try await context.downloadingFiles(of: record, to: assetFolder) { await deliver(.progress(recordID, $0)) })
-                        } catch {
-                            if error.isOfNetwork || error.code == .operationCancelled { throw error }
-                            result = .failure(error)
-                        }
+                // Files take their time, so that records with files are kept one by one.
+                for some in assetFolder == nil ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] }) {
+                    var fetched: [(RecordID, Result<Record, OperationError>)] = []
+                    for (name, answer) in some {
+                        let recordID = RecordID(recordName: name, zoneID: zoneID)
+                        let result = try await withFiles(context.record(answer), recordID, context, deliver)
+                        if case .failure(let error) = result { errors[.record(recordID)] = error }
+                        fetched.append((recordID, result))
                     }
-                    if case .failure(let error) = result { errors[.record(recordID)] = error }
-                    await context.steps?.answered([recordID], [.fetched(recordID, result)].compactMap { Self.json(of: $0) })
-                    await deliver(.fetched(recordID, result))
+                    await context.steps?.answered(fetched.map(\.0), fetched.compactMap { Self.json(of: .fetched($0, $1)) })
+                    for (recordID, result) in fetched { await deliver(.fetched(recordID, result)) }
                 }
             }
         }
         if !errors.isEmpty { throw .partialFailure(errors) }
     }
+
+    /// The record with its files, if there is a folder for them.
+    private func withFiles(
+        _ result: Result<Record, OperationError>, _ recordID: RecordID, _ context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> Result<Record, OperationError> {
+        guard let assetFolder, case .success(let record) = result else { return result }
+        do throws(OperationError) {
+            return .success(try await context.downloadingFiles(of: record, to: assetFolder) { await deliver(.progress(recordID, $0)) })
+        } catch {
+            if error.isOfNetwork || error.code == .operationCancelled { throw error }
+            return .failure(error)
+        }
+    }
 }
 
 extension OperationContext {
-    /// The record with all its files on this machine. A file's name is made of the record's, the key and the content.
+    /// The record with all its files on this machine. Files have names of their own.
     func downloadingFiles(
         of record: Record, to folder: URL, _ tell: @escaping @Sendable (Double) async -> Void
     ) async throws(OperationError) -> Record {

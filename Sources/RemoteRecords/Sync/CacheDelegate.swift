@@ -24,7 +24,7 @@ final class CacheDelegate: SyncEngineDelegate {
         try await queue.write { try CachedRecords.make(in: $0) }
     }
 
-    func storedState() async throws -> [UInt8]? {
+    func storedState() async throws -> SyncState {
         try await queue.read { try CachedRecords($0).state() }
     }
 
@@ -33,25 +33,43 @@ final class CacheDelegate: SyncEngineDelegate {
         if let failure = inbox.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Changes records together with the engine's state.
-    ///
-    /// The state is taken within the transaction: of two changes at once, the later one to be stored has both.
-    func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void) async throws {
+    /// Changes records together with the engine's state, and with what the engine has told before that state.
+    /// - Throws: the error of the file, here and from now on: the engine may be ahead of it.
+    func write(_ engine: SyncEngine, _ change: @escaping @Sendable (CachedRecords) throws -> Void = { _ in }) async throws {
         try checkFile()
-        let queue = queue
-        // The cancellation of this task would roll the write back.
-        try await Task {
-            try await queue.write { database in
-                let records = CachedRecords(database)
-                try change(records)
-                try records.setState(engine.state.serialization)
-            }
-        }.value
+        let (queue, resolver) = (queue, resolver)
+        do {
+            // The cancellation of this task would roll the write back.
+            try await Task {
+                try await queue.write { [self] database in
+                    try checkFile()
+                    let records = CachedRecords(database)
+                    for event in takeEvents() { try Self.store(event, in: records, engine, resolver) }
+                    try change(records)
+                    let (position, changes) = engine.state.takeTouched()
+                    try records.keep(position, changes)
+                }
+            }.value
+        } catch {
+            fail(error)
+            throw error
+        }
         signals.send()
     }
 
+    private func takeEvents() -> [SyncEvent] {
+        inbox.withLock { inbox in
+            defer { inbox.events = [] }
+            return inbox.events
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        inbox.withLock { $0.failure = $0.failure ?? error }
+    }
+
     func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? {
-        let changes = Array(engine.state.pendingRecordZoneChanges.prefix(200))
+        let changes = engine.state.nextRecordZoneChanges()
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
             let found = try await queue.read { database in
@@ -60,27 +78,18 @@ final class CacheDelegate: SyncEngineDelegate {
                 for change in changes { found[change.recordID] = try records.record(change.recordID) }
                 return found
             }
-            return await RecordZoneChangeBatch(pendingChanges: changes) { found[$0] }
+            // One without changes was saved before the program ended, and the note of it was lost.
+            return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in found[recordID].flatMap { $0.hasChanges ? $0 : nil } }
         } catch {
-            inbox.withLock { $0.failure = $0.failure ?? error }
+            fail(error)
             return nil
         }
     }
 
     func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
         guard case .stateUpdate = event else { return inbox.withLock { $0.events.append(event) } }
-        let events = inbox.withLock { inbox in
-            defer { inbox.events = [] }
-            return inbox.events
-        }
-        let resolver = resolver
-        do {
-            try await write(engine) { records in
-                for event in events { try Self.store(event, in: records, engine, resolver) }
-            }
-        } catch {
-            inbox.withLock { $0.failure = $0.failure ?? error }
-        }
+        // The error is kept for the caller of the engine.
+        try? await write(engine)
     }
 
     // MARK: Events
@@ -91,19 +100,18 @@ final class CacheDelegate: SyncEngineDelegate {
         case .fetchedDatabaseChanges(_, let deletions):
             for zoneID in deletions { try records.removeAll(in: zoneID) }
         case .fetchedRecordZoneChanges(_, let modifications, let deletions):
-            let pending = Set(engine.state.pendingRecordZoneChanges)
-            for record in modifications { try take(record, in: records, pending, engine, resolver) }
-            for (recordID, _) in deletions { try drop(recordID, in: records, pending, engine, resolver) }
+            for record in modifications { try take(record, in: records, engine, resolver) }
+            for (recordID, _) in deletions { try drop(recordID, in: records, engine, resolver) }
         case .didFetchRecordZoneChanges(let zoneID, let error):
             if let error {
                 // Everything comes again; what does not come is gone.
                 if error.code == .changeTokenExpired { try records.markAll(in: zoneID) }
             } else {
-                let pending = Set(engine.state.pendingRecordZoneChanges)
-                for recordID in try records.marked(in: zoneID) { try drop(recordID, in: records, pending, engine, resolver) }
+                for recordID in try records.marked(in: zoneID) { try drop(recordID, in: records, engine, resolver) }
             }
-        case .sentRecordZoneChanges(let saved, _, let failedSaves, let failedDeletes):
+        case .sentRecordZoneChanges(let saved, let deleted, let failedSaves, let failedDeletes):
             for record in saved { try settle(record, in: records) }
+            for recordID in deleted { try records.removeHidden(recordID) }
             for (record, error) in failedSaves { try fail(record, error, in: records, engine, resolver) }
             for (recordID, error) in failedDeletes { try records.refuse(recordID, error.description) }
         default: break
@@ -112,10 +120,11 @@ final class CacheDelegate: SyncEngineDelegate {
 
     /// Takes a version of the server.
     private static func take(
-        _ server: Record, in records: CachedRecords, _ pending: Set<PendingRecordZoneChange>, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+        _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
-        if pending.contains(.deleteRecord(server.recordID)) { return }
-        guard pending.contains(.saveRecord(server.recordID)), let mine = try records.record(server.recordID) else { return try records.set(server) }
+        let pending = engine.state.pendingChange(of: server.recordID)
+        if pending == .deleteRecord(server.recordID) { return try records.set(server, isDeleted: true) }
+        guard pending != nil, let mine = try records.record(server.recordID) else { return try records.set(server) }
         // It is the version that the change was made on.
         if mine.recordChangeTag == server.recordChangeTag { return try records.set(mine) }
         // The change was made, and the answer to it was lost.
@@ -127,9 +136,9 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     private static func drop(
-        _ recordID: RecordID, in records: CachedRecords, _ pending: Set<PendingRecordZoneChange>, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+        _ recordID: RecordID, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
-        guard pending.contains(.saveRecord(recordID)), let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID), let mine = try records.record(recordID) else { return try records.remove(recordID) }
         try resolve(.deleted(mine), nil, in: records, engine, resolver)
     }
 
@@ -137,7 +146,7 @@ final class CacheDelegate: SyncEngineDelegate {
     private static func settle(_ saved: Record, in records: CachedRecords) throws {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
-        for key in mine.changedKeys where mine.fields[key] != saved.fields[key] { record[content: key] = mine.fields[key] }
+        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key]) { record[content: key] = mine.fields[key] }
         if mine.parent != saved.parent { record.parent = mine.parent }
         try records.set(record)
     }

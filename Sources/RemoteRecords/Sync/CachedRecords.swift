@@ -23,40 +23,90 @@ struct CachedRecords {
                     json TEXT NOT NULL,
                     refusal TEXT,
                     isMarked INTEGER NOT NULL DEFAULT 0,
+                    isDeleted INTEGER NOT NULL DEFAULT 0,
+                    PRIMARY KEY (zone, owner, name)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS pending (
+                    zone TEXT NOT NULL,
+                    owner TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    number INTEGER NOT NULL,
+                    isDeletion INTEGER NOT NULL,
+                    mayBeMade INTEGER NOT NULL,
                     PRIMARY KEY (zone, owner, name)
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX IF NOT EXISTS recordByType ON record (zone, owner, type, name);
                 """)
     }
 
-    func state() throws -> [UInt8]? {
-        try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { Array($0) }
+    // MARK: State
+
+    /// The state of the engine; a new one if there is none.
+    func state() throws -> SyncState {
+        var state = try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
+        let pending = try Row.fetchAll(database, sql: "SELECT zone, owner, name, isDeletion, mayBeMade FROM pending ORDER BY number").map { row in
+            let recordID = Self.recordID(row)
+            let change: PendingRecordZoneChange = row["isDeletion"] ? .deleteRecord(recordID) : .saveRecord(recordID)
+            return (change: change, mayBeMade: row["mayBeMade"] as Bool)
+        }
+        state.pending = PendingChanges(pending, tracksChanges: true)
+        return state
     }
 
-    func setState(_ bytes: [UInt8]) throws {
-        try database.execute(sql: "INSERT INTO state VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = ?1", arguments: [Data(bytes)])
+    func keep(_ position: [UInt8], _ changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) throws {
+        try database.execute(sql: "INSERT INTO state VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = ?1", arguments: [Data(position)])
+        for (recordID, entry) in changes {
+            guard let entry else {
+                try database.execute(sql: "DELETE FROM pending WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+                continue
+            }
+            let isDeletion = if case .deleteRecord = entry.change { true } else { false }
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?)",
+                arguments: Self.key(recordID) + [entry.number, isDeletion, entry.mayBeMade])
+        }
     }
 
     // MARK: Records
 
     func record(_ recordID: RecordID) throws -> Record? {
-        try String.fetchOne(database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
-            .map { try Self.record($0) }
+        try String.fetchOne(
+            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND name = ? AND NOT isDeleted", arguments: Self.key(recordID)
+        ).map { try Self.record($0) }
     }
 
     func records(ofType recordType: Name, in zoneID: ZoneID) throws -> [Record] {
         try String.fetchAll(
-            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND type = ? ORDER BY name",
+            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND type = ? AND NOT isDeleted ORDER BY name",
             arguments: Self.key(zoneID) + [recordType.string]
         ).map { try Self.record($0) }
     }
 
     /// Stores a record. It is then neither refused nor marked.
-    func set(_ record: Record) throws {
-        let json = String(decoding: JSONWriter.bytes(of: .object(record.json)), as: UTF8.self)
+    /// - Parameter isDeleted: true for a record whose deletion here is not sent yet.
+    func set(_ record: Record, isDeleted: Bool = false) throws {
         try database.execute(
-            sql: "INSERT OR REPLACE INTO record (zone, owner, name, type, json) VALUES (?, ?, ?, ?, ?)",
-            arguments: Self.key(record.recordID) + [record.recordType.string, json])
+            sql: "INSERT OR REPLACE INTO record (zone, owner, name, type, json, isDeleted) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: Self.arguments(record) + [isDeleted])
+    }
+
+    /// Stores a record that is not there, marked.
+    func add(_ record: Record) throws {
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO record (zone, owner, name, type, json, isMarked) VALUES (?, ?, ?, ?, ?, 1)", arguments: Self.arguments(record))
+    }
+
+    private static func arguments(_ record: Record) -> StatementArguments {
+        key(record.recordID) + [record.recordType.string, String(decoding: JSONWriter.bytes(of: .object(record.json)), as: UTF8.self)]
+    }
+
+    /// Hides a record until its deletion is sent.
+    func hide(_ recordID: RecordID) throws {
+        try database.execute(sql: "UPDATE record SET isDeleted = 1 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+    }
+
+    func removeHidden(_ recordID: RecordID) throws {
+        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ? AND isDeleted", arguments: Self.key(recordID))
     }
 
     func remove(_ recordID: RecordID) throws {
@@ -73,9 +123,10 @@ struct CachedRecords {
 
     // MARK: Refusals and marks
 
+    /// Notes that a change was refused. A record whose deletion was refused is there again.
     func refuse(_ recordID: RecordID, _ reason: String) throws {
         try database.execute(
-            sql: "UPDATE record SET refusal = ? WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
+            sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
     }
 
     func refusals() throws -> [RecordID: String] {

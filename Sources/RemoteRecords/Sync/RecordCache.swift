@@ -29,7 +29,7 @@ public final class RecordCache: Sendable {
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed.
     public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
         app = try await CacheDelegate(file, resolver)
-        engine = try SyncEngine(database, state: try await app.storedState(), delegate: app)
+        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: app)
     }
 
     /// Puts the changed keys on the server's version, and lets deletions win.
@@ -49,7 +49,7 @@ public final class RecordCache: Sendable {
         try await app.queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
     }
 
-    /// The changes that the server refused, with its reason. Saving the record again sends it again.
+    /// The changes that the server refused, with its reason, until the record changes there. Saving the record again sends it again.
     public func refusals() async throws -> [RecordID: String] {
         try await app.queue.read { try CachedRecords($0).refusals() }
     }
@@ -59,12 +59,12 @@ public final class RecordCache: Sendable {
 
     // MARK: Changing
 
-    /// Stores a record. It is sent with the next ``sync()``.
+    /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was read, and not in it, stay so.
     /// - Throws: an error of SQLite, or the one that broke the file earlier.
     public func save(_ record: Record) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            try records.set(record)
+            try records.set(records.record(record.recordID).map { record.adding(changesOf: $0) } ?? record)
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
         }
     }
@@ -74,7 +74,7 @@ public final class RecordCache: Sendable {
     public func delete(_ recordID: RecordID) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            try records.remove(recordID)
+            try records.hide(recordID)
             engine.state.add(pendingRecordZoneChanges: [.deleteRecord(recordID)])
         }
     }
@@ -107,5 +107,22 @@ extension Record {
         for key in changedKeys { record[content: key] = fields[key] }
         if parentHasChanged { record.parent = parent }
         return record
+    }
+
+    /// With the changes of another edit of the same version, to keys that were not changed here.
+    fileprivate func adding(changesOf other: Record) -> Record {
+        guard other.recordChangeTag == recordChangeTag else { return self }
+        var record = self
+        for key in other.changedKeys where !changedKeys.contains(key) { record[content: key] = other.fields[key] }
+        if other.parentHasChanged, !parentHasChanged { record.parent = other.parent }
+        return record
+    }
+
+    /// True if a content was sent as another one: a file has its receipt then.
+    static func isSent(_ content: FieldContent?, as sent: FieldContent?) -> Bool {
+        guard let content, let sent else { return content == nil && sent == nil }
+        if content == sent { return true }
+        guard content.files.count == sent.files.count, !content.files.isEmpty else { return false }
+        return zip(content.files, sent.files).allSatisfy { $0.asset == nil && $0.fileURL == $1.fileURL }
     }
 }

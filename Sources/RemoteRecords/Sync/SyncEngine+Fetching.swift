@@ -15,7 +15,7 @@ extension SyncEngine {
                 } catch {
                     failure = failure ?? error
                     // Other zones would fail as well.
-                    if error.isOfNetwork || error.code == .operationCancelled || error.code == .notAuthenticated { break }
+                    if error.code != .zoneBusy, error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated { break }
                 }
             }
         } catch {
@@ -54,30 +54,35 @@ extension SyncEngine {
                 // A list that is not complete begins anew after a restart.
                 state.databaseToken = isListing && page.moreComing ? nil : newToken
                 for zoneID in deletions { state.forget(zoneID) }
-                state.pendingRecordZoneChanges.removeAll { deletions.contains($0.recordID.zoneID) }
-                for zoneID in page.modifications where !state.zonesToFetch.contains(zoneID) { state.zonesToFetch.append(zoneID) }
+                state.pending.removeAll(in: Set(deletions))
+                let known = Set(state.zonesToFetch)
+                state.zonesToFetch += page.modifications.filter { !known.contains($0) }
             }
             token = newToken
             if !page.moreComing { return }
         }
     }
 
-    /// Fetches the changes of a zone, page by page. Each page is told together with the token after it.
+    /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
     private func fetch(_ zoneID: ZoneID) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(zoneID, fromTheBeginning: fromTheBeginning))
+        var since = kept.withLock { $0.zoneTokens[zoneID] }
         do throws(OperationError) {
+            var changes = FetchedChanges()
             while true {
-                let since = kept.withLock { $0.zoneTokens[zoneID] }
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
                 guard !page.moreComing || page.changeToken != since else {
                     throw OperationError(.serverRejectedRequest, "More records are coming, but the token leads back to the same page")
                 }
-                var records: [Record] = []
-                for modification in page.modifications { records.append(try modification.result.get()) }
-                if !records.isEmpty || !page.deletions.isEmpty {
-                    await tell(.fetchedRecordZoneChanges(zoneID, modifications: records, deletions: page.deletions))
+                since = page.changeToken
+                try changes.add(page)
+                if parentsFirst, page.moreComing, changes.count < FetchedChanges.limit { continue }
+                if !changes.isEmpty {
+                    let records = parentsFirst ? changes.parentsFirst : changes.records
+                    await tell(.fetchedRecordZoneChanges(zoneID, modifications: records, deletions: changes.deletions))
                 }
+                changes = FetchedChanges()
                 if !page.moreComing { await tell(.didFetchRecordZoneChanges(zoneID, nil)) }
                 await update { state in
                     state.zoneTokens[zoneID] = page.changeToken
@@ -89,7 +94,7 @@ extension SyncEngine {
             }
         } catch {
             switch error.code {
-            case .changeTokenExpired where kept.withLock({ $0.zoneTokens[zoneID] }) != nil:
+            case .changeTokenExpired where since != nil:
                 await tell(.didFetchRecordZoneChanges(zoneID, error))
                 await update { state in
                     state.zoneTokens[zoneID] = nil
@@ -102,7 +107,7 @@ extension SyncEngine {
                 await tell(.fetchedDatabaseChanges(modifications: [], deletions: [zoneID]))
                 await update { state in
                     state.forget(zoneID)
-                    state.pendingRecordZoneChanges.removeAll { $0.recordID.zoneID == zoneID }
+                    state.pending.removeAll(in: [zoneID])
                 }
             default:
                 await tell(.didFetchRecordZoneChanges(zoneID, error))

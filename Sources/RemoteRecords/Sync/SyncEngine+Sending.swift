@@ -45,18 +45,17 @@ extension SyncEngine {
         }
         let again = failed.filter { $0.error.isMendedByTime }
         let done = changes.filter { change in !again.contains { $0.change == change } }
-        kept.withLock { state in
+        await tell(.sentDatabaseChanges(saved: saved, deleted: deleted, failed: failed))
+        await update { state in
             state.pendingDatabaseChanges.removeAll { done.contains($0) }
             for zoneID in deleted { state.forget(zoneID) }
         }
-        await tell(.sentDatabaseChanges(saved: saved, deleted: deleted, failed: failed))
-        await update { _ in }
         if let first = again.first { throw first.error }
     }
 
     private func sendRecords() async throws(OperationError) {
-        while let batch = await delegate.nextRecordZoneChangeBatch(of: self) {
-            if !batch.missing.isEmpty { await update { state in state.pendingRecordZoneChanges.removeAll { batch.missing.contains($0) } } }
+        while let batch = await nextBatch() {
+            if !batch.missing.isEmpty { await update { state in for recordID in batch.missing { state.pending.remove(recordID) } } }
             if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
                 if batch.missing.isEmpty { return }
                 continue
@@ -66,14 +65,9 @@ extension SyncEngine {
     }
 
     private func send(_ batch: RecordZoneChangeBatch) async throws(OperationError) {
-        let recordIDs = batch.recordsToSave.map(\.recordID) + batch.recordIDsToDelete
         var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
-        operation.unanswered = kept.withLock { $0.unanswered.intersection(recordIDs) }
         // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
-        await update { state in
-            state.sending = batch.recordsToSave.map { .saveRecord($0.recordID) } + batch.recordIDsToDelete.map { .deleteRecord($0) }
-            state.pendingRecordZoneChanges.removeAll { recordIDs.contains($0.recordID) }
-        }
+        operation.unanswered = await update { $0.pending.begin(batch.changes) }
         let answered = Mutex<[ModifyRecords.Event]>([])
         var failure: OperationError?
         do throws(OperationError) {
@@ -107,7 +101,7 @@ extension SyncEngine {
                 known.insert(recordID)
                 deleted.append(recordID)
             case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
-                if error.isMendedByTime || error.code == .serverResponseLost {
+                if error.isMendedByTime || error.code == .serverResponseLost || error.code == .operationCancelled {
                     failure = failure ?? error
                 } else if error.code == .serverRecordChanged, error.conflict == nil {
                     failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
@@ -120,16 +114,10 @@ extension SyncEngine {
                 }
             }
         }
-        kept.withLock { state in
-            let open = state.sending.filter { !known.contains($0.recordID) }
-            state.putBack(open)
-            // Perhaps some were made: the next batch looks before it sends them.
-            state.unanswered.subtract(known)
-            state.unanswered.formUnion(open.map(\.recordID))
-            state.sending = []
+        // Told first: a program that ends in between must not find the changes gone and their outcome unknown.
+        if !known.isEmpty {
+            await tell(.sentRecordZoneChanges(saved: saved, deleted: deleted, failedSaves: failedSaves, failedDeletes: failedDeletes))
         }
-        guard !known.isEmpty else { return await update { _ in } }
-        await tell(.sentRecordZoneChanges(saved: saved, deleted: deleted, failedSaves: failedSaves, failedDeletes: failedDeletes))
-        await update { _ in }
+        await update { $0.pending.end(known: known) }
     }
 }

@@ -1,5 +1,5 @@
 internal import CloudKitClient
-internal import Records
+public import Records
 internal import Synchronization
 
 /// Keeps an app's data and a private or shared database the same, with the shape of CKSyncEngine.
@@ -7,29 +7,53 @@ internal import Synchronization
 /// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The engine begins nothing by
 /// itself: call ``fetchChanges()`` and ``sendChanges()``, or ``run(every:)``.
 public final class SyncEngine: Sendable {
-    /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be killed before calls
-    /// ``serialization`` and stores it with its own change.
+    /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be killed before stores
+    /// ``serialization`` with its own change.
     public struct State: Sendable {
+        /// A moment of an engine.
+        public struct Serialization: Sendable {
+            let state: SyncState
+            /// Made when they are asked for. They have all pending changes, so that storing them costs as much as there are.
+            public var bytes: [UInt8] { state.bytes }
+        }
+
         fileprivate let engine: SyncEngine
 
         public var pendingDatabaseChanges: [PendingDatabaseChange] { engine.kept.withLock { $0.pendingDatabaseChanges } }
-        /// In the order in which they were added. Each record is there once, with its last change.
-        public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pendingRecordZoneChanges } }
+        /// In the order in which they were added. Each record is there once, with its last change; not while it is sent.
+        public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.all } }
+
+        /// The first of ``pendingRecordZoneChanges``. By default as many as one request takes.
+        public func nextRecordZoneChanges(_ count: Int = 200) -> [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.first(count) } }
+
+        /// The change of a record that waits; `nil` for none.
+        public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? { engine.kept.withLock { $0.pending[recordID] } }
 
         public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             engine.kept.withLock { state in for change in changes { state.add(change) } }
         }
 
+        public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
+            engine.kept.withLock { state in state.pendingDatabaseChanges.removeAll { changes.contains($0) } }
+        }
+
         public func add(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
-            engine.kept.withLock { state in for change in changes { state.add(change) } }
+            engine.kept.withLock { state in for change in changes { state.pending.add(change) } }
         }
 
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
-            engine.kept.withLock { state in state.pendingRecordZoneChanges.removeAll { changes.contains($0) } }
+            engine.kept.withLock { state in
+                for change in changes where state.pending[change.recordID] == change { state.pending.remove(change.recordID) }
+            }
         }
 
-        /// The bytes of `stateUpdate`, as of now.
-        public var serialization: [UInt8] { engine.kept.withLock { $0.bytes } }
+        /// The state as of now.
+        public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
+
+        /// What changed since the last call, for a store that keeps each change by itself.
+        func takeTouched() -> (position: [UInt8], changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) {
+            engine.kept.withLock { ($0.positionBytes, $0.pending.takeTouched()) }
+        }
     }
 
     /// True while an event is handled.
@@ -37,6 +61,7 @@ public final class SyncEngine: Sendable {
 
     public let database: Database
     let delegate: any SyncEngineDelegate
+    let parentsFirst: Bool
     let kept: Mutex<SyncState>
     private let turn = AsyncSemaphore(limit: 1, refusal: RecordError(.tryAgainLater, "Too many syncs wait"))
     private let knowsAccount = Mutex(false)
@@ -44,13 +69,22 @@ public final class SyncEngine: Sendable {
     /// - Parameters:
     ///   - database: private or shared.
     ///   - serialization: the bytes of the last `stateUpdate` that was stored; `nil` for a new app.
+    ///   - parentsFirst: true to get records after those that they refer to, by `parent` or by a reference in the same zone. Pages of a zone are told
+    ///     together then, up to 10,000 records.
     ///   - delegate: takes events and makes batches. The engine keeps it.
     /// - Throws: ``UnreadableRecord`` for other bytes; ``OperationError`` for the public database, which has no feed.
-    public init(_ database: Database, state serialization: [UInt8]?, delegate: any SyncEngineDelegate) throws {
+    public convenience init(
+        _ database: Database, state serialization: [UInt8]?, parentsFirst: Bool = false, delegate: any SyncEngineDelegate
+    ) throws {
+        try self.init(database, try serialization.map { try SyncState($0) } ?? SyncState(), parentsFirst: parentsFirst, delegate: delegate)
+    }
+
+    init(_ database: Database, _ state: SyncState, parentsFirst: Bool, delegate: any SyncEngineDelegate) throws(OperationError) {
         guard database.scope != .public else { throw OperationError(.badDatabase, "The public database has no feed to sync with") }
         self.database = database
         self.delegate = delegate
-        kept = Mutex(try serialization.map { try SyncState($0) } ?? SyncState())
+        self.parentsFirst = parentsFirst
+        kept = Mutex(state)
     }
 
     public var state: State { State(engine: self) }
@@ -73,35 +107,53 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Fetches and sends, again and again, until the task is cancelled. Errors that time mends are waited out.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend.
+    /// Fetches and sends, again and again, until the task is cancelled. Errors that time mends are waited out, longer each time, up to five minutes.
+    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
     public func run(every interval: Duration) async throws {
         let pacing = database.container.client.pacing
+        var backoff: Duration = .seconds(1)
         while true {
             var pause = interval
             do {
                 try await fetchChanges()
                 try await sendChanges()
+                backoff = .seconds(1)
             } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
-                pause = max(interval, error.retryAfter ?? .zero)
+                pause = max(interval, error.retryAfter ?? backoff)
+                backoff = min(backoff * 2, .seconds(300))
             }
             do { try await pacing.pause(pause) } catch { throw OperationError.cancelled }
+        }
+    }
+
+    /// Tells that the user has signed out, and drops tokens and pending changes.
+    ///
+    /// The engine does not do it by itself: `notAuthenticated` comes of an old credential too, and changes must not be lost with that.
+    public func signOut() async throws {
+        try await alone { engine in
+            engine.knowsAccount.withLock { $0 = false }
+            guard let previous = engine.kept.withLock({ $0.userRecordName }) else { return }
+            await engine.tell(.accountChange(.signOut(previous: previous)))
+            await engine.update { $0.reset(for: nil) }
         }
     }
 
     // MARK: For fetching and sending
 
     /// Changes the state, and hands it over.
-    func update(_ change: (inout SyncState) -> Void) async {
-        let bytes = kept.withLock { state in
-            change(&state)
-            return state.bytes
-        }
-        await tell(.stateUpdate(bytes))
+    @discardableResult
+    func update<Value>(_ change: (inout SyncState) -> Value) async -> Value {
+        let (value, state) = kept.withLock { state in (change(&state), state) }
+        await tell(.stateUpdate(State.Serialization(state: state)))
+        return value
     }
 
     func tell(_ event: SyncEvent) async {
         await Self.$isHandling.withValue(true) { await delegate.handleEvent(event, of: self) }
+    }
+
+    func nextBatch() async -> RecordZoneChangeBatch? {
+        await Self.$isHandling.withValue(true) { await delegate.nextRecordZoneChangeBatch(of: self) }
     }
 
     private func alone(_ work: @escaping @Sendable (SyncEngine) async throws -> Void) async throws {
@@ -110,7 +162,8 @@ public final class SyncEngine: Sendable {
             try await turn.run { try await work(self) }
         } catch {
             let failure = OperationError(any: error)
-            if failure.code == .notAuthenticated { await signedOut() }
+            // Perhaps somebody else signs in.
+            if failure.code == .notAuthenticated { knowsAccount.withLock { $0 = false } }
             throw failure
         }
     }
@@ -126,21 +179,11 @@ public final class SyncEngine: Sendable {
         if previous == current { return }
         if let previous {
             await tell(.accountChange(.switchAccounts(previous: previous, current: current)))
-            await update { state in
-                state = SyncState()
-                state.userRecordName = current
-            }
+            await update { $0.reset(for: current) }
         } else {
             await tell(.accountChange(.signIn(current: current)))
             await update { $0.userRecordName = current }
         }
-    }
-
-    private func signedOut() async {
-        knowsAccount.withLock { $0 = false }
-        guard let previous = kept.withLock({ $0.userRecordName }) else { return }
-        await tell(.accountChange(.signOut(previous: previous)))
-        await update { $0 = SyncState() }
     }
 }
 

@@ -34,9 +34,9 @@ public enum SyncEvent: Sendable {
         case switchAccounts(previous: Name, current: Name)
     }
 
-    /// Store the bytes together with what the events before it brought. An engine that is made with them goes on from here.
-    case stateUpdate([UInt8])
-    /// Tokens and pending changes were dropped, except after the first sign-in. Drop what belongs to the previous account.
+    /// Store it together with what the events before it brought. An engine that is made with its bytes goes on from here.
+    case stateUpdate(SyncEngine.State.Serialization)
+    /// Tokens and pending changes are dropped, except after the first sign-in. Drop what belongs to the previous account.
     case accountChange(AccountChange)
 
     case willFetchChanges
@@ -81,15 +81,17 @@ public struct RecordZoneChangeBatch: Sendable {
         for change in pendingChanges.prefix(DatabaseClient.itemLimit) {
             switch change {
             case .saveRecord(let recordID):
-                if let record = await record(recordID) { recordsToSave.append(record) } else { missing.insert(change) }
+                if let record = await record(recordID) { recordsToSave.append(record) } else { missing.append(recordID) }
             case .deleteRecord(let recordID): recordIDsToDelete.append(recordID)
             }
         }
         if recordsToSave.isEmpty, recordIDsToDelete.isEmpty, missing.isEmpty { return nil }
     }
 
-    /// Changes of records that are no longer there.
-    private(set) var missing: Set<PendingRecordZoneChange> = []
+    /// Records that are no longer there to be saved.
+    private(set) var missing: [RecordID] = []
+
+    var changes: [PendingRecordZoneChange] { recordsToSave.map { .saveRecord($0.recordID) } + recordIDsToDelete.map { .deleteRecord($0) } }
 }
 
 /// The app's part of a sync.
@@ -97,7 +99,7 @@ public protocol SyncEngineDelegate: Sendable {
     /// Takes an event. Do not call `fetchChanges` or `sendChanges` in it, nor in a task that inherits from it: they throw.
     func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async
 
-    /// Makes the next batch to send, usually of ``SyncEngine/State/pendingRecordZoneChanges``.
+    /// Makes the next batch to send, usually of ``SyncEngine/State/nextRecordZoneChanges(_:)``. As in `handleEvent`, do not fetch or send in it.
     /// - Returns: `nil` if there is nothing more to send now.
     func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch?
 }

@@ -3,7 +3,7 @@ internal import JSON
 internal import Records
 
 /// All that an engine has to know to go on: its position, and the changes to send.
-struct SyncState: Sendable, Hashable {
+struct SyncState: Sendable {
     var userRecordName: Name?
     var databaseToken: SyncToken?
     var zoneTokens: [ZoneID: SyncToken] = [:]
@@ -12,27 +12,24 @@ struct SyncState: Sendable, Hashable {
     /// Zones of `zonesToFetch` whose token has expired, and that are fetched from the beginning.
     var zonesFromTheBeginning: Set<ZoneID> = []
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
-    var pendingRecordZoneChanges: [PendingRecordZoneChange] = []
-    /// Changes that are on their way. For a program that ends now, they are pending.
-    var sending: [PendingRecordZoneChange] = []
-    /// Records that were sent without an answer: they may have been saved.
-    var unanswered: Set<RecordID> = []
+    var pending = PendingChanges()
 
     private static let format: Int64 = 1
 
     init() {}
 
+    /// Drops everything that belongs to the user before.
+    mutating func reset(for user: Name?) {
+        pending.removeAll()
+        let pending = pending
+        self = SyncState()
+        (self.pending, userRecordName) = (pending, user)
+    }
+
     mutating func forget(_ zoneID: ZoneID) {
         zoneTokens[zoneID] = nil
         zonesToFetch.removeAll { $0 == zoneID }
         zonesFromTheBeginning.remove(zoneID)
-    }
-
-    /// Many changes of one record are one: the last.
-    mutating func add(_ change: PendingRecordZoneChange) {
-        guard !pendingRecordZoneChanges.contains(change) else { return }
-        pendingRecordZoneChanges.removeAll { $0.recordID == change.recordID }
-        pendingRecordZoneChanges.append(change)
     }
 
     mutating func add(_ change: PendingDatabaseChange) {
@@ -41,21 +38,25 @@ struct SyncState: Sendable, Hashable {
         pendingDatabaseChanges.append(change)
     }
 
-    /// Puts changes back that were not answered, unless the app has changed their records since.
-    mutating func putBack(_ changes: [PendingRecordZoneChange]) {
-        let newer = Set(pendingRecordZoneChanges.map(\.recordID))
-        pendingRecordZoneChanges.insert(contentsOf: changes.filter { !newer.contains($0.recordID) }, at: 0)
-    }
-
-    private var stillPending: [PendingRecordZoneChange] {
-        var state = self
-        state.putBack(sending)
-        return state.pendingRecordZoneChanges
-    }
-
     // MARK: JSON
 
+    /// Everything, for a store that keeps it as a whole.
     var bytes: [UInt8] {
+        var object = position
+        object["pending"] = .array(
+            pending.toKeep.map { entry in
+                var json = entry.change.recordID.json
+                if case .deleteRecord = entry.change { json["delete"] = true }
+                if entry.mayBeMade { json["mayBeMade"] = true }
+                return .object(json)
+            })
+        return JSONWriter.bytes(of: .object(object))
+    }
+
+    /// Everything but the changes of records.
+    var positionBytes: [UInt8] { JSONWriter.bytes(of: .object(position)) }
+
+    private var position: JSONObject {
         var object = JSONObject()
         object["format"] = .integer(Self.format)
         object["user"] = userRecordName.map { .string($0.string) }
@@ -68,14 +69,7 @@ struct SyncState: Sendable, Hashable {
         object["zonesFromTheBeginning"] = .array(zonesFromTheBeginning.map { .object($0.json) })
         object["saveZones"] = .array(pendingDatabaseChanges.compactMap { if case .saveZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
         object["deleteZones"] = .array(pendingDatabaseChanges.compactMap { if case .deleteZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
-        object["pending"] = .array(
-            stillPending.map { change in
-                var json = change.recordID.json
-                if case .deleteRecord = change { json["delete"] = true }
-                return .object(json)
-            })
-        object["unanswered"] = .array(unanswered.union(sending.map(\.recordID)).map { .object($0.json) })
-        return JSONWriter.bytes(of: .object(object))
+        return object
     }
 
     /// - Throws: ``UnreadableRecord``.
@@ -92,10 +86,12 @@ struct SyncState: Sendable, Hashable {
         zonesToFetch = try zones("zonesToFetch")
         zonesFromTheBeginning = Set(try zones("zonesFromTheBeginning"))
         pendingDatabaseChanges = try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
-        pendingRecordZoneChanges = try object.objects("pending").map { json in
-            let recordID = try RecordID(json: .object(json))
-            return json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
-        }
-        unanswered = Set(try object.objects("unanswered").map { try RecordID(json: .object($0)) })
+        guard object["pending"] != nil else { return }
+        pending = PendingChanges(
+            try object.objects("pending").map { json in
+                let recordID = try RecordID(json: .object(json))
+                let change: PendingRecordZoneChange = json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
+                return (change, json["mayBeMade"] == .bool(true))
+            })
     }
 }

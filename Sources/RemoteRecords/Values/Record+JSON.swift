@@ -29,7 +29,7 @@ extension Record {
         modified = other.modified
         share = other.share
         parent = other.parent
-        restoreChanges([], of: [:], parentHasChanged: false)
+        restoreChanges([], of: [:], parent: nil)
     }
 
     /// The whole record with its changes.
@@ -48,7 +48,7 @@ extension Record {
             object["_changedKeys"] = .array(changedKeys.sorted().map { .string($0.string) })
             object["_before"] = .object(Self.json(of: contentsBefore))
         }
-        if parentHasChanged { object["_parentHasChanged"] = true }
+        if let replacedParent { object["_parentBefore"] = replacedParent.map { .string($0.string) } ?? .null }
         return object
     }
 
@@ -62,7 +62,13 @@ extension Record {
         if case .array(let names)? = object["_changedKeys"] {
             for case .string(let name) in names { keys.insert(Name(name)) }
         }
-        restoreChanges(keys, of: Self.contents(object["_before"]), parentHasChanged: object["_parentHasChanged"] == .bool(true))
+        let before: Name??
+        switch object["_parentBefore"] {
+        case .string(let name)?: before = .some(Name(name))
+        case .null?: before = .some(nil)
+        default: before = nil
+        }
+        restoreChanges(keys, of: Self.contents(object["_before"]), parent: before)
     }
 
     private static func json(of fields: [Name: FieldContent]) -> JSONObject {

@@ -21,12 +21,14 @@ public struct Record: Sendable, Hashable {
     public private(set) var fields: [Name: FieldContent] = [:]
     /// The record in the same zone with which this one is shared.
     public var parent: Name? {
-        didSet { if parent != oldValue { parentHasChanged = true } }
+        didSet { if parent != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
     }
 
     /// The contents before the changes, by key.
     private var replaced: [Name: FieldContent?] = [:]
-    private(set) var parentHasChanged = false
+    /// The parent before it was changed; `nil` if it was not.
+    private(set) var replacedParent: Name??
+    var parentHasChanged: Bool { replacedParent != nil }
 
     /// Creates a record that was never saved.
     public init(recordType: Name, recordID: RecordID) {
@@ -47,7 +49,7 @@ public struct Record: Sendable, Hashable {
         fields = received.fields.compactMapValues { FieldContent($0) }
         takeSystemFields(of: received)
         parent = received.parent
-        parentHasChanged = false
+        replacedParent = nil
     }
 
     /// The keys that were set since the record was fetched or saved, also to an equal value.
@@ -61,6 +63,8 @@ public struct Record: Sendable, Hashable {
         var record = self
         for (key, content) in replaced { record.fields[key] = content }
         record.replaced = [:]
+        if let replacedParent { record.parent = replacedParent }
+        record.replacedParent = nil
         return record
     }
 
@@ -101,7 +105,7 @@ public struct Record: Sendable, Hashable {
         var record = self
         record.takeSystemFields(of: received)
         record.replaced = [:]
-        record.parentHasChanged = false
+        record.replacedParent = nil
         return record
     }
 
@@ -122,10 +126,10 @@ public struct Record: Sendable, Hashable {
 
 extension Record {
     /// For the JSON of kept records.
-    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parentHasChanged: Bool) {
+    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??) {
         replaced = [:]
         for key in keys { replaced.updateValue(earlier[key], forKey: key) }
-        self.parentHasChanged = parentHasChanged
+        replacedParent = parent
     }
 
     /// The contents before the changes, as far as there were any.

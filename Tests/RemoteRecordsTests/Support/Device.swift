@@ -47,7 +47,7 @@ final class Device: SyncEngineDelegate {
 
     private func change(_ change: PendingRecordZoneChange, _ engine: SyncEngine) {
         engine.state.add(pendingRecordZoneChanges: [change])
-        stored.withLock { $0.state = engine.state.serialization }
+        stored.withLock { $0.state = engine.state.serialization.bytes }
     }
 
     func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? {
@@ -62,7 +62,7 @@ final class Device: SyncEngineDelegate {
         var again: [PendingRecordZoneChange] = []
         stored.withLock { stored in
             switch event {
-            case .stateUpdate(let bytes): stored.state = bytes
+            case .stateUpdate(let state): stored.state = state.bytes
             case .accountChange(.signIn): break
             case .accountChange: stored.records = [:]
             case .fetchedDatabaseChanges(_, let deletions): stored.records = stored.records.filter { !deletions.contains($0.key.zoneID) }
