@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import LoopbackServing
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -179,6 +180,99 @@ import Testing
             try await Self.edit(cache, "a", "text", "two")
             let cleared = try await cache.refusals()
             #expect(cleared.isEmpty && cache.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    /// A server that knows the user and has no zones, and answers saves.
+    private static func withSaves(
+        _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void
+    ) async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
+            return modify(request)
+        }) { container, server in try await body(container, server, try TemporaryFolder()) }
+    }
+
+    /// Otherwise the record would be gone here, and stay there.
+    @Test func aRefusedDeletionBringsTheRecordBack() async throws {
+        try await Self.withSaves({ request in
+            request.body.contains("forceDelete")
+                ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await cache.delete(Self.recordID("a"))
+            let hidden = try await cache.record(for: Self.recordID("a"))
+            #expect(hidden == nil)
+            // Also for the next process.
+            let again = try await Self.cache("first", container, folder)
+            let texts = try await Self.texts(again)
+            #expect(texts.isEmpty && again.engine.state.pendingRecordZoneChanges == [.deleteRecord(Self.recordID("a"))])
+            try await again.sync()
+            let back = try await Self.texts(again)
+            let refusals = try await again.refusals()
+            #expect(back == ["a": "one"] && refusals.keys.first == Self.recordID("a") && again.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// A copy that was read earlier does not take back what was changed since.
+    @Test func twoEditsOfOneVersionAreBothKept() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, server, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            var (first, second) = (try #require(try await cache.record(for: Self.recordID("a"))), try #require(try await cache.record(for: Self.recordID("a"))))
+            first["text"] = "two"
+            second["more"] = "three"
+            try await cache.save(first)
+            try await cache.save(second)
+            let record = try await cache.record(for: Self.recordID("a"))
+            #expect(record?["text"] == "two" as String? && record?["more"] == "three" as String? && record?.changedKeys == ["text", "more"])
+            try await cache.sync()
+            #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 2)
+        }
+    }
+
+    /// A credential that is too old says nothing about who will sign in next.
+    @Test func anOldCredentialLosesNothing() async throws {
+        let isSignedIn = Mutex(true)
+        try await withScript({ request, _ in
+            guard isSignedIn.withLock({ $0 }) else { return .error("AUTHENTICATION_REQUIRED", status: 421) }
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("changes/database") { return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#) }
+            return records(item("a", tag: "1"))
+        }) { container, _ in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await Self.edit(cache, "b", "text", "two")
+            isSignedIn.withLock { $0 = false }
+            #expect(await operationError { try await cache.sync() }?.code == .notAuthenticated)
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one", "b": "two"] && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("b"))])
+            try await cache.engine.signOut()
+            let none = try await Self.texts(cache)
+            #expect(none.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// The file that was sent is not one that was chosen since.
+    @Test func aSavedFileIsNotSentAgain() async throws {
+        try await Self.live { server, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var record = Record(recordType: "Photo", recordID: Self.recordID("p"))
+            record["file"] = AssetFile(fileURL: try folder.write([1, 2, 3], to: "photo"))
+            try await cache.save(record)
+            try await cache.sync()
+            let saved = try #require(try await cache.record(for: Self.recordID("p")))
+            let file: AssetFile? = saved["file"]
+            #expect(!saved.hasChanges && file?.asset?.size == 3)
+            try await cache.sync()
+            let versions = try await server.versions(of: Self.recordID("p"))
+            #expect(versions == 1 && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 }

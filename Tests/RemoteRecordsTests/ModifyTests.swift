@@ -162,6 +162,23 @@ import Testing
         }
     }
 
+    /// A lookup of too many records is halved, and what was lost is still looked up before it is sent again.
+    @Test func aLookupThatIsTooLargeIsHalved() async throws {
+        try await withScript({ request, number in
+            if number == 0 { return .close }
+            if request.path.hasSuffix("records/modify") { return records(item("b", tag: "3")) }
+            let names = ((try? JSONReader.value(of: request.body).object.objects("records")) ?? []).map { $0["recordName"] }
+            if names.count > 1 { return .error("BAD_REQUEST", status: 413) }
+            return names == ["a"] ? records(item("a", tag: "2", text: "new")) : records(item("b", tag: "1", text: "old"))
+        }) { container, server in
+            let changes = [try edited("a", tag: "1"), try edited("b", tag: "1")]
+            let results = try await container.privateDatabase.modifyRecords(saving: changes, atomically: false)
+            let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
+            #expect(tags == [changes[0].recordID: "2", changes[1].recordID: "3"])
+            #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, false, false, true])
+        }
+    }
+
     /// The first request was late, and arrived after the lookup.
     @Test func aSaveThatArrivesLateIsNoConflict() async throws {
         let conflict = records(#""recordName":"a","serverErrorCode":"CONFLICT","reason":"changed""#)

@@ -63,6 +63,7 @@ import Testing
         record.parent = "p"
         let again = try Record(json: JSONReader.value(of: JSONWriter.bytes(of: .object(record.json))).object)
         #expect(again == record && again.withoutChanges == record.withoutChanges && again.parentHasChanged)
+        #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
     }
 
     @Test func systemFieldsAreEnoughToSaveAModel() throws {
