@@ -71,11 +71,7 @@ extension JSONWriter {
 
     /// Writes a query.
     mutating func member(_ query: Query) throws(CloudKitFailure) {
-        for filter in query.filters where !filter.value.isFinite || filter.distance?.isFinite == false {
-            throw .infinite(filter.fieldName, "records/query")
-        }
-        var query = query
-        for index in query.filters.indices { query.filters[index].value = query.filters[index].value.asCloudKitHasIt }
+        let query = try query.asCloudKitHasIt(for: "records/query")
         name("query")
         value(query)
     }
@@ -89,6 +85,25 @@ extension JSONWriter {
 extension CloudKitFailure {
     fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
         CloudKitFailure(.invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+    }
+}
+
+extension Query {
+    /// - Throws: ``CloudKitFailure`` if a filter has a number that JSON does not have.
+    func asCloudKitHasIt(for action: String) throws(CloudKitFailure) -> Query {
+        var query = self
+        for (index, filter) in filters.enumerated() {
+            if !filter.value.isFinite || filter.distance?.isFinite == false { throw .infinite(filter.fieldName, action) }
+            query.filters[index].value = filter.value.asCloudKitHasIt
+        }
+        return query
+    }
+}
+
+extension ZoneID {
+    /// The zone without stand-ins for the caller's name.
+    var asCloudKitHasIt: ZoneID {
+        ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 })
     }
 }
 
@@ -110,7 +125,7 @@ extension FieldValue {
             asset.fileName = nil
             return .asset(asset)
         case .reference(var reference):
-            if let owner = reference.zoneID?.ownerRecordName, ZoneID.currentOwnerNames.contains(owner) { reference.zoneID?.ownerRecordName = nil }
+            reference.zoneID = reference.zoneID?.asCloudKitHasIt
             return .reference(reference)
         case .list(let elements, let type): return .list(elements.map(\.asCloudKitHasIt), of: type)
         default: return self

@@ -41,52 +41,12 @@ struct RecordsQuery: Endpoint {
 
     /// Parses the body of a query.
     static func request(_ body: RequestObject, limit: PageLimit) throws -> QueryRequest {
-        let query = try query(body.required("query", "an object", body.object("query")))
+        let query = try Query(body.required("query", "an object", body.object("query")))
         let zoneID = try body.zoneID()
         let isZoneWide = try body.bool("zoneWide") ?? false
         return QueryRequest(
             query, in: isZoneWide && zoneID == nil ? .allZones : .zone(zoneID ?? .default),
             limit: limit, continuationMarker: try body.string("continuationMarker").flatMap { $0.isEmpty ? nil : $0 }, desiredKeys: try body.desiredKeys())
-    }
-
-    private static func query(_ object: RequestObject) throws -> Query {
-        Query(
-            recordType: try object.required("recordType", "a string", object.name("recordType")),
-            filters: try (object.objects("filterBy") ?? []).map(filter), sorts: try (object.objects("sortBy") ?? []).map(sort))
-    }
-
-    private static func filter(_ object: RequestObject) throws -> Query.Filter {
-        let fieldName = try fieldName(of: object)
-        let comparatorName = try object.required("comparator", "a string", object.string("comparator"))
-        guard let comparator = Comparator(rawValue: comparatorName) else {
-            throw RecordError.unexpectedInput(
-                "Unknown comparator '\(comparatorName)' in '\(object.place)'; known are \(Comparator.allCases.map(\.rawValue).joined(separator: ", "))")
-        }
-        let value = try object.required("fieldValue", "a value like {\"value\": …, \"type\": …}", object.value("fieldValue"))
-        return Query.Filter(fieldName, comparator, try FieldInput(value, field: fieldName), distance: try object.number("distance"))
-    }
-
-    private static func sort(_ object: RequestObject) throws -> Query.Sort {
-        let fieldName = try fieldName(of: object)
-        let location = try object.value("relativeLocation").map { json in
-            guard case .location(let location)? = try FieldInput(json, field: "relativeLocation").value(declared: .location) else {
-                throw object.unexpected("relativeLocation", "a location: an object with latitude and longitude", json)
-            }
-            return location
-        }
-        return Query.Sort(fieldName, ascending: try object.bool("ascending") ?? true, relativeLocation: location)
-    }
-
-    /// The field of a filter or a sort, given by its own name or as a system field.
-    private static func fieldName(of object: RequestObject) throws -> Name {
-        if let name = try object.name("fieldName") { return name }
-        let name = try object.required("fieldName", "a string (or 'systemFieldName')", object.name("systemFieldName"))
-        guard let field = SystemField(named: name) else {
-            throw RecordError(
-                .badRequest,
-                "Unknown system field '\(name)' in '\(object.place)'; known are \(SystemField.allCases.map(\.alias.string).joined(separator: ", "))")
-        }
-        return field.schemaName
     }
 }
 

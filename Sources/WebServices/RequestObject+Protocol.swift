@@ -1,3 +1,4 @@
+internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -5,24 +6,20 @@ internal import Records
 // Members that have the same meaning in all requests.
 
 extension RequestObject {
+    /// Parses a body. Large bodies are parsed on a worker thread.
+    /// - Throws: the errors of ``init(_:)``; `RecordError` TRY_AGAIN_LATER if the server is overloaded.
+    static func reading(_ body: [UInt8]) async throws -> RequestObject {
+        try await WorkPool.prompt.run(on: body.count) { try RequestObject(body) }
+    }
+
     /// The maximum number of records in an answer and of items in a request.
     static let pageLimit = 200
     /// The page limit of Skylight's own services.
     private static let widePageLimit = PageLimit(records: 10_000, bytes: 64 << 20)
 
-    /// The zone in a member, `nil` if the member is absent.
-    func zoneID(_ name: Name = "zoneID") throws -> ZoneID? {
-        try object(name)?.zoneIDItself()
-    }
-
-    /// This object as a zone ID. Without a name, it is the default zone (Apple's reference page "Types and Dictionaries").
-    private func zoneIDItself() throws -> ZoneID {
-        ZoneID(zoneName: try self.name("zoneName") ?? ZoneID.defaultZoneName, ownerRecordName: try self.name("ownerRecordName"))
-    }
-
     /// The zone of a `zones/lookup` item or of a zone operation: `{"zoneID":{…}}`, or the zone ID itself.
     func zoneIdentity() throws -> ZoneID {
-        try zoneID() ?? zoneIDItself()
+        try zoneID() ?? asZoneID()
     }
 
     /// The zone for Skylight's own services, which do not default to the default zone.
@@ -30,7 +27,7 @@ extension RequestObject {
     func namedZone() throws -> ZoneID {
         if let zoneID = try zoneID() { return zoneID }
         _ = try required("zoneName", "a string", string("zoneName"))
-        return try zoneIDItself()
+        return try asZoneID()
     }
 
     /// The fields to return: `nil` for all, empty for only the system fields.

@@ -151,12 +151,48 @@ import Testing
         #expect(request == Sent("GET", "public/users/caller", ""))
     }
 
-    @Test func servicesWithoutAMethodCanBeCalled() async throws {
-        let request = try await sent(#"{"subscriptions":[]}"#) { client in
-            let answer = try await client.database(.private).call("subscriptions/lookup", body: object(["subscriptions": [["subscriptionID": "s"]]]), saves: false)
-            #expect(answer["subscriptions"] == .array([]))
+    @Test func subscriptionsHaveTheirForms() async throws {
+        let zone = #"{"subscriptionID":"z","subscriptionType":"zone","zoneID":{"zoneName":"Z","ownerRecordName":"_o"}}"#
+        let error = #"{"subscriptionID":"q","reason":"no","serverErrorCode":"NOT_FOUND"}"#
+        let expected = Subscription("z", to: .zone(Self.zone, recordType: nil))
+        let list = try await sent(#"{"subscriptions":[\#(zone)]}"#) { client in
+            let found = try await client.database(.private).subscriptions()
+            #expect(found == [expected])
         }
-        #expect(request == Sent("POST", "private/subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"s"}]}"#))
+        #expect(list == Sent("GET", "private/subscriptions/list", ""))
+        let lookup = try await sent(#"{"subscriptions":[\#(zone),\#(error)]}"#) { client in
+            let found = try await client.database(.private).lookupSubscriptions(["z", "q"])
+            #expect(try found[0].get() == expected)
+            guard case .failure(let error) = found[1] else { return unexpected(found) }
+            #expect(error.code == .notFound)
+        }
+        #expect(lookup == Sent("POST", "private/subscriptions/lookup", #"{"subscriptions":[{"subscriptionID":"z"},{"subscriptionID":"q"}]}"#))
+        var info = NotificationInfo()
+        (info.alertBody, info.shouldBadge) = ("Hi", true)
+        let query = Query(recordType: "T", filters: [.init("a", .equals, FieldInput(.string("x")))])
+        let subject = Subscription.RecordSubject(query, firesOn: [.delete, .create], zoneID: ZoneID(zoneName: "Z", ownerRecordName: "__defaultOwner__"))
+        let save = SubscriptionOperation.save(Subscription("q", to: .query(subject), notificationInfo: info))
+        let modify = try await sent(#"{"subscriptions":[{"subscriptionID":"q"},\#(error)]}"#) { client in
+            let answers = try await client.database(.private).modifySubscriptions([save, .delete("d")])
+            #expect(try answers[0].get() == "q")
+            #expect(throws: ServerError.self) { try answers[1].get() }
+        }
+        #expect(modify.path == "private/subscriptions/modify")
+        let body = [
+            #"{"operations":[{"operationType":"create","subscription":{"subscriptionID":"q","subscriptionType":"query","#,
+            #""query":{"recordType":"T","filterBy":[{"comparator":"EQUALS","fieldName":"a","fieldValue":{"value":"x","type":"STRING"}}],"sortBy":[]},"#,
+            #""firesOn":["create","delete"],"firesOnce":false,"zoneWide":false,"zoneID":{"zoneName":"Z","zoneType":"REGULAR_CUSTOM_ZONE"},"#,
+            #""notificationInfo":{"alertBody":"Hi","shouldBadge":true}}},{"operationType":"delete","subscription":{"subscriptionID":"d"}}]}"#,
+        ].joined()
+        #expect(modify.body == body)
+    }
+
+    @Test func servicesWithoutAMethodCanBeCalled() async throws {
+        let request = try await sent(#"{"results":[]}"#) { client in
+            let answer = try await client.database(.public).call("records/resolve", body: object(["shortGUIDs": [["value": "g"]]]), saves: false)
+            #expect(answer["results"] == .array([]))
+        }
+        #expect(request == Sent("POST", "public/records/resolve", #"{"shortGUIDs":[{"value":"g"}]}"#))
         let stage = Stage()
         try await ScriptedServer.run(.json(#"{"apnsToken":"t"}"#), .raw("")) { address, server in
             try await stage.run(address) { client in

@@ -14,13 +14,21 @@ public struct ReceivedRecord: Sendable, Hashable {
     public var parent: Name?
     /// The share of the record, if it is shared.
     public var share: RecordID?
+    /// The identifier in the link of the record's share, or of the share itself.
     public var shortGUID: String?
-    /// The members that this type has no property for, such as the participants of a share.
+    /// The rights of everybody with the link of a share.
+    public var publicPermission: SharePermission?
+    /// The participants of a share that the user may see; `nil` for a record that is no share.
+    public var participants: [ReceivedParticipant]?
+    public var owner: ReceivedParticipant?
+    /// The user's own part in a share.
+    public var currentUserParticipant: ReceivedParticipant?
+    /// The members that this type has no property for.
     public var others: JSONObject
 
     private static let known: Set<Name> = [
         "recordName", "recordType", "recordChangeTag", "fields", "created", "modified", "parent", "share", "shortGUID", "zoneID", "deleted",
-        "pluginFields",
+        "pluginFields", "publicPermission", "participants", "owner", "currentUserParticipant",
     ]
 
     /// - Parameter zoneID: the zone of the request, for answers that do not repeat it.
@@ -35,9 +43,13 @@ public struct ReceivedRecord: Sendable, Hashable {
         created = object.object("created").map { ReceivedSignature($0) }
         modified = object.object("modified").map { ReceivedSignature($0) }
         parent = object.object("parent")?.name("recordName")
-        let owner = recordID.zoneID
-        share = object.object("share").flatMap { share in share.name("recordName").map { RecordID(recordName: $0, zoneID: share.zoneID ?? owner) } }
+        let ownZone = recordID.zoneID
+        share = object.object("share").flatMap { share in share.name("recordName").map { RecordID(recordName: $0, zoneID: share.zoneID ?? ownZone) } }
         shortGUID = object.string("shortGUID")
+        publicPermission = object.string("publicPermission").map { SharePermission(rawValue: $0) ?? .none }
+        participants = object["participants"] == nil ? nil : try object.objects("participants").map { ReceivedParticipant($0) }
+        owner = object.object("owner").map { ReceivedParticipant($0) }
+        currentUserParticipant = object.object("currentUserParticipant").map { ReceivedParticipant($0) }
         others = JSONObject(object.filter { !Self.known.contains($0.name) })
     }
 }
@@ -61,7 +73,7 @@ public struct ReceivedDeletion: Sendable, Hashable {
     public var recordType: Name?
     public var recordChangeTag: String?
 
-    init(_ object: JSONObject, in zoneID: ZoneID) throws {
+    package init(_ object: JSONObject, in zoneID: ZoneID) throws {
         recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
         recordType = object.name("recordType")
         recordChangeTag = object.string("recordChangeTag")

@@ -1,11 +1,9 @@
-internal import HTTPServing
-internal import JSON
-internal import Records
+public import JSON
 
 /// Reads an object of a request member by member. Errors name the path of the member, such as `operations[3].record.fields`.
 ///
 /// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.
-struct RequestObject: Sendable {
+public struct RequestObject: Sendable {
     /// The way to an object in the body. Its text is put together only for errors, because a batch has hundreds of objects.
     private indirect enum Path: Sendable {
         case body
@@ -22,13 +20,13 @@ struct RequestObject: Sendable {
         }
     }
 
-    let members: JSONObject
+    public let members: JSONObject
     private let path: Path
 
     /// The path of the object in the body, empty for the body itself.
-    var place: String { path.text }
+    public var place: String { path.text }
 
-    init(_ members: JSONObject) {
+    public init(_ members: JSONObject) {
         self.init(members, at: .body)
     }
 
@@ -36,15 +34,9 @@ struct RequestObject: Sendable {
         (self.members, self.path) = (members, path)
     }
 
-    /// Parses a body. Large bodies are parsed on a worker thread.
-    /// - Throws: the errors of ``init(_:)``; `RecordError` TRY_AGAIN_LATER if the server is overloaded.
-    static func reading(_ body: [UInt8]) async throws -> RequestObject {
-        try await WorkPool.prompt.run(on: body.count) { try RequestObject(body) }
-    }
-
     /// Parses a body. An empty body is an empty object.
     /// - Throws: `RecordError` BAD_REQUEST if the body is not a JSON object.
-    init(_ body: [UInt8]) throws {
+    public init(_ body: [UInt8]) throws {
         guard !body.isEmpty else {
             self.init(JSONObject())
             return
@@ -62,19 +54,19 @@ struct RequestObject: Sendable {
     }
 
     /// The value of a member; `nil` if it is absent or `null`.
-    func value(_ name: Name) -> JSONValue? {
+    public func value(_ name: Name) -> JSONValue? {
         let value = members[name]
         if case .null? = value { return nil }
         return value
     }
 
-    func place(of name: Name) -> String {
+    public func place(of name: Name) -> String {
         Path.member(name, of: path).text
     }
 
     // MARK: Members
 
-    func string(_ name: Name) throws -> String? {
+    public func string(_ name: Name) throws -> String? {
         switch value(name) {
         case nil: nil
         case .string(let string): string
@@ -82,11 +74,11 @@ struct RequestObject: Sendable {
         }
     }
 
-    func name(_ name: Name) throws -> Name? {
+    public func name(_ name: Name) throws -> Name? {
         try string(name).map { Name($0) }
     }
 
-    func bool(_ name: Name) throws -> Bool? {
+    public func bool(_ name: Name) throws -> Bool? {
         switch value(name) {
         case nil: nil
         case .bool(let bool): bool
@@ -94,7 +86,7 @@ struct RequestObject: Sendable {
         }
     }
 
-    func number(_ name: Name) throws -> Double? {
+    public func number(_ name: Name) throws -> Double? {
         switch value(name) {
         case nil: nil
         case .integer(let integer): Double(integer)
@@ -103,7 +95,7 @@ struct RequestObject: Sendable {
         }
     }
 
-    func object(_ name: Name) throws -> RequestObject? {
+    public func object(_ name: Name) throws -> RequestObject? {
         switch value(name) {
         case nil: nil
         case .object(let members): RequestObject(members, at: .member(name, of: path))
@@ -111,14 +103,14 @@ struct RequestObject: Sendable {
         }
     }
 
-    func objects(_ name: Name) throws -> [RequestObject]? {
+    public func objects(_ name: Name) throws -> [RequestObject]? {
         try elements(name)?.map { value, path in
             guard case .object(let members) = value else { throw Self.unexpected(path.text, "an object", value) }
             return RequestObject(members, at: path)
         }
     }
 
-    func names(_ name: Name) throws -> [Name]? {
+    public func names(_ name: Name) throws -> [Name]? {
         try elements(name)?.map { value, path in
             guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }
             return Name(string)
@@ -136,12 +128,12 @@ struct RequestObject: Sendable {
     }
 
     /// Unwraps a required member, and names its expected kind in the error.
-    func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
+    public func required<Value>(_ name: Name, _ kind: String, _ value: Value?) throws -> Value {
         guard let value else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be \(kind), found nothing") }
         return value
     }
 
-    func unexpected(_ name: Name, _ expected: String, _ found: JSONValue) -> RecordError {
+    public func unexpected(_ name: Name, _ expected: String, _ found: JSONValue) -> RecordError {
         Self.unexpected(place(of: name), expected, found)
     }
 
