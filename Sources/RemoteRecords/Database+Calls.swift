@@ -216,7 +216,7 @@ extension Database {
     // MARK: Results
 
     /// Runs an operation, and collects its events. Errors of single items are among them.
-    private func collect<Operation: DatabaseOperation, Results: Sendable>(
+    func collect<Operation: DatabaseOperation, Results: Sendable>(
         _ operation: Operation, into results: Results, _ add: @escaping @Sendable (inout Results, Operation.Event) -> Void
     ) async throws(OperationError) -> Results {
         let collected = Mutex(results)
@@ -228,7 +228,7 @@ extension Database {
         return collected.withLock { $0 }
     }
 
-    private func only<Value>(_ result: Result<Value, OperationError>?) throws(OperationError) -> Value {
+    func only<Value>(_ result: Result<Value, OperationError>?) throws(OperationError) -> Value {
         guard let result else { throw OperationError(.internalError, "The operation ended without a result") }
         return try result.get()
     }

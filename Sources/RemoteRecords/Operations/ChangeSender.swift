@@ -9,6 +9,11 @@ struct ChangeSender: Sendable {
         case save(Record)
         case delete(RecordID)
 
+        /// The record that a share is about which was never saved; `nil` for other changes.
+        var newShareRoot: Name? {
+            if case .save(let record) = self, record.isShare, record.recordChangeTag == nil { record.sharing?.rootName } else { nil }
+        }
+
         var recordID: RecordID {
             switch self {
             case .save(let record): record.recordID
@@ -29,10 +34,37 @@ struct ChangeSender: Sendable {
     let unanswered: Set<RecordID>
     let context: OperationContext
     let deliver: @Sendable (ModifyRecords.Event) async -> Void
+    /// The change tags of records that new shares are about.
+    private var rootTags: [Name: String] = [:]
+
+    init(
+        zoneID: ZoneID, savePolicy: ModifyRecords.SavePolicy, isAtomic: Bool, unanswered: Set<RecordID>, context: OperationContext,
+        deliver: @escaping @Sendable (ModifyRecords.Event) async -> Void
+    ) {
+        self.zoneID = zoneID
+        self.savePolicy = savePolicy
+        self.isAtomic = isAtomic
+        self.unanswered = unanswered
+        self.context = context
+        self.deliver = deliver
+    }
 
     /// - Returns: the errors of single items.
     /// - Throws: the error of the operation as a whole.
     func send(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
+        // The server must have a record before it is shared, and tells its change tag.
+        let shares = changes.filter { $0.newShareRoot != nil }
+        if shares.isEmpty { return try await sendBatches(changes) }
+        let errors = try await sendBatches(changes.filter { $0.newShareRoot == nil })
+        if isAtomic, !errors.isEmpty { return await finish(shares, shares.map { _ in .failure(.batchFailed) }).merging(errors) { first, _ in first } }
+        let roots = shares.compactMap(\.newShareRoot)
+        var sender = self
+        let found = try await context.request { try await $0.lookup(roots, in: zoneID, desiredKeys: []) }
+        for (root, record) in zip(roots, found) { sender.rootTags[root] = try? record.get().recordChangeTag }
+        return try await sender.sendBatches(shares).merging(errors) { first, _ in first }
+    }
+
+    private func sendBatches(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
         guard !isAtomic || changes.count <= DatabaseClient.itemLimit else {
             let error = OperationError(
                 .limitExceeded, "\(changes.count) changes can't be one atomic request: \(DatabaseClient.itemLimit) is CloudKit's limit")
@@ -59,8 +91,7 @@ struct ChangeSender: Sendable {
             }
         }
         if isAtomic, !failed.isEmpty {
-            let other = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
-            return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? other) })
+                return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? .batchFailed) })
         }
         var outcomes = try await outcomes(of: ready, unsure: unanswered.union(await context.steps?.unanswered ?? [])).makeIterator()
         return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
@@ -218,8 +249,7 @@ struct ChangeSender: Sendable {
             }
         }
         guard found.contains(where: isFailed) else { return changes.map { _ in nil } }
-        let other = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
-        return found.map { isFailed($0) ? $0 : .failure(other) }
+        return found.map { isFailed($0) ? $0 : .failure(.batchFailed) }
     }
 
     private func lookup(_ recordNames: [Name]) async throws(OperationError) -> [Result<ReceivedRecord, ServerError>] {
@@ -261,6 +291,12 @@ struct ChangeSender: Sendable {
                 }
             }
             if record.parentHasChanged { operation.parent = record.parent.map { .record($0) } ?? .cleared }
+            if let share = record.sharing, record.replacedSharing != nil || kind == .create {
+                operation.share = ShareInput(publicPermission: share.publicPermission, participants: share.participants)
+                if record.recordChangeTag == nil, let root = share.rootName {
+                    operation.share.root = ShareInput.Root(recordName: root, recordChangeTag: rootTags[root])
+                }
+            }
             return operation
         }
     }
@@ -303,4 +339,8 @@ struct ChangeSender: Sendable {
         await deliver(.progress(record.recordID, 1))
         return .save(record)
     }
+}
+
+extension OperationError {
+    fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
 }

@@ -115,19 +115,27 @@ extension [RecordID] {
 }
 
 extension OperationContext {
-    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave out.
-    func local(_ zoneID: ZoneID) -> ZoneID {
-        scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
-    }
-
-    func local(_ recordID: RecordID) -> RecordID {
-        RecordID(recordName: recordID.recordName, zoneID: local(recordID.zoneID))
-    }
+    func local(_ zoneID: ZoneID) -> ZoneID { scope.local(zoneID) }
+    func local(_ recordID: RecordID) -> RecordID { scope.local(recordID) }
 
     func local(_ zone: ReceivedZone) -> ReceivedZone {
         var zone = zone
         zone.zoneID = local(zone.zoneID)
         return zone
+    }
+
+    /// The record of an answer.
+    func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> { scope.record(answer) }
+}
+
+extension DatabaseScope {
+    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave out.
+    func local(_ zoneID: ZoneID) -> ZoneID {
+        self == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+    }
+
+    func local(_ recordID: RecordID) -> RecordID {
+        RecordID(recordName: recordID.recordName, zoneID: local(recordID.zoneID))
     }
 
     /// The record of an answer.

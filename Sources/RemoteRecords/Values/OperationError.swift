@@ -1,5 +1,6 @@
 public import CloudKitClient
 internal import Foundation
+public import JSON
 public import Records
 
 /// The error of an operation or of one of its items, with the codes of CKError.
@@ -53,6 +54,10 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     public enum Item: Sendable, Hashable {
         case record(RecordID)
         case zone(ZoneID)
+        /// By the identifier in the link of a share.
+        case link(String)
+        case user(LookupInfo)
+        case subscription(Name)
     }
 
     /// The three versions that meet in a conflict.

@@ -28,6 +28,7 @@ extension Record {
         created = other.created
         modified = other.modified
         share = other.share
+        shortGUID = other.shortGUID
         parent = other.parent
         restoreChanges([], of: [:], parent: nil)
     }
@@ -42,6 +43,13 @@ extension Record {
         object["created"] = created.map { .object($0.json) }
         object["modified"] = modified.map { .object($0.json) }
         if let share { object["share"] = .object(share.json) }
+        object["shortGUID"] = shortGUID.map { .string($0) }
+        if let sharing { Self.add(sharing, to: &object) }
+        if let replacedSharing {
+            var before = JSONObject()
+            if let replacedSharing { Self.add(replacedSharing, to: &before) }
+            object["_sharingBefore"] = .object(before)
+        }
         if let parent { object["parent"] = ["recordName": .string(parent.string)] }
         if !fields.isEmpty { object["fields"] = .object(Self.json(of: fields)) }
         if !changedKeys.isEmpty {
@@ -56,6 +64,7 @@ extension Record {
     init(json object: JSONObject) throws {
         guard let received = try? ReceivedRecord(object, in: .default), let record = Record(received) else { throw UnreadableRecord() }
         self = record
+        sharing?.rootName = Self.rootName(object)
         // Files that were not uploaded are no fields of CloudKit's.
         for (key, content) in Self.contents(object["fields"]) { restore(content, for: key) }
         var keys: Set<Name> = []
@@ -68,7 +77,28 @@ extension Record {
         case .null?: before = .some(nil)
         default: before = nil
         }
-        restoreChanges(keys, of: Self.contents(object["_before"]), parent: before)
+        var sharingBefore: Share??
+        if case .object(let members)? = object["_sharingBefore"] {
+            var share = object
+            for name in ["publicPermission", "participants", "forRecord"] as [Name] { share[name] = members[name] }
+            sharingBefore = .some((try? ReceivedRecord(share, in: .default))?.sharing?.share)
+            if members["participants"] != nil { sharingBefore??.rootName = Self.rootName(members) } else { sharingBefore = .some(nil) }
+        }
+        restoreChanges(keys, of: Self.contents(object["_before"]), parent: before, sharing: sharingBefore)
+    }
+
+    private static func add(_ share: Share, to object: inout JSONObject) {
+        var writer = JSONWriter()
+        writer.object { writer in
+            let root = share.rootName.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }
+            writer.members(of: ShareInput(root: root, publicPermission: share.publicPermission, participants: share.participants))
+        }
+        guard case .object(let members)? = try? JSONReader.value(of: writer.bytes) else { return }
+        for member in members { object[member.name] = member.value }
+    }
+
+    private static func rootName(_ object: JSONObject) -> Name? {
+        if case .object(let root)? = object["forRecord"], case .string(let name)? = root["recordName"] { Name(name) } else { nil }
     }
 
     private static func json(of fields: [Name: FieldContent]) -> JSONObject {

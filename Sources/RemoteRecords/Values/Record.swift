@@ -24,11 +24,20 @@ public struct Record: Sendable, Hashable {
         didSet { if parent != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
     }
 
+    /// Participants and rights of a share; `nil` for other records. The owner comes first.
+    public var sharing: Share? {
+        didSet { if sharing != oldValue, replacedSharing == nil { replacedSharing = .some(oldValue) } }
+    }
+    /// The identifier in the link of the record's share, or of this share; `nil` before the first share.
+    public internal(set) var shortGUID: String?
+
     /// The contents before the changes, by key.
     private var replaced: [Name: FieldContent?] = [:]
     /// The parent before it was changed; `nil` if it was not.
     private(set) var replacedParent: Name??
     var parentHasChanged: Bool { replacedParent != nil }
+    /// The same for ``sharing``.
+    private(set) var replacedSharing: Share??
 
     /// Creates a record that was never saved.
     public init(recordType: Name, recordID: RecordID) {
@@ -49,14 +58,15 @@ public struct Record: Sendable, Hashable {
         fields = received.fields.compactMapValues { FieldContent($0) }
         takeSystemFields(of: received)
         parent = received.parent
-        replacedParent = nil
+        sharing = received.sharing?.share
+        (replacedParent, replacedSharing) = (nil, nil)
     }
 
     /// The keys that were set since the record was fetched or saved, also to an equal value.
     public var changedKeys: Set<Name> { Set(replaced.keys) }
 
     /// True if a save would send something.
-    public var hasChanges: Bool { !replaced.isEmpty || parentHasChanged || recordChangeTag == nil }
+    public var hasChanges: Bool { !replaced.isEmpty || parentHasChanged || replacedSharing != nil || recordChangeTag == nil }
 
     /// The record without its changes, as it was fetched or saved.
     public var withoutChanges: Record {
@@ -64,7 +74,8 @@ public struct Record: Sendable, Hashable {
         for (key, content) in replaced { record.fields[key] = content }
         record.replaced = [:]
         if let replacedParent { record.parent = replacedParent }
-        record.replacedParent = nil
+        if let replacedSharing { record.sharing = replacedSharing }
+        (record.replacedParent, record.replacedSharing) = (nil, nil)
         return record
     }
 
@@ -104,8 +115,11 @@ public struct Record: Sendable, Hashable {
     func saved(as received: ReceivedRecord) -> Record {
         var record = self
         record.takeSystemFields(of: received)
+        record.sharing = received.sharing?.share ?? sharing
+        // Only Skylight tells the root.
+        if record.sharing?.rootName == nil { record.sharing?.rootName = sharing?.rootName }
         record.replaced = [:]
-        record.replacedParent = nil
+        (record.replacedParent, record.replacedSharing) = (nil, nil)
         return record
     }
 
@@ -121,15 +135,16 @@ public struct Record: Sendable, Hashable {
         created = received.created ?? created
         modified = received.modified ?? modified
         share = received.share ?? share
+        shortGUID = received.shortGUID ?? shortGUID
     }
 }
 
 extension Record {
     /// For the JSON of kept records.
-    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??) {
+    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil) {
         replaced = [:]
         for key in keys { replaced.updateValue(earlier[key], forKey: key) }
-        replacedParent = parent
+        (replacedParent, replacedSharing) = (parent, sharing)
     }
 
     /// The contents before the changes, as far as there were any.
@@ -141,9 +156,15 @@ extension Record {
 }
 
 extension Record {
-    /// True if another version has the same contents in some keys, and the same parent if it was changed.
+    /// True if another version has the same contents in some keys, and the same parent and participants if they were changed.
     func isContained(in other: Record, keys: Set<Name>) -> Bool {
         guard !parentHasChanged || parent == other.parent else { return false }
+        if replacedSharing != nil || recordChangeTag == nil, let sharing {
+            guard let theirs = other.sharing, theirs.publicPermission == sharing.publicPermission else { return false }
+            // The server adds the owner, and who a user is.
+            func rights(_ share: Share) -> Set<String> { Set(share.participants.filter { $0.role != .owner }.map { "\($0.participantID) \($0.permission)" }) }
+            guard rights(theirs) == rights(sharing) else { return false }
+        }
         return keys.allSatisfy { key in
             let theirs = other.fields[key]?.value
             guard let mine = fields[key] else { return theirs == nil }

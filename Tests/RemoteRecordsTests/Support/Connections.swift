@@ -70,13 +70,13 @@ func withAnswers(
     try await withScript(clock: clock, { _, number in answers[min(number, answers.count - 1)] }, body)
 }
 
-/// A real server with nothing but CloudKit's protocol, and a user who is signed in.
+/// A real server with nothing but CloudKit's protocol, and users who are signed in: Anna, and Ben with the address ben@example.com.
 struct LiveServer: Sendable {
     let port: Int
     private let engine: InMemoryRecordEngine
-    private let user: Name
+    let users: [Name]
     private let apiToken: String
-    private let userToken: NewestToken
+    private let userTokens: [NewestToken]
     private let faults: FaultInjection
 
     static func run(_ body: @Sendable (LiveServer) async throws -> Void) async throws {
@@ -87,28 +87,37 @@ struct LiveServer: Sendable {
         let accounts = try Accounts(file: nil) { _ in }
         let container = try #require(ContainerID(testContainer))
         let token = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
-        let user = try await accounts.makeUser(displayName: "Anna", emailAddress: nil)
-        let session = try await accounts.signIn(
-            user.userRecordName, with: SignInRequest(container: container, environment: .development), keepSignedIn: false, now: Date())
+        var users: [Name] = []
+        var userTokens: [NewestToken] = []
+        for (name, address) in [("Anna", nil), ("Ben", "ben@example.com")] {
+            let user = try await accounts.makeUser(displayName: name, emailAddress: address)
+            let session = try await accounts.signIn(
+                user.userRecordName, with: SignInRequest(container: container, environment: .development), keepSignedIn: false, now: Date())
+            users.append(user.userRecordName)
+            userTokens.append(NewestToken(session.token))
+        }
         let router = Routes()
         router.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: false, protocolOnly: true)
         WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: router)
+        let (names, tokens) = (users, userTokens)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            try await body(
-                LiveServer(
-                    port: port, engine: engine, user: user.userRecordName, apiToken: token.secret, userToken: NewestToken(session.token), faults: faults))
+            try await body(LiveServer(port: port, engine: engine, users: names, apiToken: token.secret, userTokens: tokens, faults: faults))
         }
         await assets.close()
         await engine.close()
     }
 
-    /// A client on a device of the user.
+    /// A client on a device of a user.
     /// - Parameters:
+    ///   - user: the number of the user, who is Anna by default.
     ///   - port: of a proxy.
     ///   - pacing: `nil` for pauses that take no time.
-    func device<Value>(through port: Int? = nil, pacing: Pacing? = nil, _ body: (ContainerClient) async throws -> Value) async throws -> Value {
-        let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { [userToken] in userToken.keep($0.text) }
+    func device<Value>(
+        of user: Int = 0, through port: Int? = nil, pacing: Pacing? = nil, _ body: (ContainerClient) async throws -> Value
+    ) async throws -> Value {
+        let userToken = userTokens[user]
+        let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { userToken.keep($0.text) }
         return try await connect(
             "http://127.0.0.1:\(port ?? self.port)", .webAuth(apiToken: apiToken, user: credential), pacing ?? TestClock().pacing, body)
     }
@@ -124,10 +133,10 @@ struct LiveServer: Sendable {
         try await stored().expireTokens()
     }
 
-    /// The user's private database, past the protocol.
+    /// Anna's private database, past the protocol.
     private func stored() async throws -> any RecordDatabase {
         let address = DatabaseAddress(container: try #require(ContainerID(testContainer)), environment: .development, scope: .private)
-        return try await engine.database(address, as: Caller(userRecordName: user))
+        return try await engine.database(address, as: Caller(userRecordName: users[0]))
     }
 
     /// Makes the next requests fail.
