@@ -291,8 +291,10 @@ struct ChangeSender: Sendable {
                 }
             }
             if record.parentHasChanged { operation.parent = record.parent.map { .record($0) } ?? .cleared }
-            if let share = record.sharing, record.replacedSharing != nil || kind == .create {
+            if let share = record.sharing, record.replacedSharing != nil || record.recordChangeTag == nil {
                 operation.share = ShareInput(publicPermission: share.publicPermission, participants: share.participants)
+                // Participants are saved only if nobody else changed the share, whatever the policy.
+                operation.recordChangeTag = record.recordChangeTag
                 if record.recordChangeTag == nil, let root = share.rootName {
                     operation.share.root = ShareInput.Root(recordName: root, recordChangeTag: rootTags[root])
                 }

@@ -5,7 +5,7 @@ internal import Synchronization
 /// Keeps an app's data and a private or shared database the same, with the shape of CKSyncEngine.
 ///
 /// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The engine begins nothing by
-/// itself: call ``fetchChanges()`` and ``sendChanges()``, or ``run(every:)``.
+/// itself: call ``fetchChanges()`` and ``sendChanges()``, or ``run(every:listening:)``.
 public final class SyncEngine: Sendable {
     /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be killed before stores
     /// ``serialization`` with its own change.
@@ -104,25 +104,6 @@ public final class SyncEngine: Sendable {
         try await alone { engine in
             try await engine.checkAccount()
             try await engine.send()
-        }
-    }
-
-    /// Fetches and sends, again and again, until the task is cancelled. Errors that time mends are waited out, longer each time, up to five minutes.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
-    public func run(every interval: Duration) async throws {
-        let pacing = database.container.client.pacing
-        var backoff: Duration = .seconds(1)
-        while true {
-            var pause = interval
-            do {
-                try await fetchChanges()
-                try await sendChanges()
-                backoff = .seconds(1)
-            } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
-                pause = max(interval, error.retryAfter ?? backoff)
-                backoff = min(backoff * 2, .seconds(300))
-            }
-            do { try await pacing.pause(pause) } catch { throw OperationError.cancelled }
         }
     }
 

@@ -52,12 +52,14 @@ private func connect<Value>(
     }
 }
 
-/// A container of a scripted server, whose pauses take no time.
+/// A container of a scripted server.
+/// - Parameter pacing: `nil` for pauses that take no time.
 func withScript(
-    clock: TestClock = TestClock(), requestsAtOnce: Int = 4, _ script: @escaping ScriptedServer.Script, _ body: (Container, ScriptedServer) async throws -> Void
+    clock: TestClock = TestClock(), pacing: Pacing? = nil, requestsAtOnce: Int = 4, _ script: @escaping ScriptedServer.Script,
+    _ body: (Container, ScriptedServer) async throws -> Void
 ) async throws {
     try await ScriptedServer.run(script) { address, server in
-        try await connect(address, .apiToken("a0b1c2d3e4f5a6b7"), clock.pacing) { client in
+        try await connect(address, .apiToken("a0b1c2d3e4f5a6b7"), pacing ?? clock.pacing) { client in
             try await body(Container(client, maximumConcurrentRequests: requestsAtOnce), server)
         }
     }
