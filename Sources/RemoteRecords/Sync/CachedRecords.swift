@@ -90,10 +90,11 @@ struct CachedRecords {
             arguments: Self.arguments(record) + [isDeleted])
     }
 
-    /// Stores a record that is not there, marked.
-    func add(_ record: Record) throws {
+    /// Stores a record that is not there.
+    func add(_ record: Record, isMarked: Bool) throws {
         try database.execute(
-            sql: "INSERT OR IGNORE INTO record (zone, owner, name, type, json, isMarked) VALUES (?, ?, ?, ?, ?, 1)", arguments: Self.arguments(record))
+            sql: "INSERT OR IGNORE INTO record (zone, owner, name, type, json, isMarked) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: Self.arguments(record) + [isMarked])
     }
 
     private static func arguments(_ record: Record) -> StatementArguments {

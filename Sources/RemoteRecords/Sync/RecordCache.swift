@@ -2,6 +2,7 @@ public import Foundation
 internal import GRDB
 public import JSON
 public import Records
+internal import Synchronization
 
 /// A local copy of a private or shared database in one SQLite file, which programs read and change at any time, and which a ``SyncEngine`` keeps the same.
 ///
@@ -56,6 +57,46 @@ public final class RecordCache: Sendable {
 
     /// A signal after each transaction that changed records, from now on.
     public func updates() -> AsyncStream<Void> { app.signals.listen() }
+
+    /// Gets records by a query before the history of their zone plays back: the newest ones, or those that the app shows first. Call it before the first
+    /// ``sync()``. It does nothing for a zone that is complete.
+    ///
+    /// The sync brings the same records in their latest version, and drops those that were deleted meanwhile. After ``SyncEngine/skipHistory(of:)``
+    /// the records stay, and any number of queries brings what is wanted.
+    /// - Returns: the way to the next page; `nil` after the last one.
+    /// - Throws: ``OperationError``; an error of SQLite.
+    @discardableResult
+    public func prefetch(_ query: Query, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords.Cursor? {
+        try await prefetch(in: zoneID) { database throws(OperationError) in
+            try await database.records(matching: query, inZoneWith: zoneID, resultsLimit: resultsLimit)
+        }
+    }
+
+    /// The page after another one.
+    @discardableResult
+    public func prefetch(continuing cursor: QueryRecords.Cursor, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords.Cursor? {
+        try await prefetch(in: zoneID) { database throws(OperationError) in
+            try await database.records(continuingMatchFrom: cursor, resultsLimit: resultsLimit)
+        }
+    }
+
+    private func prefetch(
+        in zoneID: ZoneID, _ page: @escaping @Sendable (Database) async throws(OperationError) -> Database.QueryResults
+    ) async throws -> QueryRecords.Cursor? {
+        let app = app
+        // Not during a fetch: a record could come after the zone is complete, and stay although it was deleted.
+        return try await engine.alone { engine in
+            try await engine.checkAccount()
+            let (isComplete, isLasting) = engine.kept.withLock { ($0.isComplete(zoneID), $0.zonesWithoutHistory.contains(zoneID)) }
+            if isComplete { return nil }
+            let results = try await page(engine.database)
+            let records = results.matchResults.compactMap { try? $0.result.get() }
+            try await app.write(engine) { cached in
+                for record in records { try cached.add(record, isMarked: !isLasting) }
+            }
+            return results.queryCursor
+        }
+    }
 
     // MARK: Changing
 

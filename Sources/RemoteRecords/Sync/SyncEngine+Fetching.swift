@@ -1,9 +1,28 @@
 internal import CloudKitClient
 internal import JSON
-internal import Records
+public import Records
 internal import Synchronization
 
 extension SyncEngine {
+    /// Begins to follow a zone with what changes from now on. What is there already does not come: ask for it by queries, as far as it is wanted.
+    ///
+    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web protocol. Where queries are late,
+    /// as in iCloud by some seconds, a record that was saved just before is in neither.
+    /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not tell the token.
+    public func skipHistory(of zoneID: ZoneID) async throws {
+        try await alone { engine in
+            try await engine.checkAccount()
+            if engine.kept.withLock({ $0.zoneTokens[zoneID] }) != nil { return }
+            guard let token = try await engine.database.recordZone(for: zoneID).syncToken else {
+                throw OperationError(.serverRejectedRequest, "The server does not tell the zone's token for now")
+            }
+            await engine.update { state in
+                state.zoneTokens[zoneID] = token
+                state.zonesWithoutHistory.insert(zoneID)
+            }
+        }
+    }
+
     func fetch() async throws(OperationError) {
         await tell(.willFetchChanges)
         var failure: OperationError?
@@ -98,6 +117,7 @@ extension SyncEngine {
                 await tell(.didFetchRecordZoneChanges(zoneID, error))
                 await update { state in
                     state.zoneTokens[zoneID] = nil
+                    state.zonesWithoutHistory.remove(zoneID)
                     state.zonesFromTheBeginning.insert(zoneID)
                 }
                 try await fetch(zoneID)

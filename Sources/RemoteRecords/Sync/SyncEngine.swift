@@ -137,10 +137,11 @@ public final class SyncEngine: Sendable {
         await Self.$isHandling.withValue(true) { await delegate.nextRecordZoneChangeBatch(of: self) }
     }
 
-    private func alone(_ work: @escaping @Sendable (SyncEngine) async throws -> Void) async throws {
+    /// Waits for other work of the engine.
+    func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
         guard !Self.isHandling else { throw OperationError(.invalidArguments, "An engine can't fetch or send while it tells of an event") }
         do {
-            try await turn.run { try await work(self) }
+            return try await turn.run { try await work(self) }
         } catch {
             let failure = OperationError(any: error)
             // Perhaps somebody else signs in.
@@ -152,7 +153,7 @@ public final class SyncEngine: Sendable {
     // MARK: Accounts
 
     /// Another user must not get the changes of the one before.
-    private func checkAccount() async throws {
+    func checkAccount() async throws {
         if knowsAccount.withLock({ $0 }) { return }
         let current = try await database.container.userRecordName()
         let previous = kept.withLock { $0.userRecordName }

@@ -11,6 +11,8 @@ struct SyncState: Sendable {
     var zonesToFetch: [ZoneID] = []
     /// Zones of `zonesToFetch` whose token has expired, and that are fetched from the beginning.
     var zonesFromTheBeginning: Set<ZoneID> = []
+    /// Zones that are followed from some moment on. What was there before does not come.
+    var zonesWithoutHistory: Set<ZoneID> = []
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
     var pending = PendingChanges()
 
@@ -30,6 +32,12 @@ struct SyncState: Sendable {
         zoneTokens[zoneID] = nil
         zonesToFetch.removeAll { $0 == zoneID }
         zonesFromTheBeginning.remove(zoneID)
+        zonesWithoutHistory.remove(zoneID)
+    }
+
+    /// True if everything in the zone came, up to its token.
+    func isComplete(_ zoneID: ZoneID) -> Bool {
+        zoneTokens[zoneID] != nil && !zonesToFetch.contains(zoneID) && !zonesWithoutHistory.contains(zoneID)
     }
 
     mutating func add(_ change: PendingDatabaseChange) {
@@ -67,6 +75,7 @@ struct SyncState: Sendable {
             })
         object["zonesToFetch"] = .array(zonesToFetch.map { .object($0.json) })
         object["zonesFromTheBeginning"] = .array(zonesFromTheBeginning.map { .object($0.json) })
+        object["zonesWithoutHistory"] = .array(zonesWithoutHistory.map { .object($0.json) })
         object["saveZones"] = .array(pendingDatabaseChanges.compactMap { if case .saveZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
         object["deleteZones"] = .array(pendingDatabaseChanges.compactMap { if case .deleteZone(let zoneID) = $0 { .object(zoneID.json) } else { nil } })
         return object
@@ -85,6 +94,7 @@ struct SyncState: Sendable {
         }
         zonesToFetch = try zones("zonesToFetch")
         zonesFromTheBeginning = Set(try zones("zonesFromTheBeginning"))
+        zonesWithoutHistory = Set(try zones("zonesWithoutHistory"))
         pendingDatabaseChanges = try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
         guard object["pending"] != nil else { return }
         pending = PendingChanges(
