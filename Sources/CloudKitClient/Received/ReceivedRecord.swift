@@ -73,7 +73,7 @@ public struct ReceivedDeletion: Sendable, Hashable {
     public var recordType: Name?
     public var recordChangeTag: String?
 
-    package init(_ object: JSONObject, in zoneID: ZoneID) throws {
+    init(_ object: JSONObject, in zoneID: ZoneID) throws {
         recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
         recordType = object.name("recordType")
         recordChangeTag = object.string("recordChangeTag")

@@ -148,6 +148,7 @@ final class CacheDelegate: SyncEngineDelegate {
         var record = saved
         for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key]) { record[content: key] = mine.fields[key] }
         if mine.parent != saved.parent { record.parent = mine.parent }
+        if mine.replacedSharing != nil, !mine.isContained(in: record, keys: []) { record.sharing = mine.sharing }
         try records.set(record)
     }
 

@@ -147,6 +147,7 @@ extension Record {
         var record = server
         for key in changedKeys { record[content: key] = fields[key] }
         if parentHasChanged { record.parent = parent }
+        if replacedSharing != nil { record.sharing = sharing }
         return record
     }
 
@@ -156,6 +157,7 @@ extension Record {
         var record = self
         for key in other.changedKeys where !changedKeys.contains(key) { record[content: key] = other.fields[key] }
         if other.parentHasChanged, !parentHasChanged { record.parent = other.parent }
+        if other.replacedSharing != nil, replacedSharing == nil { record.sharing = other.sharing }
         return record
     }
 
