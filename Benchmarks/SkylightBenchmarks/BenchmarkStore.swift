@@ -16,6 +16,11 @@ struct BenchmarkStore: ParsableArguments {
 
     /// Opens the database of the developer, as requests without a user see it, and closes it after the work.
     func with<Value>(_ work: (any RecordDatabase) async throws -> Value) async throws -> Value {
+        try await withEngine { _, database in try await work(database) }
+    }
+
+    /// The same with the engine, for other users.
+    func withEngine<Value>(_ work: (any RecordEngine, any RecordDatabase) async throws -> Value) async throws -> Value {
         guard let container = ContainerID(container) else { throw ValidationError("'\(container)' is no container") }
         let folder = URL(filePath: data, directoryHint: .isDirectory)
         let engine = try SQLiteRecordEngine(folder: folder)
@@ -24,7 +29,7 @@ struct BenchmarkStore: ParsableArguments {
             let database = try await engine.database(
                 DatabaseAddress(container: container, environment: .development, scope: .private),
                 as: try accounts.caller(named: nil, deviceID: nil))
-            let value = try await work(database)
+            let value = try await work(engine, database)
             await engine.close()
             return value
         } catch {
@@ -40,8 +45,8 @@ struct BenchmarkStore: ParsableArguments {
     }
 
     /// Saves a batch, every record of which must be saved.
-    static func save(_ operations: [RecordOperation], in database: any RecordDatabase) async throws {
-        for outcome in try await database.modify(ModifyRequest(operations, zoneID: NoteRecords.zoneID)) { _ = try outcome.get() }
+    static func save(_ operations: [RecordOperation], in database: any RecordDatabase, _ zoneID: ZoneID = NoteRecords.zoneID) async throws {
+        for outcome in try await database.modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
     }
 }
 

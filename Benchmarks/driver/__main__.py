@@ -33,6 +33,7 @@ ROWS = {
     "pages": pages.console_pages,
     "resaves": saving.random_saves,
     "index": saving.index_under_saves,
+    "tree": saving.tree_under_saves,
     "downloads": assets.downloads,
     "small-assets": assets.small_files,
     "uploads": assets.uploads,

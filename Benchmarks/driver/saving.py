@@ -119,3 +119,17 @@ def index_under_saves(run):
         f"{report.micros(during * 1e6)}, built in {tools.median(seconds):.1f} s, all {records:,} in it", f"quiet {report.micros(before * 1e6)}",
         result, met,
     )
+
+
+def tree_under_saves(run):
+    """A tree of 10,000 records shared and moved out of its hierarchy, while four savers go on with notes of another zone."""
+    records, size = run.sizes[bench.HUNDRED_THOUSAND], 2_000 if run.quick else 10_000
+    rounds = [run.store.tree(run.data, bench.HUNDRED_THOUSAND, records=records, savers=4, quiet=1 if run.quick else 5, size=size) for _ in range(run.rounds)]
+    before = tools.median([found["quiet"]["p99"] for found in rounds])
+    for work in ("sharing", "moving"):
+        during, seconds = tools.median([found[work]["p99"] for found in rounds]), tools.median([found[f"{work}Seconds"] for found in rounds])
+        result, met = report.at_most(during / before, 3)
+        yield Row(
+            f"save p99 while a tree of {size:,} records is {'shared' if work == 'sharing' else 'moved'}, in the store", "≤ 3x of quiet",
+            f"{report.micros(during * 1e6)}, done in {seconds:.1f} s", f"quiet {report.micros(before * 1e6)}", result, met,
+        )

@@ -113,3 +113,6 @@ class Store:
 
     def index(self, data, container, **options):
         return self._run("index", data, container, **options)
+
+    def tree(self, data, container, **options):
+        return self._run("tree", data, container, **options)

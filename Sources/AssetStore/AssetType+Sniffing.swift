@@ -3,7 +3,7 @@ extension AssetType {
     static let beginningLength = 4096
 
     /// - Parameter isWhole: true if these are all bytes of the file.
-    init(beginning: [UInt8], isWhole: Bool) {
+    public init(beginning: [UInt8], isWhole: Bool) {
         self = Self.known(beginning) ?? Self.text(beginning, isWhole: isWhole) ?? .bytes
     }
 

@@ -168,6 +168,9 @@ static const char index_works_mustache[] = {
 static const char indexes_mustache[] = {
 #embed "../../Templates/indexes.mustache" suffix(, 0)
 };
+static const char invitation_mustache[] = {
+#embed "../../Templates/invitation.mustache" suffix(, 0)
+};
 static const char key_made_mustache[] = {
 #embed "../../Templates/key_made.mustache" suffix(, 0)
 };
@@ -255,6 +258,9 @@ static const char record_referrers_mustache[] = {
 static const char record_restore_mustache[] = {
 #embed "../../Templates/record_restore.mustache" suffix(, 0)
 };
+static const char record_sharing_mustache[] = {
+#embed "../../Templates/record_sharing.mustache" suffix(, 0)
+};
 static const char refresh_mustache[] = {
 #embed "../../Templates/refresh.mustache" suffix(, 0)
 };
@@ -299,6 +305,15 @@ static const char schema_changes_mustache[] = {
 };
 static const char schema_file_form_mustache[] = {
 #embed "../../Templates/schema_file_form.mustache" suffix(, 0)
+};
+static const char share_mustache[] = {
+#embed "../../Templates/share.mustache" suffix(, 0)
+};
+static const char share_link_mustache[] = {
+#embed "../../Templates/share_link.mustache" suffix(, 0)
+};
+static const char share_people_mustache[] = {
+#embed "../../Templates/share_people.mustache" suffix(, 0)
 };
 static const char shortcuts_mustache[] = {
 #embed "../../Templates/shortcuts.mustache" suffix(, 0)
@@ -399,11 +414,20 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char who_sees_mustache[] = {
+#embed "../../Templates/who_sees.mustache" suffix(, 0)
+};
+static const char who_sees_node_mustache[] = {
+#embed "../../Templates/who_sees_node.mustache" suffix(, 0)
+};
 static const char zone_mustache[] = {
 #embed "../../Templates/zone.mustache" suffix(, 0)
 };
 static const char zone_copy_mustache[] = {
 #embed "../../Templates/zone_copy.mustache" suffix(, 0)
+};
+static const char zone_sharing_mustache[] = {
+#embed "../../Templates/zone_sharing.mustache" suffix(, 0)
 };
 static const char zones_mustache[] = {
 #embed "../../Templates/zones.mustache" suffix(, 0)
@@ -465,6 +489,7 @@ static const struct embedded_file files[] = {
     {"index_row.mustache", index_row_mustache},
     {"index_works.mustache", index_works_mustache},
     {"indexes.mustache", indexes_mustache},
+    {"invitation.mustache", invitation_mustache},
     {"key_made.mustache", key_made_mustache},
     {"keys.mustache", keys_mustache},
     {"layout.mustache", layout_mustache},
@@ -494,6 +519,7 @@ static const struct embedded_file files[] = {
     {"record_new.mustache", record_new_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
+    {"record_sharing.mustache", record_sharing_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"rehearsal.mustache", rehearsal_mustache},
@@ -509,6 +535,9 @@ static const struct embedded_file files[] = {
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},
+    {"share.mustache", share_mustache},
+    {"share_link.mustache", share_link_mustache},
+    {"share_people.mustache", share_people_mustache},
     {"shortcuts.mustache", shortcuts_mustache},
     {"sign_in.mustache", sign_in_mustache},
     {"sign_in_end.mustache", sign_in_end_mustache},
@@ -542,8 +571,11 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"who_sees.mustache", who_sees_mustache},
+    {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},
     {"zone_copy.mustache", zone_copy_mustache},
+    {"zone_sharing.mustache", zone_sharing_mustache},
     {"zones.mustache", zones_mustache},
     {0, 0},
 };

@@ -37,7 +37,7 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
-    /// Calls any service of the database: for those without a method here, such as shares.
+    /// Calls any service of the database: for those without a method here, such as asset references.
     /// - Parameters:
     ///   - action: such as `records/resolve`.
     ///   - body: the request's object; `nil` sends a GET.

@@ -65,7 +65,7 @@ extension JSONWriter {
                 writer.object { $0.member("recordName", parent) }
             }
             if operation.createsShortGUID { writer.member("createShortGUID", true) }
-            writer.members(of: operation.share)
+            writer.members(of: operation.share.asCloudKitHasIt)
         }
     }
 
@@ -104,6 +104,15 @@ extension ZoneID {
     /// The zone without stand-ins for the caller's name.
     var asCloudKitHasIt: ZoneID {
         ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 })
+    }
+}
+
+extension ShareInput {
+    /// Without the times at which users accepted.
+    fileprivate var asCloudKitHasIt: ShareInput {
+        var input = self
+        for index in input.participants?.indices ?? 0..<0 { input.participants?[index].accepted = nil }
+        return input
     }
 }
 

@@ -17,7 +17,7 @@ extension CloudKitDatabase {
         let record = StoredRecord(
             recordID: received.recordID, recordType: recordType,
             recordChangeTag: recordChangeTag, created: created, modified: modified, parent: received.parent,
-            fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }))
+            fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }), sharing: received.sharing)
         try engine.learn(from: record)
         return record
     }

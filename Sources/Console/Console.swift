@@ -10,7 +10,7 @@ public import Traffic
 ///
 /// The server renders the pages, and they work without scripts. The URL holds the whole state of a page. GET requests change nothing.
 public struct Console: Sendable {
-    let engine: any RecordEngine
+    package let engine: any RecordEngine
     /// The same engine, if it has containers in iCloud; `nil` if this console can't connect to any.
     package let connections: ContainersByEngine?
     package let accounts: Accounts

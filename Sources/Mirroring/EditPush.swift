@@ -225,11 +225,21 @@ struct EditPush {
         let before = try Self.inputs(of: base)
         var changed = fields.filter { before[$0.key] != $0.value }
         for name in before.keys where fields[name] == nil { changed[name] = .cleared }
-        if changed.isEmpty, mine.parent == base.parent { return nil }
+        let share = Self.changes(of: mine.sharing?.share, since: base.sharing?.share)
+        if changed.isEmpty, mine.parent == base.parent, share.isEmpty { return nil }
         let parent: RecordOperation.Parent = mine.parent == base.parent ? .unchanged : mine.parent.map { .record($0) } ?? .cleared
-        let operation = RecordOperation(
+        var operation = RecordOperation(
             .update, recordName: name, recordType: mine.recordType, recordChangeTag: base.recordChangeTag, fields: changed, parent: parent)
-        return (operation, item(.update, Set(changed.keys)))
+        operation.share = share
+        let members: Set<Name> = share.participants == nil ? [] : ["participants"]
+        return (operation, item(.update, Set(changed.keys).union(members).union(share.publicPermission == nil ? [] : ["publicPermission"])))
+    }
+
+    private static func changes(of mine: Share?, since base: Share?) -> ShareInput {
+        guard let mine, let base else { return ShareInput() }
+        return ShareInput(
+            publicPermission: mine.publicPermission == base.publicPermission ? nil : mine.publicPermission,
+            participants: mine.participants == base.participants ? nil : mine.participants)
     }
 
     private static func inputs(of record: StoredRecord) throws -> [Name: FieldInput] {

@@ -26,7 +26,7 @@ extension ReceivedRecord {
         }
         return StoredRecord(
             recordID: RecordID(recordName: recordID.recordName, zoneID: zoneID), recordType: recordType, recordChangeTag: recordChangeTag,
-            created: (created ?? signature).mirrored, modified: signature.mirrored, parent: parent, fields: FieldsText(values))
+            created: (created ?? signature).mirrored, modified: signature.mirrored, parent: parent, fields: FieldsText(values), sharing: sharing)
     }
 }
 

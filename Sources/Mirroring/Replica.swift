@@ -47,7 +47,7 @@ struct Replica: Sendable {
         for result in try await owner.modifyZones([.create(zone)]) { _ = try result.get() }
         if scope == .shared {
             // CloudKit tells a guest's permission only in the share record. A write that it does not cover is refused when it is sent.
-            try await owner.share(zone, with: ZoneParticipant(userRecordName: local.caller.userRecordName, permission: .readWrite))
+            _ = try await owner.mirror(MirrorBatch(zone, guest: local.caller.userRecordName))
         }
     }
 

@@ -7,7 +7,7 @@ extension Console {
     /// Adds the pages that read and write records.
     /// - Parameter deliveries: finds the clients that received a record, for the record's page.
     package func addRecordPages(
-        to router: Routes.Group, deliveries: @escaping @Sendable (StoredRecord, Visit) async throws -> (any ViewModel)?
+        to router: Routes.Group, deliveries: @escaping @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
     ) {
         show("query", on: router, readsZones: true) { try await QueryView.answer($0) }
         show("fetch", on: router, readsZones: true) { .page(try await FetchView.load($0)) }
@@ -20,5 +20,6 @@ extension Console {
         addHistoryPages(to: router)
         addEditPages(to: router)
         addMirrorPages(to: router)
+        addSharePages(to: router)
     }
 }

@@ -1,12 +1,15 @@
 /// The creator and last editor of a record, as stated in a copy made elsewhere.
 ///
-/// Restored records keep them. All other saves set them from the caller and the clock.
+/// Restored records keep them, and shares keep their participants as they are in the copy. All other saves set them from the caller and the clock.
 public struct Provenance: Sendable, Hashable {
     public var created: Signature
     public var modified: Signature
+    /// The identifier in the link of the record's share, or of the share itself. It stays if no other share has it.
+    public var shortGUID: String?
 
-    public init(created: Signature, modified: Signature) {
+    public init(created: Signature, modified: Signature, shortGUID: String? = nil) {
         self.created = created
         self.modified = modified
+        self.shortGUID = shortGUID
     }
 }

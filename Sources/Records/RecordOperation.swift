@@ -43,7 +43,7 @@ public struct RecordOperation: Sendable, Hashable {
     public var parent: Parent
     /// True to assign a short GUID, by which the record can be shared.
     public var createsShortGUID = false
-    /// What a save of a share says about its top level.
+    /// The top level of a share, as a save gives it.
     public var share = ShareInput()
     /// The original creator and editor of a restored record; `nil` for other saves. An extension of Skylight.
     public var provenance: Provenance?

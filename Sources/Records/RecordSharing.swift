@@ -1,6 +1,6 @@
 public import JSON
 
-/// What sharing adds to a record. Most records have none, so it is a class: a record is no larger for it than by a reference.
+/// Sharing's part of a record. Most records have none, so it is a class: a record is no larger for it than by a reference.
 public final class RecordSharing: Sendable, Hashable {
     /// The identifier in the link of the record's share. It stays when the share ends, so that the link stays the same.
     public let shortGUID: String?

@@ -3,15 +3,11 @@ public import JSON
 // JSON form of shares (Apple's reference page "Types and Dictionaries", and what live servers send).
 
 extension JSONWriter {
-    /// Writes the members of a share at the top level of its record.
-    /// - Parameter viewer: the user who reads the share; `nil` for nobody in particular.
-    public mutating func members(of share: Share, for viewer: Name?) {
-        member("shortGUID", share.shortGUID)
-        member("publicPermission", share.publicPermission.rawValue)
-        name("participants")
-        array { writer in
-            for participant in share.participants { writer.value(participant) }
-        }
+    /// Writes what sharing adds to a record, as in an answer.
+    /// - Parameter viewer: the user who reads the record, whose own part in a share stands out; `nil` for nobody in particular.
+    mutating func members(of sharing: RecordSharing, in zoneID: ZoneID, for viewer: Name?) {
+        members(of: sharing, in: zoneID)
+        guard let share = sharing.share else { return }
         if let owner = share.owner {
             name("owner")
             value(owner)
@@ -20,6 +16,28 @@ extension JSONWriter {
             name("currentUserParticipant")
             value(own)
         }
+    }
+
+    /// Writes what sharing adds to a record: all that a copy needs, which ``RecordSharing/init(_:)`` reads.
+    /// - Parameter zoneID: the zone of the record; `nil` to leave it out.
+    public mutating func members(of sharing: RecordSharing, in zoneID: ZoneID? = nil) {
+        if let shortGUID = sharing.share?.shortGUID ?? sharing.shortGUID { member("shortGUID", shortGUID) }
+        if let shareName = sharing.shareName {
+            name("share")
+            object { writer in
+                writer.member("recordName", shareName)
+                guard let zoneID else { return }
+                writer.name("zoneID")
+                writer.value(zoneID)
+            }
+        }
+        guard let share = sharing.share else { return }
+        member("publicPermission", share.publicPermission.rawValue)
+        name("participants")
+        array { writer in
+            for participant in share.participants { writer.value(participant) }
+        }
+        if let root = share.rootName { member("rootRecordName", root) }
     }
 
     /// Writes what a request says about a share.
@@ -60,60 +78,47 @@ extension JSONWriter {
         member("type", participant.role.rawValue)
         member("acceptanceStatus", participant.status.rawValue)
         member("permission", participant.permission.rawValue)
+        if let accepted = participant.accepted { member("acceptedTimestamp", accepted.milliseconds) }
     }
 }
 
 extension RecordSharing {
-    /// The text for a store, without the hierarchy. It has more than answers have: the root of a share, and when users accepted.
+    /// The text for a store, without the hierarchy.
     public var storedText: [UInt8]? {
         if shortGUID == nil, shareName == nil, share == nil { return nil }
         var writer = JSONWriter()
-        writer.object { writer in
-            if let shareName { writer.member("share", shareName) }
-            guard let share else {
-                if let shortGUID { writer.member("shortGUID", shortGUID) }
-                return
-            }
-            writer.members(of: share, for: nil)
-            if let root = share.rootName { writer.member("root", root) }
-            writer.name("accepted")
-            writer.array { writer in
-                for participant in share.participants {
-                    if let moment = participant.accepted { writer.value(moment.milliseconds) } else { writer.null() }
-                }
-            }
-        }
+        writer.object { $0.members(of: self) }
         return writer.bytes
     }
 
     /// Reads the text of a store.
     /// - Throws: `RecordError` INTERNAL_ERROR if the text is damaged.
-    public convenience init(storedText: [UInt8]?, hierarchy: Int64?) throws {
-        guard let storedText else {
-            self.init(hierarchy: hierarchy)
-            return
+    public static func stored(_ text: [UInt8], hierarchy: Int64?) throws -> RecordSharing {
+        guard case .object(let members)? = try? JSONReader.value(of: text), let sharing = try? RecordSharing(members) else {
+            throw RecordError(.internalError, "What is stored about the sharing of a record is damaged")
         }
-        let damage = RecordError(.internalError, "What is stored about the sharing of a record is damaged")
-        let json: JSONValue
-        do { json = try JSONReader.value(of: storedText) } catch { throw damage }
-        guard case .object(let object) = json else { throw damage }
-        let shareName: Name? = if case .string(let name)? = object["share"] { Name(name) } else { nil }
-        guard case .string(let shortGUID)? = object["shortGUID"] else { throw damage }
-        guard case .array(let participants)? = object["participants"] else {
-            self.init(shortGUID: shortGUID, shareName: shareName, hierarchy: hierarchy)
-            return
-        }
-        guard case .array(let moments)? = object["accepted"], moments.count == participants.count,
-            case .string(let permission)? = object["publicPermission"], let permission = SharePermission(rawValue: permission)
-        else { throw damage }
-        var share = Share(rootName: nil, shortGUID: shortGUID, publicPermission: permission, participants: [])
-        if case .string(let root)? = object["root"] { share.rootName = Name(root) }
-        share.participants = try zip(participants, moments).map { json, moment in
-            var participant = try ShareParticipant(json)
-            if case .integer(let milliseconds) = moment { participant.accepted = Timestamp(milliseconds: milliseconds) }
-            return participant
-        }
-        self.init(shortGUID: shortGUID, shareName: shareName, share: share, hierarchy: hierarchy)
+        return RecordSharing(shortGUID: sharing.shortGUID, shareName: sharing.shareName, share: sharing.share, hierarchy: hierarchy)
+    }
+
+    /// Reads what sharing adds to a record. Other members are ignored.
+    /// - Returns: `nil` for a record that is neither shared nor a share.
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public convenience init?(_ members: JSONObject) throws {
+        let shortGUID: String? = if case .string(let text)? = members["shortGUID"] { text } else { nil }
+        let shareName: Name? = if case .object(let share)? = members["share"], case .string(let name)? = share["recordName"] { Name(name) } else { nil }
+        let share = try Share(members, shortGUID: shortGUID ?? "")
+        if shortGUID == nil, shareName == nil, share == nil { return nil }
+        self.init(shortGUID: shortGUID, shareName: shareName, share: share)
+    }
+}
+
+extension Share {
+    fileprivate init?(_ members: JSONObject, shortGUID: String) throws {
+        guard case .array(let participants)? = members["participants"] else { return nil }
+        let root: Name? = if case .string(let name)? = members["rootRecordName"] { Name(name) } else { nil }
+        self.init(
+            rootName: root, shortGUID: shortGUID, publicPermission: try SharePermission(members["publicPermission"] ?? .null, member: "publicPermission"),
+            participants: try participants.map { try ShareParticipant($0) })
     }
 }
 
@@ -162,6 +167,7 @@ extension ShareParticipant {
             status = known
         }
         if let json = object["permission"], json != .null { permission = try SharePermission(json, member: "permission") }
+        if case .integer(let milliseconds)? = object["acceptedTimestamp"] { accepted = Timestamp(milliseconds: milliseconds) }
         guard case .object(let identity)? = object["userIdentity"] else { return }
         if case .string(let name)? = identity["userRecordName"], !name.isEmpty { userRecordName = Name(name) }
         guard case .object(let info)? = identity["lookupInfo"] else { return }

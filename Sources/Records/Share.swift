@@ -5,12 +5,24 @@ public import JSON
 public struct Share: Sendable, Hashable {
     /// The type of the records that hold shares.
     public static let recordType: Name = "cloudkit.share"
+    /// The type with CloudKit's own fields, which needs no deployment.
+    public static let type = RecordType(
+        name: recordType,
+        fields: [
+            "cloudkit.title": FieldDefinition(type: FieldType(.string)), "cloudkit.type": FieldDefinition(type: FieldType(.string)),
+            "cloudkit.thumbnailImageData": FieldDefinition(type: FieldType(.bytes)),
+        ])
     /// The name of the record that shares its whole zone.
     public static let zoneWideName: Name = "cloudkit.zoneshare"
+    /// The fields that people see of an invitation: a STRING, a uniform type identifier as STRING, and an image as BYTES.
+    public static let titleField: Name = "cloudkit.title"
+    public static let typeField: Name = "cloudkit.type"
+    public static let thumbnailField: Name = "cloudkit.thumbnailImageData"
     /// Maximum number of participants, including the owner.
     public static let participantLimit = 100
 
-    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared.
+    /// Name of the record at the top of the hierarchy; `nil` if the whole zone is shared. Records of a container in iCloud, and of its mirror, do not
+    /// tell it: there only the name of the record, ``zoneWideName``, tells a share of the zone.
     public var rootName: Name?
     /// The identifier in the link.
     public var shortGUID: String
@@ -33,7 +45,15 @@ public struct Share: Sendable, Hashable {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
     }
 
-    /// What a user may do, as long as the user takes part; `.none` for all others.
+    /// The index among the ``participants`` of a user's invitation that is not accepted yet; `nil` if there is none.
+    /// - Parameter addresses: the addresses by which the user may have been invited.
+    public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
+        participants.firstIndex { participant in
+            participant.status == .invited && (participant.userRecordName.map { $0 == userRecordName } ?? participant.lookupInfo.matches(addresses))
+        }
+    }
+
+    /// The permission of a user, as long as the user takes part; `.none` for all others.
     public func permission(of userRecordName: Name) -> SharePermission {
         guard let participant = participant(userRecordName), participant.status == .accepted else { return .none }
         return participant.role == .publicUser ? publicPermission : participant.permission
@@ -122,7 +142,7 @@ public struct LookupInfo: Sendable, Hashable {
     }
 }
 
-/// What a save says about a share. Members that are `nil` stay as they are.
+/// The top level of a share in a save. Members that are `nil` stay as they are.
 public struct ShareInput: Sendable, Hashable {
     /// The record to share; only for creating the share of a hierarchy.
     public var root: Root?
@@ -144,6 +164,13 @@ public struct ShareInput: Sendable, Hashable {
         self.root = root
         self.publicPermission = publicPermission
         self.participants = participants
+    }
+
+    /// A share of a copy, as it is there.
+    public init(restoring share: Share) {
+        self.init(
+            root: share.rootName.map { Root(recordName: $0, recordChangeTag: nil) }, publicPermission: share.publicPermission,
+            participants: share.participants)
     }
 
     public var isEmpty: Bool { root == nil && publicPermission == nil && participants == nil }

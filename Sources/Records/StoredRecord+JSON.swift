@@ -33,18 +33,6 @@ extension JSONWriter {
         }
     }
 
-    private mutating func members(of sharing: RecordSharing, in zoneID: ZoneID, for viewer: Name?) {
-        if let share = sharing.share { return members(of: share, for: viewer) }
-        if let shortGUID = sharing.shortGUID { member("shortGUID", shortGUID) }
-        guard let shareName = sharing.shareName else { return }
-        name("share")
-        object { writer in
-            writer.member("recordName", shareName)
-            writer.name("zoneID")
-            writer.value(zoneID)
-        }
-    }
-
     /// Writes the members that a record and its deletion have in common: the tag, the signatures, the zone and the parent.
     mutating func version(of record: StoredRecord, isDeleted: Bool) {
         member("recordChangeTag", record.recordChangeTag)

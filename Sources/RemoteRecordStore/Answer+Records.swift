@@ -29,7 +29,15 @@ extension Answer {
             recordID: RecordID(recordName: try name("recordName"), zoneID: try zoneID()), recordType: try name("recordType"),
             recordChangeTag: try string("recordChangeTag"), created: try object("created").signature(),
             modified: try object("modified").signature(), parent: try optionalObject("parent")?.name("recordName"),
-            fields: fields)
+            fields: fields, sharing: try sharing())
+    }
+
+    /// Sharing's part of a record. The server does not tell the numbers of hierarchies.
+    private func sharing() throws -> RecordSharing? {
+        let members = try ["shortGUID", "share", "publicPermission", "participants", "rootRecordName"].compactMap { (name: Name) in
+            try value(name).map { JSONObject.Member(name: name, value: $0) }
+        }
+        return members.isEmpty ? nil : try RecordSharing(JSONObject(members))
     }
 
     func signature() throws -> Signature {
@@ -54,11 +62,6 @@ extension Answer {
         guard let kind = ZoneChange.Kind(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
         return ZoneChange(
             zoneID: try zoneID(), kind: kind, timestamp: try optionalTimestamp("timestamp"), syncToken: try optionalToken())
-    }
-
-    func participant() throws -> ZoneParticipant {
-        guard let permission = ZoneParticipant.Permission(rawValue: try string("permission")) else { throw unexpected("a permission that is known") }
-        return ZoneParticipant(userRecordName: try name("userRecordName"), permission: permission)
     }
 
     func referrer() throws -> Referrer {

@@ -69,6 +69,7 @@ extension JSONWriter {
         value(provenance.created)
         name("modified")
         value(provenance.modified)
+        if let shortGUID = provenance.shortGUID { member("shortGUID", shortGUID) }
     }
 
     /// - Throws: `RecordError` BAD_REQUEST for a number that JSON can't represent.

@@ -3,25 +3,6 @@ internal import RecordStore
 internal import Records
 
 extension RemoteDatabase {
-    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
-        _ = try await line.post("zones/share", of: .skylight, .saves) { writer in
-            writer.member(zoneID: zoneID)
-            writer.member("userRecordName", participant.userRecordName)
-            writer.member("permission", participant.permission.rawValue)
-        }
-    }
-
-    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
-        _ = try await line.post("zones/unshare", of: .skylight, .saves) { writer in
-            writer.member(zoneID: zoneID)
-            writer.member("userRecordName", userRecordName)
-        }
-    }
-
-    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
-        try await line.post("zones/participants", of: .skylight, .reads) { $0.member(zoneID: zoneID) }.array("participants").map { try $0.participant() }
-    }
-
     func purge(_ zoneID: ZoneID) async throws {
         _ = try await line.post("zones/purge", of: .skylight, .saves) { $0.member(zoneID: zoneID) }
     }

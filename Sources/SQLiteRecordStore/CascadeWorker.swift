@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Limits for each part of a cascade.
 struct CascadeLimits: Sendable {
-    /// Maximum number of records deleted in the transaction of the request.
+    /// Maximum number of records deleted in the transaction of the request, and of those moved between hierarchies.
     var recordsInRequest = BatchModifier.cascadeLimit
     /// Maximum work units in one background step. Records that are examined but can't be deleted count too.
     var recordsInStep = 4096

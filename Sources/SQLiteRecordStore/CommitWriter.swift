@@ -30,6 +30,8 @@ final class CommitWriter: Sendable {
         /// Total size of the journal in bytes.
         var journalBytes: Int64 = 0
         var cascades = CascadeState()
+        /// False if no hierarchy was ever shared, so that saves need not look for those of their zones.
+        var hasHierarchies = true
         /// How often values were removed from records without a new position. Index builds then read these records again.
         var strips = 0
         /// Counts and zone positions of the current commit's batches that are not written yet.

@@ -116,9 +116,10 @@ struct DatabaseView: Sendable {
     }
 
     /// The zone for saves. That of a view is the zone that it shows, within the guest's reach.
-    func opened(_ zone: ZoneRow, _ db: Database) throws -> TransactionZone {
+    /// - Parameter mayHaveHierarchies: false if the store has none.
+    func opened(_ zone: ZoneRow, mayHaveHierarchies: Bool = true, _ db: Database) throws -> TransactionZone {
         guard let base = zone.base else {
-            let hasHierarchies = try !zone.zoneID.isDefault
+            let hasHierarchies = try mayHaveHierarchies && !zone.zoneID.isDefault
                 && Bool.fetchOne(db, cachedSQL: "SELECT EXISTS (SELECT 1 FROM hierarchies WHERE zone = ? AND root IS NOT NULL)", [zone.number]) ?? false
             return TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies)
         }

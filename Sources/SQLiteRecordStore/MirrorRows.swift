@@ -133,6 +133,10 @@ extension OriginVersion {
                 writer.value(signature)
             }
             if let parent = record.parent { writer.member("parent", parent) }
+            if let sharing = record.sharing?.storedText {
+                writer.name("sharing")
+                writer.text(sharing)
+            }
             writer.name("fields")
             writer.text(record.fields.bytes)
         }
@@ -163,6 +167,7 @@ extension OriginVersion {
         self = .saved(
             StoredRecord(
                 recordID: recordID, recordType: Name(type), recordChangeTag: tag, created: created, modified: modified,
-                parent: string("parent").map { Name($0) }, fields: FieldsText(bytes: Array(fields))))
+                parent: string("parent").map { Name($0) }, fields: FieldsText(bytes: Array(fields)),
+                sharing: try members["sharing"].map { try RecordSharing.stored(Array($0), hierarchy: nil) }))
     }
 }

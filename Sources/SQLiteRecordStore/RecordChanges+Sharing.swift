@@ -33,6 +33,7 @@ extension RecordChanges {
         if mirrors.contains(zone) { throw Hierarchy.inMirror }
         try db.run(
             "INSERT INTO hierarchies (zone, root, share, shortGUID) VALUES (?, ?, ?, ?)", [zone, rootName?.string, shareName.string, shortGUID])
+        kept.state.hasHierarchies = true
         return db.lastInsertedRowID
     }
 
@@ -83,8 +84,7 @@ extension RecordChanges {
         try db.run(
             "INSERT OR REPLACE INTO hierarchyGuests (user, hierarchy, permission) VALUES (?, ?, ?)", [user, hierarchy.number, permission.rawValue])
         if hierarchy.rootName == nil {
-            let rights: ZoneParticipant.Permission = permission == .readWrite ? .readWrite : .readOnly
-            try enter(user, rights.rawValue, to: hierarchy.zone)
+            try enter(user, ZoneParticipant.Permission(permission).rawValue, to: hierarchy.zone)
             return hierarchy.zone
         }
         if let view = try livingView(of: user, on: hierarchy.zone) { return view }
@@ -97,7 +97,8 @@ extension RecordChanges {
         return view
     }
 
-    private func enter(_ user: Int64, _ permission: String, to zone: Int64) throws {
+    /// Shows a zone or a view in the shared database of a user.
+    final func enter(_ user: Int64, _ permission: String, to zone: Int64) throws {
         try db.run(
             "INSERT OR REPLACE INTO shares (zone, user, permission, live, position, moment) VALUES (?, ?, ?, 1, ?, ?)",
             [zone, user, permission, try nextPosition(), now.milliseconds])

@@ -107,7 +107,7 @@ struct RowReader {
             if isPlain, holds(14, SQLITE_NULL) { return nil }
             let hierarchy = holds(14, SQLITE_NULL) ? nil : sqlite3_column_int64(statement, 14)
             if isPlain { return RecordSharing(hierarchy: hierarchy) }
-            return try RecordSharing(storedText: Self.fields(statement, 15).bytes, hierarchy: hierarchy)
+            return try RecordSharing.stored(Self.fields(statement, 15).bytes, hierarchy: hierarchy)
         }
     }
 

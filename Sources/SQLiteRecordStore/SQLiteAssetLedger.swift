@@ -62,7 +62,8 @@ struct SQLiteAssetLedger: AssetLedger {
                 if zones[number] == nil {
                     zones[number] = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [number])
                 }
-                guard let zone = zones[number], zone.kind == .changed else { continue }
+                // Copies in the views of guests use the files of the records that they show.
+                guard let zone = zones[number], zone.kind == .changed, zone.base == nil else { continue }
                 let name = Name(try values("name") as String)
                 let recordType = try catalog.typeName(of: values("type"))
                 for (field, asset) in try fields.assets() {

@@ -58,6 +58,10 @@ final class SQLiteMirrorTransaction: SQLiteTransaction, MirrorTransaction {
         return true
     }
 
+    func admit(_ guest: Name, toMirror zone: Int64) throws {
+        try enter(UserNumbers.enter(guest, db), ZoneParticipant.Permission.readWrite.rawValue, to: zone)
+    }
+
     func mark(_ name: Name, _ value: String?) throws {
         try MirrorRows.mark(name, value, of: view.ownerNumber, db)
     }

@@ -11,12 +11,16 @@ extension SQLiteDatabase {
         try await following(shortGUIDs, by: addresses) { try $0.accept($1) }
     }
 
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await following(shortGUIDs, by: LookupInfo()) { try $0.share(linkedBy: $1) }
+    }
+
     /// Deletes zones from a shared database, which ends the caller's part in their shares.
     func leaveZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
-        let results = try await write(isBatch: true) { [tickets = try store.assetTickets] db, state, view in
+        let results = try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
+            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let results = try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     guard case .delete(let zoneID) = operation else { throw ZoneRules.ownersOnly }
@@ -37,9 +41,9 @@ extension SQLiteDatabase {
         _ shortGUIDs: [String], by addresses: LookupInfo, _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
     ) async throws -> [Result<ResolvedShare, RecordError>] {
         let now = store.clock()
-        return try await write(isBatch: true) { [tickets = try store.assetTickets] db, state, view in
+        return try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
             let transaction = SQLiteTransaction(db, state: state, view: view, tickets: tickets, now: now)
-            let acceptance = ShareAcceptance(transaction, caller: view.caller, addresses: addresses, now: now)
+            let acceptance = ShareAcceptance(transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: cascadeLimit)
             let results = try shortGUIDs.map { shortGUID -> Result<ResolvedShare, RecordError> in
                 do {
                     return .success(try transaction.attempt { try body(acceptance, shortGUID) })

@@ -70,48 +70,4 @@ extension SQLiteDatabase {
         }
         store.sweep()
     }
-
-    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
-        try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
-        let now = store.clock()
-        let user = try await write { db, state, view in
-            let zone = try view.zone(zoneID, db)
-            let user = try UserNumbers.enter(participant.userRecordName, db)
-            let position = try state.nextPosition()
-            try db.run(
-                "INSERT OR REPLACE INTO shares (zone, user, permission, live, position, moment) VALUES (?, ?, ?, 1, ?, ?)",
-                [zone.number, user, participant.permission.rawValue, position, now.milliseconds])
-            return user
-        }
-        store.note(user, of: participant.userRecordName)
-    }
-
-    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
-        try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
-        let now = store.clock()
-        try await write { db, state, view in
-            let zone = try view.zone(zoneID, db)
-            let position = try state.nextPosition()
-            try db.run(
-                """
-                UPDATE shares SET live = 0, position = ?, moment = ? WHERE zone = ? AND user = (SELECT number FROM users WHERE name = ?) AND live = 1
-                """, [position, now.milliseconds, zone.number, userRecordName.string])
-            if db.changesCount == 0 { throw ZoneRules.notShared }
-        }
-    }
-
-    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
-        try await store.read { [view] db, _ in
-            let zone = try view.zone(zoneID, db)
-            return try Row.fetchAll(
-                db,
-                cachedSQL: "SELECT u.name, s.permission FROM shares s JOIN users u ON u.number = s.user WHERE s.zone = ? AND s.live = 1",
-                [zone.number]
-            ).map { row in
-                let text: String = try row.value("permission", in: "shares")
-                guard let permission = ZoneParticipant.Permission(rawValue: text) else { throw DamagedRow(in: "shares", "has a permission that there is not") }
-                return ZoneParticipant(userRecordName: Name(try row.value("name", in: "users") as String), permission: permission)
-            }.sorted { $0.userRecordName < $1.userRecordName }
-        }
-    }
 }

@@ -60,7 +60,7 @@ final class SQLiteStore: Sendable {
             try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA checkpoint_fullfsync = ON; PRAGMA wal_autocheckpoint = 0")
             logLength.watch(db)
         }
-        try StoreFacts.complete(pool, journal: settings.journal)
+        try StoreFacts.complete(pool, journal: settings.journal, at: settings.clock())
         var facts = try pool.read { try StoreFacts($0, journal: settings.journal) }
         facts.catalog.indexLimits = settings.indexLimits
         let opening = StoreOpening(facts, continuing: last)
@@ -74,7 +74,7 @@ final class SQLiteStore: Sendable {
             cascadeSignals: cascading.signals, threads: settings.threads, logger: logger,
             state: CommitWriter.State(
                 position: facts.position, isBegun: opening.isBegun, catalog: facts.catalog, journalLimits: facts.journal,
-                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades))
+                journalBytes: facts.journalBytes, cascades: CascadeState(count: facts.cascades), hasHierarchies: facts.hasHierarchies)
         ) { [current = opening.current] db in try StoreOpening.begin(current, db) }
         // Checked here on one connection. Usually there is nothing to do, and each task would need a connection to
         // find out.

@@ -55,7 +55,7 @@ class SQLiteTransaction: RecordChanges, RecordTransaction {
             try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
             zone = try view.zone(zoneID, db)
         }
-        let opened = try view.opened(zone, db)
+        let opened = try view.opened(zone, mayHaveHierarchies: kept.state.hasHierarchies, db)
         note(zone)
         zones[zoneID] = opened
         return opened

@@ -108,7 +108,7 @@ struct RecordsModify: Endpoint {
         if created == nil, modified == nil { return nil }
         guard let created else { throw incomplete(record, missing: "created", having: "modified") }
         guard let modified else { throw incomplete(record, missing: "modified", having: "created") }
-        return Provenance(created: try signature(created), modified: try signature(modified))
+        return Provenance(created: try signature(created), modified: try signature(modified), shortGUID: try record.string("shortGUID"))
     }
 
     private static func incomplete(_ record: RequestObject, missing: Name, having: Name) -> RecordError {

@@ -55,6 +55,7 @@ private struct ShareLinks {
         // Skylight stores no telephone numbers.
         let addresses = LookupInfo(emailAddress: call.accounts.user(recordName: user)?.emailAddress, userRecordName: user)
         let results = try await read(call.database(), items.map(\.shortGUID), addresses)
+        call.note?.items(results, areRecords: false) { Name(items[$0].shortGUID) }
         let records = results.lazy.compactMap { try? $0.get() }.flatMap { [$0.share, $0.root].compactMap(\.self) }
         let downloadURL = try await call.assets.addresses(in: records)
         try writer.object { writer in

@@ -1,3 +1,4 @@
+import Accounts
 import ArgumentParser
 import JSON
 import Records
@@ -8,8 +9,8 @@ struct CheckCommand: AsyncParsableCommand {
         commandName: "check", abstract: "Check every record for problems such as references without a target and records near 1 MB.",
         discussion: """
             Reports missing references and parents, references into other zones, records near the size limit, Core Data types \
-            (CD_…) whose CD_entityName does not match, and assets without a file. Changes nothing. Exits with code 1 if it finds \
-            a problem.
+            (CD_…) whose CD_entityName does not match, assets without a file, records beside shared hierarchies, shares without \
+            guests and invitations to unknown addresses. Changes nothing. Exits with code 1 if it finds a problem.
 
             Examples:
               skylight check --container iCloud.com.example.Shopping
@@ -45,9 +46,12 @@ struct CheckCommand: AsyncParsableCommand {
         let ownerName = try await owner.mapAsync { try await store.caller(named: $0).userRecordName }
         let zoneID = zone.map { ZoneID(zoneName: Name($0), ownerRecordName: ownerName) }
         let assets = store.assets(address.container, address.environment)
+        let addresses = try await store.accounts.seenUsers().map { LookupInfo(emailAddress: $0.user.emailAddress, userRecordName: $0.user.userRecordName) }
         let bar = ProgressBar()
         defer { bar.finish() }
-        return try await RecordCheck(target, zoneID: zoneID, isStored: { try await assets.holds($0) }).run { progress in
+        let check = RecordCheck(
+            target, zoneID: zoneID, isStored: { try await assets.holds($0) }, isKnown: { invited in addresses.contains { $0.matches(invited) } })
+        return try await check.run { progress in
             bar.show("Checking", fraction: progress.total.map { $0 == 0 ? 1 : Double(progress.records) / Double($0) }, count: progress.records, "records")
         } found: { finding in
             bar.finish()

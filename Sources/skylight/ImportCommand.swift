@@ -125,6 +125,17 @@ struct ImportCommand: AsyncParsableCommand {
         }
         if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
         if report.unvalidatedCount > 0 { throw Self.unvalidated(report) }
+        if report.unsharedCount > 0 { throw Self.unshared(report) }
+    }
+
+    private static func unshared(_ report: RestoreReport) -> CommandFailure {
+        let shares = report.unsharedCount == 1 ? "1 share was" : "\(Output.grouped(report.unsharedCount)) shares were"
+        var failure = CommandFailure(
+            .failed, "All other records were saved, but \(shares) refused", code: ServerErrorCode.badRequest.rawValue,
+            remedy: "Remove what stands in the way, then import this file again")
+        failure.rows = report.unshared
+        failure.rowCount = report.unsharedCount
+        return failure
     }
 
     private static func unvalidated(_ report: RestoreReport) -> CommandFailure {
@@ -149,6 +160,13 @@ struct ImportCommand: AsyncParsableCommand {
         if !report.changedTypes.isEmpty {
             Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
         }
+        if report.sharesLeftOut > 0 {
+            Output.say("Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares.")
+        }
+        if report.relinkedCount > 0 {
+            Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
+            for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
+        }
     }
 
     private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
@@ -165,6 +183,9 @@ struct ImportCommand: AsyncParsableCommand {
         writer.name("changedTypes")
         writer.array { writer in for name in report.changedTypes { writer.value(name) } }
         writer.member("unvalidatedCount", Int64(report.unvalidatedCount))
+        writer.member("unsharedCount", Int64(report.unsharedCount))
+        writer.member("relinkedCount", Int64(report.relinkedCount))
+        writer.member("sharesLeftOut", Int64(report.sharesLeftOut))
     }
 
     private func say(_ report: ImportReport, at address: DatabaseAddress) {

@@ -33,7 +33,7 @@ struct ZoneListCommand: AsyncParsableCommand {
             var rows: [Row] = []
             for zone in try await target.zones() {
                 var participants: [ZoneParticipant] = []
-                if scope == .private, !zone.zoneID.isDefault, target.can(.shareZones) { participants = try await target.participants(of: zone.zoneID) }
+                if scope == .private, !zone.zoneID.isDefault, target.can(.shareRecords) { participants = try await target.participants(of: zone.zoneID) }
                 rows.append(
                     Row(
                         zone: zone, owner: zone.zoneID.ownerRecordName.map(handle),

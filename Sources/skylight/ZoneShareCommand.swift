@@ -30,7 +30,8 @@ struct ZoneShareCommand: AsyncParsableCommand {
             let target = try await store.existingDatabase(database.address(.private), as: database.user)
             let other = try await store.caller(named: participant).userRecordName
             if other == target.caller.userRecordName { throw CommandFailure(.usage, "The zone is \(participant)'s own: share it with another user") }
-            try await target.share(ZoneID(zoneName: Name(zone)), with: ZoneParticipant(userRecordName: other, permission: permission))
+            let guest = ZoneParticipant(userRecordName: other, permission: permission)
+            try await target.share(ZoneID(zoneName: Name(zone)), with: guest, on: store.engine)
         }
         if store.json {
             Output.say { writer in

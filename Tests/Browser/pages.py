@@ -1,6 +1,7 @@
 """Every kind of page, in a state that shows much."""
 
 CHAT = "/c/iCloud.com.example.Chat/development/private"
+LISTS = "/c/iCloud.com.example.Shopping/development/private"
 
 PAGES = {
     "home": "/",
@@ -38,8 +39,16 @@ PAGES = {
     "text that is no token": CHAT + "/token?token=%7B%22zones%22%3A%5B%7B%22syncToken%22%3A%22AQID%22%7D%5D%7D&with=x",
     "errors": CHAT + "/errors",
     "error explained": CHAT + "/errors?error=%3CCKError+0x1%3A+%22Partial+Failure%22+%282%2F1011%29%3B+partial+errors%3A+%7Ba+%3D+%3CCKError+0x2%3A+%22Zone+Busy%22+%2823%2F2009%29%3E%7D%3E",
+    "share of a record": CHAT + "/share?zone=Chats&name=Room%2Fgeneral",
+    "share of a zone": CHAT + "/share?zone=Chats",
     "zones": CHAT + "/zones",
     "zone": CHAT + "/zone?zone=Chats",
+    "sharing": LISTS + "/sharing",
+    "sharing of nothing": CHAT + "/sharing?zone=Chats",
+    "sharing with a guest": LISTS.replace("private", "shared") + "/sharing?user=ada",
+    "who sees what": LISTS + "/sees?zone=Household",
+    "who sees what as a guest": LISTS + "/sees?zone=Household&viewer=ada",
+    "who sees what of nothing": CHAT + "/sees?zone=Chats",
     "zone deletion": CHAT + "/zone/delete?zone=Chats",
     "types": CHAT + "/types",
     "type": CHAT + "/type?type=Message",

@@ -138,7 +138,7 @@ def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
     where = page.get_by_label("Where you are")
     for text in ["shared", "Grace", "Lists"]:
         expect(where).to_contain_text(text)
-    expect(page.locator("tbody th.name")).to_have_text("milk")
+    expect(page.locator("tbody th.name").get_by_text("milk", exact=True)).to_be_visible()
     page.goto(there + "/zone?zone=Lists")
     page.get_by_role("link", name="Stop sharing…").click()
     page.get_by_role("button", name="Stop sharing").click()

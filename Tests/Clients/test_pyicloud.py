@@ -216,7 +216,7 @@ def test_zones_of_others_are_in_the_shared_database(server):
     assert sorted(zone.zoneName for zone in zones) == ["Household", "Käsefondue 🫕"]
     household = next(zone for zone in zones if zone.zoneName == "Household")
     records, _ = pull(client, "Household", owner=household.ownerRecordName)
-    assert {record.recordType for record in records} == {"ShoppingList", "Item"}
+    assert {record.recordType for record in records} == {"ShoppingList", "Item", "cloudkit.share"}
     # Ada sees the developer's zone of the same name.
     [other] = make_client(server, "Shopping", "shared", user="ada").zones_list().zones[:1]
     assert other.zoneID.ownerRecordName != household.ownerRecordName

@@ -19,7 +19,7 @@ import Testing
             {"recordName":"r","recordType":"T","recordChangeTag":"1e","created":{"timestamp":1700000000001,"userRecordName":"_a","deviceID":"2"},
              "modified":{"timestamp":2},"pluginFields":{},"deleted":false,"parent":{"recordName":"p"},"shortGUID":"008S",
              "share":{"recordName":"s","zoneID":{"zoneName":"Z","ownerRecordName":"_o"}},"zoneID":{"zoneName":"Z","ownerRecordName":"_o","zoneType":"REGULAR_CUSTOM_ZONE"},
-             "publicPermission":"NONE","participants":[{"participantId":"x"}],
+             "stableUrl":{"routingKey":"008"},
              "fields":{"n":{"value":9007199254740993,"type":"INT64"}}}
             """#)
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_o")
@@ -27,8 +27,53 @@ import Testing
         #expect(found.created?.timestamp?.milliseconds == 1_700_000_000_001 && found.created?.userRecordName == "_a" && found.created?.deviceID == "2")
         #expect(found.modified?.timestamp?.milliseconds == 2 && found.modified?.userRecordName == nil && found.modified?.deviceID == nil)
         #expect(found.parent == "p" && found.share == RecordID(recordName: "s", zoneID: zone) && found.shortGUID == "008S")
-        #expect(found.others.names == ["publicPermission", "participants"])
+        #expect(found.others.names == ["stableUrl"] && found.participants == nil && found.publicPermission == nil)
+        #expect(found.sharing == RecordSharing(shortGUID: "008S", shareName: "s"))
         #expect(found.fields["n"]?.value == .int64(9_007_199_254_740_993))
+    }
+
+    /// Participants as they were seen, with members and values that nobody has documented.
+    @Test func aShareTellsWhoTakesPart() throws {
+        let guest = #"""
+            {"participantId":"G","userIdentity":{"userRecordName":"_g","nameComponents":{"givenName":"Grace","familyName":"H"},"lookupInfo":{"emailAddress":"g@x.org"}},
+             "type":"USER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE","customRole":"","orgUser":false,"protectionInfo":{"bytes":"AA==","pcsChangeTag":"x"}}
+            """#
+        let owner = #"{"participantId":"O","userIdentity":{"userRecordName":"_o","nameComponents":{},"lookupInfo":{}},"type":"OWNER","acceptanceStatus":"ACCEPTED","permission":"READ_WRITE"}"#
+        let strange = #"{"participantId":"S","userIdentity":{"lookupInfo":{"phoneNumber":"+49"}},"type":"PRIVATE_USER","acceptanceStatus":"SOON","permission":"UNKNOWN"}"#
+        let found = try record(
+            #"{"recordName":"SHARE-1","recordType":"cloudkit.share","shortGUID":"008S4-k","publicPermission":"READ_ONLY","participants":["#
+                + [guest, owner, strange].joined(separator: ",") + #"],"owner":"# + owner + #","currentUserParticipant":"# + guest + "}")
+        #expect(found.publicPermission == .readOnly && found.owner?.participant.role == .owner && found.currentUserParticipant == found.participants?[0])
+        let first = try #require(found.participants?.first)
+        #expect(first.user.givenName == "Grace" && first.json["customRole"] == "" && found.others.isEmpty)
+        let participants = [
+            ShareParticipant(participantID: "O", userRecordName: "_o", role: .owner, status: .accepted, permission: .readWrite),
+            ShareParticipant(
+                participantID: "G", userRecordName: "_g", lookupInfo: LookupInfo(emailAddress: "g@x.org"), status: .accepted, permission: .readWrite),
+            ShareParticipant(participantID: "S", lookupInfo: LookupInfo(phoneNumber: "+49"), permission: .none),
+        ]
+        let share = Share(rootName: nil, shortGUID: "008S4-k", publicPermission: .readOnly, participants: participants)
+        #expect(found.sharing == RecordSharing(shortGUID: "008S4-k", share: share))
+        #expect(throws: UnexpectedShape.self) { try record(#"{"recordName":"r","participants":[1]}"#) }
+    }
+
+    @Test func aLinkLeadsToAShare() throws {
+        let json = #"""
+            {"shortGUID":{"value":"008S","shouldFetchRootRecord":true},"containerIdentifier":"iCloud.c","environment":"DEVELOPMENT","databaseScope":"SHARED",
+             "zoneID":{"zoneName":"Z"},"ownerIdentity":{"userRecordName":"_o","nameComponents":{"givenName":"Ada"}},"rootRecordName":"list",
+             "share":{"recordName":"s","recordType":"cloudkit.share","shortGUID":"008S","publicPermission":"NONE","participants":[]},
+             "rootRecord":{"recordName":"list","recordType":"List"},"participantType":"USER","participantStatus":"INVITED","participantPermission":"READ_ONLY",
+             "potentialMatchList":[]}
+            """#
+        guard case .object(let object) = try JSONReader.value(of: json) else { return unexpected("no object") }
+        let found = try ReceivedShareMetadata(object, of: "008S")
+        // Accepting answers without the owner of the zone.
+        let zoneID = ZoneID(zoneName: "Z", ownerRecordName: "_o")
+        #expect(found.share.recordID == RecordID(recordName: "s", zoneID: zoneID) && found.rootRecord?.recordID == RecordID(recordName: "list", zoneID: zoneID))
+        #expect(found.shortGUID == "008S" && found.containerIdentifier == "iCloud.c" && found.databaseScope == .shared && found.rootRecordName == "list")
+        #expect(found.owner?.givenName == "Ada" && found.participantType == .user && found.participantStatus == .invited && found.participantPermission == .readOnly)
+        #expect(found.json["potentialMatchList"] == .array([]))
+        #expect(throws: UnexpectedShape.self) { try ReceivedShareMetadata(JSONObject(), of: "008S") }
     }
 
     @Test func whatIsNotToldIsAbsent() throws {

@@ -100,6 +100,39 @@ import Testing
         #expect(request.body == expected)
     }
 
+    @Test func sharesAndLinksHaveTheirForms() async throws {
+        var create = RecordOperation(.create, recordType: Share.recordType)
+        // Only Skylight tells when a user accepted, so it is not sent.
+        let participant = ShareParticipant(
+            participantID: "p", lookupInfo: LookupInfo(emailAddress: "g@x.org"), permission: .readWrite, accepted: Timestamp(milliseconds: 5))
+        create.share = ShareInput(root: .init(recordName: "list", recordChangeTag: "1e"), publicPermission: SharePermission.none, participants: [participant])
+        let saved = #"{"records":[{"recordName":"s","recordType":"cloudkit.share","shortGUID":"008S"}]}"#
+        let request = try await sent(saved) { _ = try await $0.database(.private).modify([create], in: ZoneID(zoneName: "Z"), atomic: true) }
+        let expected = [
+            #"{"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share","fields":{},"forRecord":{"recordName":"list","recordChangeTag":"1e"},"#,
+            #""publicPermission":"NONE","participants":[{"participantId":"p","userIdentity":{"nameComponents":{},"lookupInfo":{"emailAddress":"g@x.org"}},"#,
+            #""type":"USER","acceptanceStatus":"INVITED","permission":"READ_WRITE"}]}}],"zoneID":{"zoneName":"Z"},"atomic":true}"#,
+        ].joined()
+        #expect(request.body == expected)
+        let reply = #"{"results":[{"shortGUID":{"value":"a"},"share":{"recordName":"s"}},{"shortGUID":{"value":"b"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#
+        let resolved = try await sent(reply) { client in
+            let results = try await client.database(.shared).resolveShares(["a", "b"])
+            #expect(try results[0].get().share.recordID.recordName == "s")
+            guard case .failure(let error) = results[1] else { return unexpected(results) }
+            #expect(error.code == .accessDenied)
+        }
+        #expect(
+            resolved
+                == Sent(
+                    "POST", "public/records/resolve",
+                    #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":true},{"value":"b","shouldFetchRootRecord":true}]}"#))
+        let accepted = try await sent(#"{"results":[{"share":{"recordName":"s"}}]}"#) { client in
+            let results = try await client.database(.private).acceptShares(["a"], fetchesRoots: false)
+            #expect(try results[0].get().shortGUID == "a")
+        }
+        #expect(accepted == Sent("POST", "public/records/accept", #"{"shortGUIDs":[{"value":"a","shouldFetchRootRecord":false}]}"#))
+    }
+
     @Test func zonesFeedsUsersAndUploadsHaveTheirForms() async throws {
         let zones = #"{"zones":[{"zoneID":{"zoneName":"Z"}}]}"#
         let list = try await sent(zones) { client in

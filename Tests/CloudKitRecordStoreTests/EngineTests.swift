@@ -32,7 +32,7 @@ import Testing
                 #expect(changes.map(\.recordID.recordName) == ["r0", "r1"] && changes.allSatisfy { $0.position == nil })
                 #expect(changes.map(\.kind) == [nil, .deleted] && changes[1].record == nil)
                 #expect(try await database.databaseChanges(DatabaseChangesRequest()).changes.map(\.timestamp) == [nil])
-                #expect(engine.capabilities.isEmpty && database.capabilities == [.uploadAssets])
+                #expect(engine.capabilities.isEmpty && database.capabilities == [.uploadAssets, .shareRecords])
                 let refused = await refusal { _ = try await database.counts(in: notes) }
                 #expect(refused == database.unable(.countRecords) && refused?.reason.contains("count records") == true)
             }
@@ -58,6 +58,42 @@ import Testing
                 #expect(link.recordName == "r0" && link.action == .none)
                 let some = try await database.fetch([found.recordID, RecordID(recordName: "none", zoneID: notes)], desiredKeys: ["double"])
                 #expect(try some[0].get().fields.decoded().map(\.name) == ["double"] && some[1] == .failure(.recordNotFound))
+            }
+        }
+    }
+
+    /// Two users of the container, each with a sign-in.
+    @Test func sharesTravel() async throws {
+        try await StandIn.run { standIn in
+            let (adas, graces) = (try await standIn.connection(), try await standIn.connection(of: grace.userRecordName))
+            try await standIn.withEngine(adas) { owner in
+                try await standIn.withEngine(graces) { guest in
+                    let database = try owner.database(.private)
+                    try await Self.fill(database, 1)
+                    try await database.save("below", in: notes, parent: .record("r0"))
+                    var operation = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
+                    let invitation = ShareParticipant(
+                        participantID: "p", lookupInfo: LookupInfo(userRecordName: graces.userRecordName), permission: .readWrite)
+                    operation.share = ShareInput(root: .init(recordName: "r0", recordChangeTag: nil), participants: [invitation])
+                    guard case .saved(let saved) = try await database.modify(ModifyRequest([operation], zoneID: notes))[0].get() else { return #expect(Bool(false)) }
+                    let link = try #require(saved.sharing?.shortGUID)
+                    #expect(saved.sharing?.share?.participants.map(\.status) == [.accepted, .invited] && saved.sharing?.share?.shortGUID == link)
+                    let root = try await database.fetch([RecordID(recordName: "r0", zoneID: notes)], desiredKeys: nil)[0].get()
+                    #expect(root.sharing == RecordSharing(shortGUID: link, shareName: "share"))
+                    let links = try guest.database(.public)
+                    let invited = try await links.resolve([link, "none"], by: LookupInfo())
+                    #expect(try invited[0].get().participant?.status == .invited)
+                    #expect(await refusal { _ = try invited[1].get() }?.code == .notFound)
+                    let accepted = try await links.accept([link], by: LookupInfo())[0].get()
+                    #expect(accepted.participant?.status == .accepted && accepted.share.sharing?.share?.rootName == "r0" && !accepted.isOwner)
+                    let seen = ZoneID(zoneName: notes.zoneName, ownerRecordName: adas.userRecordName)
+                    #expect(Set(try await guest.database(.shared).pull(seen).changes.map(\.recordID.recordName)) == ["r0", "below", "share"])
+                    #expect(try await owner.database(.private).resolve([link], by: LookupInfo())[0].get().isOwner)
+                    // Joining is a change.
+                    var asking = links
+                    asking.leave = .unasked
+                    await #expect(throws: UnconfirmedChange.self) { _ = try await asking.accept([link], by: LookupInfo()) }
+                }
             }
         }
     }

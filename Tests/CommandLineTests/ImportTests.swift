@@ -122,7 +122,7 @@ import Testing
         let made = try await run(["import", file, "--type", "T", "--zone", "Notes", "--name-field", "k"] + container)
         #expect(made.output.contains("Zone created: Notes"))
         #expect(try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + container).status == 0)
-        #expect(try await run(["zone", "list"] + container).output.contains(/Notes +developer +2 +0 +ada \(read-only\)/))
+        #expect(try await run(["zone", "list"] + container).output.contains(/Notes +developer +3 +0 +ada \(read-only\)/))
         let shared = try await run(["zone", "list", "--database", "shared", "--user", "ada", "--json"] + container)
         #expect(shared.output.contains("\"zoneName\":\"Notes\"") && shared.output.contains("\"owner\":\"developer\""))
         #expect(try await run(["zone", "share", "Notes", "--with", "developer"] + container).status == 64)

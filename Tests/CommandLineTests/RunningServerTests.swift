@@ -37,7 +37,7 @@ import Testing
         #expect(schema.output.contains("RECORD TYPE T"))
         #expect(schema.errors.isEmpty)
         #expect(try await run(["zone", "share", "Notes", "--with", "ada", "--permission", "read-only"] + Self.container).status == 0)
-        #expect(try await run(["zone", "list"] + Self.container).output.contains(/Notes +developer +2 +0 +ada \(read-only\)/))
+        #expect(try await run(["zone", "list"] + Self.container).output.contains(/Notes +developer +3 +0 +ada \(read-only\)/))
         let shared = try await run(["zone", "list", "--database", "shared", "--user", "ada", "--json"] + Self.container)
         #expect(shared.output.contains("\"owner\":\"developer\""))
         #expect(try await run(["zone", "share", "Notes", "--with", "developer"] + Self.container).status == 64)

@@ -22,6 +22,7 @@ struct EditStage: Sendable {
 
     let client: any TestClientProtocol
     let engine: InMemoryRecordEngine
+    let accounts: Accounts
     private let caller: Caller
 
     static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void) async throws {
@@ -34,7 +35,7 @@ struct EditStage: Sendable {
         router.addGuards(trusting: .loopback, memory: memory)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
-            let stage = EditStage(client: client, engine: engine, caller: caller)
+            let stage = EditStage(client: client, engine: engine, accounts: accounts, caller: caller)
             try await stage.fill()
             try await body(stage)
         }

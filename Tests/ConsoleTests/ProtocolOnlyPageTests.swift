@@ -63,7 +63,7 @@ import Testing
                 let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
                 let page = String(buffer: answer.body)
                 #expect(answer.status == .ok, "\(path)")
-                for name in Self.entries + ["Purge"] { #expect(!page.contains(">\(name)"), "\(name) on \(path)") }
+                for name in Self.entries + ["Purge", "Sharing", "Who sees what"] { #expect(!page.contains(">\(name)"), "\(name) on \(path)") }
             }
             let zones = try await client.execute(uri: "\(Self.there)/zones", method: .get) { String(buffer: $0.body) }
             #expect(zones.contains(">Notes</a>") && zones.contains("<td class=\"num\">–</td>"))
@@ -71,7 +71,7 @@ import Testing
         }
         try await onStage(isWhole: true) { client, _ in
             let zone = try await client.execute(uri: "\(Self.there)/zone?zone=Notes", method: .get) { String(buffer: $0.body) }
-            for name in Self.entries + ["Purge"] { #expect(zone.contains(">\(name)"), "\(name)") }
+            for name in Self.entries + ["Purge", "Sharing", "Who sees what"] { #expect(zone.contains(">\(name)"), "\(name)") }
         }
     }
 

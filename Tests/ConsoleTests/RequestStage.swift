@@ -57,8 +57,8 @@ struct RequestStage: Sendable {
         }
     }
 
-    func page(_ path: String) async throws -> String {
-        let answer = try await client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
+    func page(_ path: String, in place: String = RequestStage.there) async throws -> String {
+        let answer = try await client.execute(uri: "\(place)/\(path)", method: .get) { $0 }
         let text = String(buffer: answer.body)
         #expect(!text.contains("Optional(") && !text.contains("{{"))
         return text

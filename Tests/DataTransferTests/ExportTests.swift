@@ -336,7 +336,7 @@ import Testing
         let engine = InMemoryRecordEngine()
         let owner = try await database(of: engine)
         try await fill(owner)
-        try await owner.share(Self.zoneID, with: ZoneParticipant(userRecordName: "_grace", permission: .readWrite))
+        try await owner.share(Self.zoneID, with: ZoneParticipant(userRecordName: "_grace", permission: .readWrite), on: engine)
         let bytes = try await exported(database(of: engine, .shared, as: "_grace"))
         #expect(lines(bytes)[0].contains("\"ownerRecordName\":\"_ada\""))
         let target = try await database(of: self.engine(.memory, ""), as: "_grace")

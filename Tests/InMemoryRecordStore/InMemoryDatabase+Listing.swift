@@ -5,13 +5,7 @@ internal import Records
 extension InMemoryDatabase {
     func list(_ request: RecordListRequest) async throws -> RecordListPage {
         try store.read { state in
-            let rows: [InMemoryState.Row]
-            do {
-                rows = Array(try view.zone(request.zoneID, in: state).rows.values)
-            } catch let error as RecordError {
-                guard request.zoneID.isDefault, view.isOwn(request.zoneID) else { throw error }
-                rows = []
-            }
+            let rows = try view.zoneUnlessDefault(request.zoneID, in: state)?.rows.values.map { $0 } ?? []
             let wanted = rows.filter { !$0.isDeleted }.map(\.record)
                 .filter { record in
                     request.recordTypes?.contains(record.recordType) ?? true && request.after.map { $0 < record.recordID.recordName } ?? true

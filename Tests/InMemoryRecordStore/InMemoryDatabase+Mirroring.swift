@@ -73,6 +73,11 @@ extension InMemoryTransaction {
         return true
     }
 
+    func admit(_ guest: Name, toMirror zone: Int64) {
+        _ = state.userNumber(guest)
+        enter(ZoneParticipant(userRecordName: guest, permission: .readWrite), to: zone)
+    }
+
     func mark(_ name: Name, _ value: String?) {
         state.marks[view.markOwner, default: [:]][name] = value
     }

@@ -60,36 +60,4 @@ extension InMemoryDatabase {
             _ = try end(zoneID, as: .purged, in: &state, now: now)
         }
     }
-
-    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws {
-        let now = store.clock()
-        try store.write { state in
-            try ZoneRules.checkSharing(zoneID, in: address, with: participant.userRecordName, as: caller)
-            let zone = try view.zone(zoneID, in: state)
-            _ = state.userNumber(participant.userRecordName)
-            state.shares.removeAll { $0.zone == zone.number && $0.participant.userRecordName == participant.userRecordName }
-            state.shares.append(
-                InMemoryState.ShareRow(zone: zone.number, participant: participant, isLive: true, position: state.nextPosition(), moment: now))
-        }
-    }
-
-    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
-        let now = store.clock()
-        try store.write { state in
-            try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
-            let zone = try view.zone(zoneID, in: state)
-            guard let index = state.shares.firstIndex(where: { $0.zone == zone.number && $0.participant.userRecordName == userRecordName && $0.isLive })
-            else { throw ZoneRules.notShared }
-            state.shares[index].isLive = false
-            state.shares[index].position = state.nextPosition()
-            state.shares[index].moment = now
-        }
-    }
-
-    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
-        try store.read { state in
-            let zone = try view.zone(zoneID, in: state)
-            return state.shares.filter { $0.zone == zone.number && $0.isLive }.map(\.participant).sorted { $0.userRecordName < $1.userRecordName }
-        }
-    }
 }

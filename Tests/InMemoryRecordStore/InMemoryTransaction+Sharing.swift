@@ -75,7 +75,8 @@ extension InMemoryTransaction {
         return number
     }
 
-    private func enter(_ participant: ZoneParticipant, to zone: Int64) {
+    /// Shows a zone or a view in the shared database of a user.
+    func enter(_ participant: ZoneParticipant, to zone: Int64) {
         state.shares.removeAll { $0.zone == zone && $0.participant.userRecordName == participant.userRecordName }
         state.shares.append(
             InMemoryState.ShareRow(zone: zone, participant: participant, isLive: true, position: state.nextPosition(), moment: now))
@@ -124,6 +125,10 @@ extension InMemoryDatabase {
 
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try following(shortGUIDs, by: addresses) { try $0.accept($1) }
+    }
+
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] {
+        try following(shortGUIDs, by: LookupInfo()) { try $0.share(linkedBy: $1) }
     }
 
     /// Deletes zones from a shared database, which ends the caller's part in their shares.

@@ -21,6 +21,14 @@ struct InMemoryView: Sendable {
         return zone
     }
 
+    /// The zone, or `nil` for a default zone that nothing was saved in yet.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func zoneUnlessDefault(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {
+        if let zone = try existingZone(zoneID, in: state) { return zone }
+        guard zoneID.isDefault, isOwn(zoneID) else { throw RecordError.zoneNotFound }
+        return nil
+    }
+
     /// The zone, or `nil` if it does not exist.
     /// - Throws: `RecordError` ZONE_NOT_FOUND if the zone can't belong to this database.
     func existingZone(_ zoneID: ZoneID, in state: InMemoryState) throws -> InMemoryState.ZoneRow? {

@@ -216,7 +216,7 @@ import Testing
             let theirs = try await origin.database(as: owner)
             try await theirs.make(Self.zone)
             try await theirs.save("r", in: Self.zone, ["text": .string("shared")])
-            try await theirs.share(Self.zone, with: ZoneParticipant(userRecordName: origin.user, permission: .readWrite))
+            try await theirs.share(Self.zone, with: ZoneParticipant(userRecordName: origin.user, permission: .readWrite), on: origin.engine)
             let copy = try Copy(of: origin, in: InMemoryRecordEngine())
             try await copy.pull()
             try await copy.expectEqual(.shared)

@@ -81,7 +81,7 @@ import Testing
             try await database.save("b", in: notes, ["link": reference("a", ZoneID(zoneName: "Notes", ownerRecordName: owner))])
             #expect(try await findings(in: database).0 == [])
         }
-        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
         #expect(try await findings(in: engine.full(.shared, as: grace)).0 == [])
     }
 
@@ -118,6 +118,34 @@ import Testing
         #expect(progress.records == 900 && progress.total == 900)
         let told = reports.withLock { $0 }
         #expect(told == told.sorted() && told.count > 4 && told.last == 900)
+    }
+
+    @Test func whatGuestsMissIsNamed() async throws {
+        let stage = try await SharingStage(on: engine)
+        #expect(try await findings(in: stage.owner).0 == [])
+        let unknown = ShareParticipant(participantID: "nobody", lookupInfo: LookupInfo(emailAddress: "nobody@example.org"))
+        let known = ShareParticipant(participantID: "grace", lookupInfo: LookupInfo(emailAddress: "grace@example.org"))
+        let share = try await stage.share(with: [unknown, known])
+        func found(after days: Double) async throws -> [String] {
+            var found: [RecordFinding] = []
+            let now = Timestamp(milliseconds: share.created.timestamp.milliseconds + Int64(days * 86_400_000))
+            let check = RecordCheck(stage.owner, isKnown: { LookupInfo(emailAddress: "Grace@example.org").matches($0) }, now: now)
+            _ = try await check.run { found.append($0) }
+            #expect(found.allSatisfy { !$0.explanation.hasSuffix(".") })
+            return found.map { "\($0.kind.rawValue) \($0.recordID.recordName)" }
+        }
+        // The diary is an item like those below the list, which is a root.
+        #expect(try await found(after: 0.9) == ["besideHierarchies diary", "unknownAddress share"])
+        #expect(try await found(after: 2) == ["besideHierarchies diary", "unacceptedShare share", "unknownAddress share"])
+        try await stage.accept(share, as: grace, emailAddress: "grace@example.org")
+        try await stage.owner.save("diary", in: notes, parent: .record("list"))
+        #expect(try await found(after: 2) == ["unknownAddress share"])
+        // A type that no hierarchy has below its root may stand beside it.
+        try await stage.owner.save("other list", type: "List", in: notes)
+        #expect(try await found(after: 2) == ["unknownAddress share"])
+        #expect(try await findings(in: stage.shared(grace)).0 == [])
+        try await stage.owner.delete("share", in: notes)
+        #expect(try await found(after: 2) == [])
     }
 
     @Test func aCheckThatIsCancelledEnds() async throws {

@@ -55,20 +55,30 @@ import Testing
     @Test func texts() throws {
         let share = Share(rootName: "r", shortGUID: "s", participants: [Self.owner, Self.guest, Self.invited, Self.left])
         for sharing in [
-            RecordSharing(share: share), RecordSharing(shortGUID: "s", shareName: "x"), RecordSharing(shortGUID: "s"), RecordSharing(hierarchy: 4),
+            RecordSharing(share: share, hierarchy: 4), RecordSharing(shortGUID: "s", shareName: "x"), RecordSharing(shortGUID: "s", hierarchy: 4),
+            RecordSharing(shareName: "x"),
         ] {
-            let read = try RecordSharing(storedText: sharing.storedText, hierarchy: sharing.hierarchy)
+            let read = try RecordSharing.stored(try #require(sharing.storedText), hierarchy: sharing.hierarchy)
             #expect(read.share == sharing.share && read.shareName == sharing.shareName && read.hierarchy == sharing.hierarchy)
             #expect(read.shortGUID == sharing.share?.shortGUID ?? sharing.shortGUID)
         }
-        #expect(throws: RecordError.self) { try RecordSharing(storedText: Array(#"{"shortGUID":"s","participants":[{}]}"#.utf8), hierarchy: nil) }
+        #expect(RecordSharing(hierarchy: 4).storedText == nil)
+        for damaged in [#"{"shortGUID":"s","participants":[{}]}"#, #"{"participants":[1],"publicPermission":"NONE"}"#, "[]", "{}", "x"] {
+            #expect(throws: RecordError.self, "\(damaged)") { try RecordSharing.stored(Array(damaged.utf8), hierarchy: 4) }
+        }
+        let (zoneID, signature) = (ZoneID(zoneName: "z"), Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_o", deviceID: "d"))
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "x", zoneID: zoneID), recordType: Share.recordType, recordChangeTag: "1", created: signature, modified: signature,
+            fields: .empty, sharing: RecordSharing(share: share))
         var writer = JSONWriter()
-        writer.object { $0.members(of: share, for: "_g") }
+        try writer.value(record, for: "_g")
         guard case .object(let object) = try JSONReader.value(of: writer.bytes), case .array(let participants)? = object["participants"] else {
             Issue.record("A share has participants")
             return
         }
         #expect(participants.count == 4 && object["owner"] == participants[0] && object["currentUserParticipant"] == participants[1])
-        #expect(object["publicPermission"] == "NONE" && object["shortGUID"] == "s" && object["accepted"] == nil)
+        #expect(object["publicPermission"] == "NONE" && object["shortGUID"] == "s" && object["rootRecordName"] == "r")
+        // An answer says enough to be read back.
+        #expect(try RecordSharing(object) == RecordSharing(shortGUID: "s", share: share))
     }
 }

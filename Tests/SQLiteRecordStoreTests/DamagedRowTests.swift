@@ -82,7 +82,7 @@ import Testing
         let engine = try SQLiteRecordEngine(folder: data)
         let database = try await engine.withZone()
         try await database.save("one", in: notes)
-        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+        try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
         await engine.close()
         try await damage(table, "position", position)
         let again = try SQLiteRecordEngine(folder: data)

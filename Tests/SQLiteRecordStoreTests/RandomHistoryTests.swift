@@ -237,11 +237,12 @@ private struct History {
         let zoneID = ZoneID(zoneName: Self.zones.randomElement(using: &random) ?? "Red")
         let permission = ZoneParticipant.Permission.allCases.randomElement(using: &random) ?? .readOnly
         let stops = Int.random(in: 0..<3, using: &random) == 0
-        try await compare(index, .private, ada) { database in
+        try await compareEngines(index, stops ? "stop sharing" : "share") { engine in
+            let database = try await engine.full(.private, as: ada)
             if stops {
                 try await database.stopSharing(zoneID, with: grace.userRecordName)
             } else {
-                try await database.share(zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission))
+                try await database.share(zoneID, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: permission), on: engine)
             }
             return try await database.participants(of: zoneID)
         }
@@ -471,7 +472,7 @@ private struct ZonePage: Equatable {
     let changes: [RecordChange]
     let moreComing: Bool
 
-    init(_ page: ZoneChangesPage) { (zoneID, changes, moreComing) = (page.zoneID, page.changes, page.moreComing) }
+    init(_ page: ZoneChangesPage) { (zoneID, changes, moreComing) = (page.zoneID, page.changes.map(\.withoutChance), page.moreComing) }
 }
 
 private struct DatabasePage: Equatable {
@@ -503,4 +504,16 @@ private struct FileSurroundings: Equatable {
     let uses: [AssetUses]
     let entries: [[Int64]]
     let recorded: Set<RecordedAsset>
+}
+
+extension RecordChange {
+    /// Links and the identifiers of participants are random.
+    fileprivate var withoutChance: RecordChange {
+        guard let sharing = record?.sharing, var share = sharing.share else { return self }
+        share.shortGUID = ""
+        for index in share.participants.indices { share.participants[index].participantID = "" }
+        var change = self
+        change.record?.sharing = RecordSharing(share: share, hierarchy: sharing.hierarchy)
+        return change
+    }
 }

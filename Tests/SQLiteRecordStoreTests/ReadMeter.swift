@@ -5,7 +5,8 @@ import Synchronization
 
 @testable import SQLiteRecordStore
 
-/// The cost of reads: steps of SQLite's virtual machine, and pages requested. It does not depend on the speed of the machine.
+/// The cost of reads: steps of SQLite's virtual machine, and pages read into an empty cache, each once. It does not depend on the speed of the
+/// machine, nor on which rows share a page: a seek within the page where a cursor is requests no page, the next one all of the tree's levels.
 ///
 /// The connections refer to the meter until ``end()``.
 final class ReadMeter: Sendable {
@@ -60,26 +61,26 @@ final class ReadMeter: Sendable {
         var least = Cost(steps: .max, pages: .max)
         for _ in 0..<3 {
             steps.withLock { $0 = 0 }
-            let before = pages()
+            let before = try pages(emptying: true)
             try await read()
             // The connection returns to the pool when the read ends, possibly a moment after the answer.
             try await pool.barrierWriteWithoutTransaction { _ in }
-            let cost = Cost(steps: steps.withLock { $0 }, pages: pages() - before)
+            let cost = Cost(steps: steps.withLock { $0 }, pages: try pages() - before)
             if cost.steps < least.steps { least = cost }
         }
         return least
     }
 
-    /// The number of pages requested so far, cached or not.
-    private func pages() -> Int {
-        connections.withLock { connections in
-            connections.reduce(0) { sum, connection in
-                sum + [SQLITE_DBSTATUS_CACHE_HIT, SQLITE_DBSTATUS_CACHE_MISS].reduce(0) { sum, kind in
-                    var count: Int32 = 0
-                    var highest: Int32 = 0
-                    sqlite3_db_status(OpaquePointer(bitPattern: connection), kind, &count, &highest, 0)
-                    return sum + Int(count)
-                }
+    /// The number of pages read so far.
+    private func pages(emptying isEmptied: Bool = false) throws -> Int {
+        try connections.withLock { connections in
+            try connections.reduce(0) { sum, address in
+                let connection = OpaquePointer(bitPattern: address)
+                if isEmptied, sqlite3_db_release_memory(connection) != SQLITE_OK { throw DatabaseError(message: "The cache of a connection is in use") }
+                var count: Int32 = 0
+                var highest: Int32 = 0
+                sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_MISS, &count, &highest, 0)
+                return sum + Int(count)
             }
         }
     }

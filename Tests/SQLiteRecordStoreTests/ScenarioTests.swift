@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: Scenario.zones)
     func zones(scenario: Scenario) async throws { try await play(scenario) }
 
-    @Test(arguments: Scenario.sharing)
+    @Test(arguments: Scenario.sharing + Scenario.sharingHere)
     func sharing(scenario: Scenario) async throws { try await play(scenario) }
 
     @Test(arguments: Scenario.mirroring)

@@ -53,12 +53,12 @@ public enum AssetScenarios {
         },
         .init("a read-only participant can't upload") { engine, _ in
             let database = try await engine.withZone()
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.database(address(.shared), as: grace)
             let slot = AssetSlot(recordType: "Item", fieldName: "file", recordName: "r")
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             #expect(try await shared.grantUploads([slot], in: theirs).first?.failure?.code == .accessDenied)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let asset = try await engine.upload(1, for: "r", in: theirs, .shared, as: grace, at: TestClock().now())
             #expect(asset.receipt != nil)
         },
@@ -106,7 +106,7 @@ public enum AssetScenarios {
             let record = await refusal { try await database.save("s", in: notes, ["file": .asset(asset)]) }
             let type = await refusal { try await database.save("r", type: "Thing", in: notes, ["file": .asset(asset)]) }
             let zone = await refusal { try await database.save("r", in: ZoneID(zoneName: "Other"), ["file": .asset(asset)]) }
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let shared = try await engine.database(address(.shared), as: grace)
             let theirs = ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName)
             let user = await refusal { try await shared.save("r", in: theirs, ["file": .asset(asset)]) }

@@ -144,7 +144,7 @@ enum JournalScenarios {
             let database = try await engine.withZone()
             try await database.save("r", in: notes, ["a": .int64(1)])
             let now = try await database.save("r", in: notes, ["a": .int64(2)])
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.full(.shared, as: grace)
             let theirs = RecordID(recordName: "r", zoneID: ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName))
             let entries = try await shared.journal(RecordJournalRequest(theirs)).entries

@@ -25,8 +25,8 @@ enum ListingScenarios {
         .init("the participants of a zone are known") { engine, _ in
             let database = try await engine.withZone()
             #expect(try await database.participants(of: notes).isEmpty)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
-            try await database.share(notes, with: ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
+            try await database.share(notes, with: ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite), on: engine)
             let participants = try await database.participants(of: notes)
             #expect(
                 Set(participants) == [

@@ -48,7 +48,7 @@ public enum RoleScenarios {
                 for row in rows {
                     let prefix = "\(row.prefix)\(index)"
                     if let permission = row.permission {
-                        try await mine.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission))
+                        try await mine.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission), on: engine)
                     }
                     let names = try await stage.fill(type, prefix: prefix, .private, row.zone.isDefault ? .default : notes)
                     for operation in RoleOperation.allCases {

@@ -25,6 +25,8 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
     public static let sharing = SharingScenarios.all
+    /// For engines with ``RecordStore/Capability/listShares``, which are told the addresses of callers.
+    public static let sharingHere = SharingScenarios.here
     /// For engines with ``RecordStore/Capability/mirrorRecords``.
     public static let mirroring = MirrorScenarios.all
 }

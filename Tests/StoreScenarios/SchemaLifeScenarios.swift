@@ -96,7 +96,7 @@ enum SchemaLifeScenarios {
         },
         .init("a reset takes everything out, and feeds tell of a purge") { engine, _ in
             let database = try await engine.withZone()
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             try await database.save("a", in: notes, ["text": .string("x")])
             try await database.save("b", ["text": .string("x")])
             try await engine.full(.public).save("p", ["text": .string("x")])

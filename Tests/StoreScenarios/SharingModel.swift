@@ -1,22 +1,42 @@
 public import JSON
-internal import Records
+public import Records
 
-/// Who sees which record of one zone, computed from scratch at each question.
+/// The users who see each record of one zone, computed from scratch at each question.
 public struct SharingModel: Sendable {
+    /// The part of a user in a share.
+    public struct Part: Sendable, Equatable {
+        /// False for an invitation.
+        public var hasAccepted = false
+        public var mayWrite: Bool
+        public var isAdministrator = false
+        public var cameByLink = false
+
+        public init(mayWrite: Bool, isAdministrator: Bool = false) {
+            self.mayWrite = mayWrite
+            self.isAdministrator = isAdministrator
+        }
+    }
+
     public struct Share: Sendable {
         public var name: Name
-        public var root: Name
+        /// `nil` if the whole zone is shared.
+        public var root: Name?
         public var link: String
-        /// Users who were invited and did not accept, with what they may do.
-        public var invited: [Name: Bool]
-        /// Users who accepted, and whether they may write.
-        public var guests: [Name: Bool] = [:]
+        public var publicPermission: SharePermission
+        public var parts: [Name: Part]
 
-        public init(name: Name, root: Name, link: String, invited: [Name: Bool]) {
+        public init(name: Name, root: Name?, link: String, publicPermission: SharePermission, parts: [Name: Part]) {
             self.name = name
             self.root = root
             self.link = link
-            self.invited = invited
+            self.publicPermission = publicPermission
+            self.parts = parts
+        }
+
+        /// True if a guest may write; `nil` for users who are no guests.
+        public func right(of user: Name) -> Bool? {
+            guard let part = parts[user], part.hasAccepted else { return nil }
+            return part.cameByLink ? publicPermission == .readWrite : part.mayWrite
         }
     }
 
@@ -26,8 +46,11 @@ public struct SharingModel: Sendable {
 
     public init() {}
 
-    /// The share that a record is in: that of the nearest root above it.
+    public var zoneShare: Share? { shares[Records.Share.zoneWideName] }
+
+    /// The share that a record is in: that of the zone, or of the nearest root above it.
     public func share(of record: Name) -> Share? {
+        if let zoneShare { return parents[record] == nil ? nil : zoneShare }
         var passed: Set<Name> = []
         var next: Name? = record
         while let name = next, let parent = parents[name], passed.insert(name).inserted {
@@ -37,10 +60,25 @@ public struct SharingModel: Sendable {
         return nil
     }
 
-    public func visible(to user: Name) -> Set<Name> {
-        let records = parents.keys.filter { share(of: $0)?.guests[user] != nil }
-        return Set(records).union(shares.values.filter { $0.guests[user] != nil }.map(\.name))
+    /// True if the way up from a record comes back to it.
+    public func isInCircle(_ record: Name) -> Bool {
+        var passed: Set<Name> = []
+        var next = parents[record] ?? nil
+        while let name = next, passed.insert(name).inserted {
+            if name == record { return true }
+            next = parents[name] ?? nil
+        }
+        return false
     }
 
-    public func mayWrite(_ record: Name, _ user: Name) -> Bool { share(of: record)?.guests[user] == true }
+    public func isRoot(_ record: Name) -> Bool { shares.values.contains { $0.root == record } }
+
+    public func isGuest(_ user: Name) -> Bool { shares.values.contains { $0.right(of: user) != nil } }
+
+    public func visible(to user: Name) -> Set<Name> {
+        let mine = Set(shares.values.filter { $0.right(of: user) != nil }.map(\.name))
+        return mine.isEmpty ? [] : mine.union(parents.keys.filter { share(of: $0).map { mine.contains($0.name) } ?? false })
+    }
+
+    public func mayWrite(_ record: Name, _ user: Name) -> Bool { share(of: record)?.right(of: user) ?? false }
 }

@@ -9,22 +9,94 @@ enum SharingScenarios {
     private static let hierarchy: [Name] = ["list", "milk", "brand", "bread", "share"]
     private static let denied = ServerErrorCode.accessDenied
 
+    /// For engines that list shares, and are told the addresses of callers.
+    static let here: [Scenario] = [
+        .init("an invitation to an e-mail address is for whoever has it") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            var invited = SharingStage.invitation(grace)
+            invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
+            let share = try await stage.share(with: [invited])
+            let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
+            #expect(refused?.code == denied)
+            let nobody = Caller(userRecordName: "_anonymous", access: .anonymous)
+            #expect(await refusal { _ = try await stage.accept(share, as: nobody) }?.code == .authenticationRequired)
+            #expect(try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org").participant?.status == .accepted)
+            #expect(try await stage.visible(to: grace, of: everything) == hierarchy)
+        },
+        .init("owners and guests list their shares, and see the tree of the records") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let list = try await stage.share(with: [SharingStage.invitation(grace)])
+            let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(mary)])
+            _ = try await stage.owner.modifyZones([.create(ZoneID(zoneName: "Other"))])
+            try await stage.owner.save("loose", in: notes)
+            // An administrator sees what a link leads to, whoever may use it.
+            let found = try await engine.full(.public, as: mary).shares(linkedBy: [list.sharing?.shortGUID ?? "", "unknown"])
+            #expect(try found[0].get().share == list && found[0].get().root?.recordID.recordName == "list")
+            #expect(throws: RecordError.self) { try found[1].get() }
+            try await stage.accept(list, as: grace)
+            try await stage.accept(diary, as: mary)
+            func names(_ database: any RecordDatabase, in zoneID: ZoneID? = nil, after: Int64? = nil, limit: Int = 10) async throws -> [Name] {
+                try await database.shares(in: zoneID, after: after, limit: limit).map(\.record.recordID.recordName)
+            }
+            #expect(try await names(stage.owner) == ["share", "diary share"])
+            #expect(try await names(stage.owner, in: notes) == ["share", "diary share"])
+            for zoneID in [ZoneID(zoneName: "Other"), .default] { #expect(try await names(stage.owner, in: zoneID) == []) }
+            #expect(await refusal { _ = try await names(stage.owner, in: ZoneID(zoneName: "Nowhere")) }?.code == .zoneNotFound)
+            // In pages.
+            let first = try #require(try await stage.owner.shares(in: nil, after: nil, limit: 1).first)
+            #expect(first.rootName == "list" && first.share.guests == [grace.userRecordName] && first.zoneID.zoneName == notes.zoneName)
+            #expect(try await names(stage.owner, after: first.hierarchy) == ["diary share"])
+            // Each guest sees those that the guest takes part in.
+            let (graces, marys) = (try await stage.shared(grace), try await stage.shared(mary))
+            for zoneID in [nil, SharingStage.seen] {
+                #expect(try await names(graces, in: zoneID) == ["share"])
+                #expect(try await names(marys, in: zoneID) == ["diary share"])
+            }
+            #expect(try await graces.shares(in: nil, after: nil, limit: 1).map(\.zoneID) == [SharingStage.seen])
+            let (own, open) = (try await engine.full(.private, as: grace), try await engine.full(.public, as: ada))
+            for database in [own, open] { #expect(try await names(database) == []) }
+            // A record leads to its share.
+            func shower(of name: Name) async throws -> Name? {
+                let share = try await stage.owner.share(showing: stage.current(name))
+                return share?.record.recordID.recordName
+            }
+            #expect(try await shower(of: "brand") == "share")
+            #expect(try await shower(of: "loose") == nil)
+            // The tree of the owner has everything, that of a guest what the guest sees.
+            let tree = try await stage.owner.tree(of: notes, limit: 100)
+            let hierarchies = Dictionary(tree.nodes.map { ($0.recordName, $0.hierarchy) }, uniquingKeysWith: { first, _ in first })
+            #expect(tree.isComplete && Set(tree.nodes.map(\.recordName)) == Set(everything + ["diary share", "loose"]))
+            for name in hierarchy { #expect(hierarchies[name] == first.hierarchy, "\(name)") }
+            #expect(hierarchies["loose"] == .some(nil) && hierarchies["diary"] != hierarchies["list"])
+            #expect(tree.nodes.first { $0.recordName == "brand" }.map { [$0.recordType, $0.parent] } == ["Item", "milk"])
+            let seen = try await graces.tree(of: SharingStage.seen, limit: 100).nodes
+            #expect(Set(seen.map(\.recordName)) == Set(hierarchy) && seen.allSatisfy { $0.hierarchy == first.hierarchy })
+            let part = try await stage.owner.tree(of: notes, limit: 2)
+            #expect(part.nodes == Array(tree.nodes.prefix(2)) && !part.isComplete)
+            // Shares that have ended are gone, those of the zone count for all its records.
+            for share: Name in ["share", "diary share"] { try await stage.owner.delete(share, in: notes) }
+            for database in [stage.owner, graces] { #expect(try await names(database) == []) }
+            #expect(try await shower(of: "brand") == nil)
+            let whole = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(participants: [SharingStage.invitation(grace)]))
+            try await stage.accept(whole, as: grace)
+            #expect(try await shower(of: "brand") == Share.zoneWideName)
+            #expect(try await names(graces) == [Share.zoneWideName])
+            #expect(try await graces.tree(of: SharingStage.seen, limit: 100).nodes.count == 7)
+        },
+    ]
+
     static let all: [Scenario] = [
         .init("a list is shared with two users, who see it and nothing else") { engine, _ in
             let stage = try await SharingStage(on: engine)
             let root = try await stage.current("list")
-            var invited = SharingStage.invitation(grace)
-            invited.lookupInfo = LookupInfo(emailAddress: SharingStage.graceAddress)
-            let share = try await stage.share(tag: root.recordChangeTag, with: [invited, SharingStage.invitation(mary, .readOnly)])
+            let share = try await stage.share(tag: root.recordChangeTag, with: [SharingStage.invitation(grace), SharingStage.invitation(mary, .readOnly)])
             let top = try #require(share.sharing?.share)
             #expect(top.rootName == "list" && top.publicPermission == .none && top.participants.map(\.role) == [.owner, .user, .user])
             #expect(top.participants.map(\.status) == [.accepted, .invited, .invited] && top.owner?.userRecordName == ada.userRecordName)
             let shared = try await stage.current("list")
             #expect(shared.recordChangeTag != root.recordChangeTag && shared.sharing?.shareName == "share" && shared.sharing?.shortGUID == top.shortGUID)
             #expect(try await stage.visible(to: grace, of: everything) == [])
-            let refused = await refusal { _ = try await stage.accept(share, as: grace, emailAddress: "other@example.org") }
-            #expect(refused?.code == denied)
-            let accepted = try await stage.accept(share, as: grace, emailAddress: "Grace@Example.org")
+            let accepted = try await stage.accept(share, as: grace)
             #expect(accepted.root?.recordID == RecordID(recordName: "list", zoneID: SharingStage.seen) && accepted.participant?.status == .accepted)
             // A lost answer is asked for again.
             #expect(try await stage.accept(share, as: grace) == accepted)
@@ -252,6 +324,72 @@ enum SharingScenarios {
             try await stage.owner.delete(Share.zoneWideName, in: notes)
             #expect(try await stage.visible(to: grace, of: everything) == [])
             #expect(try await stage.owner.names(in: notes, of: everything + ["top"]) == ["list", "milk", "brand", "bread", "diary", "top"])
+        },
+        .init("a zone is shared with one user at once, through its share") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            func share(_ guest: Caller, _ permission: ZoneParticipant.Permission) async throws {
+                try await stage.owner.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: permission), on: engine)
+            }
+            func participants() async throws -> [ZoneParticipant] { try await stage.owner.participants(of: notes) }
+            func zones(_ guest: Caller) async throws -> [ZoneID] { try await stage.shared(guest).zones().map(\.zoneID) }
+            // Parts of a zone and all of it exclude each other.
+            let part = try await stage.share(with: [SharingStage.invitation(grace)])
+            #expect(await refusal { try await share(grace, .readOnly) }?.code == .badRequest)
+            #expect(try await participants().isEmpty)
+            try await stage.owner.delete(part.recordID.recordName, in: notes)
+            try await share(grace, .readOnly)
+            let first = try await stage.current(Share.zoneWideName)
+            let top = try #require(first.sharing?.share)
+            #expect(top.participants.map(\.status) == [.accepted, .accepted] && top.publicPermission == .none && top.rootName == nil)
+            #expect(try await zones(grace) == [SharingStage.seen])
+            // Once more changes nothing; another permission changes nothing else.
+            try await share(grace, .readOnly)
+            #expect(try await stage.current(Share.zoneWideName) == first)
+            try await share(grace, .readWrite)
+            try await stage.shared(grace).save("milk", in: SharingStage.seen)
+            try await share(mary, .readOnly)
+            let both = try #require(try await stage.current(Share.zoneWideName).sharing?.share)
+            #expect(both.shortGUID == top.shortGUID && both.participants.map(\.participantID).prefix(2) == top.participants.map(\.participantID)[...])
+            #expect(
+                Set(try await participants()) == [
+                    ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite),
+                    ZoneParticipant(userRecordName: mary.userRecordName, permission: .readOnly),
+                ])
+            // One leaves and comes back, one is removed.
+            try await stage.shared(grace).delete(Share.zoneWideName, in: SharingStage.seen)
+            #expect(try await participants().map(\.userRecordName) == [mary.userRecordName])
+            try await share(grace, .readOnly)
+            try await stage.owner.stopSharing(notes, with: mary.userRecordName)
+            #expect(try await zones(mary).isEmpty)
+            #expect(try await participants() == [ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly)])
+            #expect(await refusal { try await stage.owner.stopSharing(notes, with: mary.userRecordName) } == ZoneRules.notShared)
+            // The share ends with its last guest.
+            try await stage.owner.stopSharing(notes, with: grace.userRecordName)
+            #expect(try await zones(grace).isEmpty)
+            #expect(try await stage.owner.names(in: notes, of: [Share.zoneWideName]).isEmpty)
+            #expect(await refusal { try await stage.owner.stopSharing(notes, with: grace.userRecordName) } == ZoneRules.notShared)
+            // But not while everybody with the link is let in. One of them may be given rights of her own.
+            let open = try await stage.save(Share.zoneWideName, .create, tag: nil, ShareInput(publicPermission: .readOnly))
+            try await stage.accept(open, as: mary)
+            try await share(mary, .readWrite)
+            #expect(try await participants() == [ZoneParticipant(userRecordName: mary.userRecordName, permission: .readWrite)])
+            try await stage.owner.stopSharing(notes, with: mary.userRecordName)
+            #expect(try await stage.current(Share.zoneWideName).sharing?.share?.participants.count == 1)
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
+        },
+        .init("a zone is shared with several users at the same time, and none is lost") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let guests = (0..<5).map { Caller(userRecordName: Name("_0000000000000000000000000000000\($0)")) }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for guest in guests {
+                    group.addTask {
+                        try await stage.owner.share(notes, with: ZoneParticipant(userRecordName: guest.userRecordName, permission: .readOnly), on: engine)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await stage.owner.participants(of: notes).map(\.userRecordName) == guests.map(\.userRecordName))
+            for guest in guests { #expect(try await stage.shared(guest).zones().map(\.zoneID) == [SharingStage.seen]) }
         },
     ]
 }

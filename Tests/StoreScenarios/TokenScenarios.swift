@@ -25,7 +25,7 @@ enum TokenScenarios {
             let refused5 = await refusal { _ = try await database.databaseChanges(DatabaseChangesRequest(since: zoneToken)) }
             #expect(refused5 == TokenCodec.foreign)
             // The same zone, seen by another user through the shared database.
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let shared = try await engine.full(.shared, as: grace)
             let seen = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
             let refused6 = await refusal { _ = try await shared.pull(seen, since: zoneToken) }

@@ -45,15 +45,15 @@ enum ZoneScenarios {
             let shared = try await engine.full(.shared, as: grace)
             let empty = try await shared.databaseChanges(DatabaseChangesRequest())
             #expect(empty.changes.isEmpty)
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             let seen = ZoneID(zoneName: "Notes", ownerRecordName: ada.userRecordName)
             #expect(try await shared.zones().map(\.zoneID) == [seen])
             let appeared = try await shared.databaseChanges(DatabaseChangesRequest(since: empty.syncToken))
             #expect(appeared.changes.map(\.kind) == [.changed])
-            #expect(try await shared.pull(seen).changes.map(\.recordID.recordName) == ["r"])
+            #expect(try await shared.pull(seen).changes.map(\.recordID.recordName) == ["r", Share.zoneWideName])
             let refused13 = await refusal { try await shared.save("mine", in: seen) }
             #expect(refused13 == RecordError(.accessDenied, "WRITE operation not permitted"))
-            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite))
+            try await database.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readWrite), on: engine)
             let saved = try await shared.save("mine", in: seen)
             #expect(saved.modified.userRecordName == grace.userRecordName && saved.recordID.zoneID == seen)
             #expect(try await database.names(in: notes, of: ["mine"]) == ["mine"])
@@ -75,7 +75,7 @@ enum ZoneScenarios {
             try await database.save("r", in: notes, ["whose": .string("ada")])
             try await other.save("r", in: notes, ["whose": .string("mary")])
             for owner in [database, other] {
-                try await owner.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly))
+                try await owner.share(notes, with: ZoneParticipant(userRecordName: grace.userRecordName, permission: .readOnly), on: engine)
             }
             let shared = try await engine.full(.shared, as: grace)
             let found = try await shared.fetch(

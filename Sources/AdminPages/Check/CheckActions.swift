@@ -11,7 +11,8 @@ enum CheckActions {
         let store = try await visit.assets.existingStore(address.container, address.environment)
         var isStored: RecordCheck.FileLookup?
         if let ledger = store?.ledger { isStored = { checksum in try await ledger.entry(of: checksum) != nil } }
-        let check = RecordCheck(visit.database, zoneID: visit.place.zoneID, isStored: isStored)
+        let people = visit.people
+        let check = RecordCheck(visit.database, zoneID: visit.place.zoneID, isStored: isStored, isKnown: { people.user(invitedBy: $0) != nil })
         let (place, findings) = (place(visit), CheckFindings())
         let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
         let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)

@@ -159,6 +159,9 @@ extension RecordFinding.Kind {
         case .nearSizeLimit: "Records near 1 MB"
         case .entityName: "Core Data entities that don't match"
         case .missingAsset: "Assets without a file"
+        case .besideHierarchies: "Records beside the shared ones"
+        case .unacceptedShare: "Shares that nobody accepted"
+        case .unknownAddress: "Invitations to unknown addresses"
         }
     }
 
@@ -170,6 +173,9 @@ extension RecordFinding.Kind {
         case .nearSizeLimit: "The fields take more than 90 % of the size limit. The next save may be refused."
         case .entityName: "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
         case .missingAsset: "The file is not stored, so its download fails."
+        case .besideHierarchies: "The record has no parent, so guests do not see it, and others of its type are shared. Often the app forgot the parent."
+        case .unacceptedShare: "The share is at least a day old and has no guests."
+        case .unknownAddress: "No user of this server has the address, so nobody can accept the invitation."
         }
     }
 }

@@ -28,7 +28,7 @@ public struct ReceivedParticipant: Sendable, Hashable {
 }
 
 extension ReceivedRecord {
-    /// What sharing adds to the record; `nil` if it is neither shared nor a share. CloudKit does not tell the root of a share.
+    /// Sharing's part of the record; `nil` if it is neither shared nor a share. CloudKit does not tell the root of a share.
     public var sharing: RecordSharing? {
         if shortGUID == nil, share == nil, participants == nil { return nil }
         let top = participants.map { participants in

@@ -1,6 +1,6 @@
 package import Accounts
 package import JSON
-internal import Records
+package import Records
 
 /// The users of the server, and the acting user.
 package struct People: Sendable {
@@ -38,6 +38,11 @@ package struct People: Sendable {
     /// The user with a handle, a user record name or an e-mail address.
     package func user(named name: String) -> User? {
         accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name)
+    }
+
+    /// The user that an invitation names. Users have no telephone numbers.
+    package func user(invitedBy address: LookupInfo) -> User? {
+        address.userRecordName.flatMap { accounts.user(recordName: $0) } ?? address.emailAddress.flatMap { accounts.user(emailAddress: $0) }
     }
 
     /// The display name, or the record name of an unknown user.

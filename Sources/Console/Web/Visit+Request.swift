@@ -26,14 +26,14 @@ extension Visit {
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
         try await self.init(
             place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones, target: request.head.path ?? place.path,
-            confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil)
+            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil)
     }
 
     /// - Parameters:
     ///   - listed: the containers of the engine, if the page has read them.
     ///   - confirmed: the connection whose container somebody agreed to change.
     init(
-        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", confirmed: String? = nil,
+        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", server: String = "", confirmed: String? = nil,
         containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let (container, environment) = (place.address.container, place.address.environment)
@@ -59,7 +59,7 @@ extension Visit {
         }
         self.init(
             place: place, fields: fields, database: opened.database, engine: engine, connections: connections, connection: connection, origin: origin,
-            target: target, accounts: console.accounts, assets: console.assets, log: console.log, stopwatch: stopwatch, people: people, containers: containers,
+            target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log, stopwatch: stopwatch, people: people, containers: containers,
             zones: zones, refusal: refusal, schema: schema)
     }
 }

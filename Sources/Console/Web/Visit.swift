@@ -20,6 +20,8 @@ package struct Visit: Sendable {
     package let origin: ContainerConnection?
     /// The path and the query of the request.
     let target: String
+    /// The origin that the request was sent to, such as `http://localhost:8080`.
+    package let server: String
     package let accounts: Accounts
     package let assets: AssetStores
     /// The log of web service requests.

@@ -3,7 +3,8 @@ public import RecordStore
 public import Records
 
 /// Copies up to one batch of records to another zone, with the files of their assets. The zone may be in another environment
-/// or database, or belong to another user. Copies keep their names and their creation and modification metadata.
+/// or database, or belong to another user. Copies keep their names and their creation and modification metadata. Copies of shares keep their
+/// participants, and get links of their own.
 public struct RecordCopier: Sendable {
     /// The maximum number of records per copy, which is that of a batch.
     public static let recordLimit = SaveBatch.operationLimit
@@ -48,6 +49,7 @@ public struct RecordCopier: Sendable {
     private let zoneID: ZoneID
     private let existing: Existing
     private let move: ReferenceMove
+    private let scopes: (source: DatabaseScope, target: DatabaseScope)
 
     /// - Parameters:
     ///   - source: the database of the records.
@@ -57,6 +59,7 @@ public struct RecordCopier: Sendable {
         self.target = target
         self.zoneID = zoneID
         self.existing = existing
+        scopes = (source.address.scope, target.address.scope)
         move = ReferenceMove(
             from: sourceZoneID, in: source.address.scope, of: source.caller.userRecordName, to: zoneID, in: target.address.scope,
             of: target.caller.userRecordName)
@@ -85,7 +88,7 @@ public struct RecordCopier: Sendable {
                 continue
             }
             do {
-                if record.recordType == Schema.usersType { throw Self.isOfTheServer }
+                if let refusal = Self.refusal(of: record, from: scopes.source, to: scopes.target, zoneID) { throw refusal }
                 if let files { try await fetch(assetsOf: record, files) }
                 let fields = try move.fields(of: record)
                 copies.append((index, record.recordID.recordName, move.validated(by: fields)))
@@ -98,7 +101,10 @@ public struct RecordCopier: Sendable {
         if !operations.isEmpty {
             _ = try await target.makeZone(zoneID)
             if let files { operations = try await supplied(operations, records, files, &results) }
-            let order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in group.map { copies[$0].index } }
+            var order = CopyOrder(copies.map { ($0.name, $0.validates) }, there: taken).groups.map { group in group.map { copies[$0].index } }
+            // A share comes after the record that it shares.
+            order = order.map { $0.filter { operations[$0]?.recordType != Share.recordType } }
+                + order.map { $0.filter { operations[$0]?.recordType == Share.recordType } }
             for (index, outcome) in try await save(operations, in: order) {
                 results[index] = outcome.map { _ in taken.contains(records[index].recordID.recordName) ? .replaced : .copied }
                 // Another client created the record in the meantime.
@@ -108,8 +114,16 @@ public struct RecordCopier: Sendable {
         return records.indices.map { results[$0] ?? .failure(RecordError(.internalError, "The store did not return a result for the record")) }
     }
 
-    /// The error for records of the type Users.
-    public static let isOfTheServer = RecordError(.badRequest, "Records of type Users belong to the server and can't be copied")
+    /// The error for a record that can't be copied, whatever the target has.
+    public static func refusal(of record: StoredRecord, from source: DatabaseScope, to target: DatabaseScope, _ zoneID: ZoneID) -> RecordError? {
+        if record.recordType == Schema.usersType { return isOfTheServer }
+        let carriesShares = source == .private && target == .private && !zoneID.isDefault
+        return record.recordType == Share.recordType && !carriesShares ? isShare : nil
+    }
+
+    private static let isShare = RecordError(
+        .badRequest, "Shares are copied only by their owner, from a private database to a custom zone of a private database")
+    static let isOfTheServer = RecordError(.badRequest, "Records of type Users belong to the server and can't be copied")
     /// The error for a cycle of VALIDATE references in a copy to a default zone.
     public static let isInCircle = RecordError(
         .validatingReferenceError,
@@ -149,10 +163,12 @@ public struct RecordCopier: Sendable {
 
     private func operation(_ record: StoredRecord, _ fields: [Field]) -> RecordOperation {
         let inputs = fields.map { ($0.name, FieldInput($0.value, isEncrypted: $0.isEncrypted)) }
-        return RecordOperation(
+        var operation = RecordOperation(
             existing == .replace ? .forceReplace : .create, recordName: record.recordID.recordName, recordType: record.recordType,
             fields: Dictionary(inputs, uniquingKeysWith: { first, _ in first }), parent: record.parent.map { .record($0) } ?? .cleared,
             provenance: Provenance(created: record.created, modified: record.modified))
+        if let share = record.sharing?.share { operation.share = ShareInput(restoring: share) }
+        return operation
     }
 
     private func fetch(assetsOf record: StoredRecord, _ files: Files) async throws {

@@ -7,8 +7,7 @@ struct DemoEvent: Sendable {
     enum Action: Sendable {
         case save([RecordOperation], attachments: [DemoAttachment], zoneID: ZoneID, scope: DatabaseScope, device: String)
         case zones([ZoneOperation])
-        case share(ZoneID, with: Name, ZoneParticipant.Permission)
-        case stopSharing(ZoneID, with: Name)
+        case accept(Name, zoneID: ZoneID, owner: Name)
         case purge(ZoneID)
     }
 
@@ -29,14 +28,9 @@ struct DemoEvent: Sendable {
         DemoEvent(moment: moment, user: user, action: .zones(operations))
     }
 
-    static func share(
-        _ zoneID: ZoneID, of owner: Name, with user: Name, _ permission: ZoneParticipant.Permission, at moment: Timestamp
-    ) -> DemoEvent {
-        DemoEvent(moment: moment, user: owner, action: .share(zoneID, with: user, permission))
-    }
-
-    static func stopSharing(_ zoneID: ZoneID, of owner: Name, with user: Name, at moment: Timestamp) -> DemoEvent {
-        DemoEvent(moment: moment, user: owner, action: .stopSharing(zoneID, with: user))
+    /// - Parameter share: the record that holds the share, in the owner's zone.
+    static func accept(_ share: Name, in zoneID: ZoneID, of owner: Name, as user: Name, at moment: Timestamp) -> DemoEvent {
+        DemoEvent(moment: moment, user: user, action: .accept(share, zoneID: zoneID, owner: owner))
     }
 
     static func purge(_ zoneID: ZoneID, of owner: Name, at moment: Timestamp) -> DemoEvent {

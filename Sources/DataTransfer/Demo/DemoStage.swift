@@ -47,10 +47,11 @@ struct DemoStage: Sendable {
             }
         case .zones(let operations):
             for outcome in try await database(.private, as: event.user).modifyZones(operations) { _ = try outcome.get() }
-        case .share(let zoneID, let user, let permission):
-            try await database(.private, as: event.user).share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
-        case .stopSharing(let zoneID, let user):
-            try await database(.private, as: event.user).stopSharing(zoneID, with: user)
+        case .accept(let share, let zoneID, let owner):
+            let records = try await database(.private, as: owner).fetch([RecordID(recordName: share, zoneID: zoneID)], desiredKeys: nil)
+            let links = try records.compactMap { try $0.get().sharing?.shortGUID }
+            let user = LookupInfo(userRecordName: event.user)
+            for outcome in try await database(.public, as: event.user).accept(links, by: user) { _ = try outcome.get() }
         case .purge(let zoneID):
             try await database(.private, as: event.user).purge(zoneID)
         }

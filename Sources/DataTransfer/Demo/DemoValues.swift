@@ -10,13 +10,27 @@ extension RecordOperation {
             parent: parent.map { .record($0) } ?? .cleared)
     }
 
-    /// Sets some fields of a record unconditionally.
-    static func change(_ recordType: Name, _ recordName: Name, _ fields: [Name: FieldValue]) -> RecordOperation {
-        RecordOperation(.forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) })
+    /// Sets some fields of a record unconditionally, and its parent if one is given.
+    static func change(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+        RecordOperation(
+            .forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
+            parent: parent.map { .record($0) } ?? .unchanged)
     }
 
     static func remove(_ recordName: Name) -> RecordOperation {
         RecordOperation(.forceDelete, recordName: recordName)
+    }
+
+    /// Shares a record with all records below it; without a record, the whole zone. The guests still have to accept.
+    static func share(_ root: Name?, titled title: String, as recordName: Name, with guests: KeyValuePairs<Name, SharePermission>) -> RecordOperation {
+        var operation = RecordOperation(
+            .create, recordName: recordName, recordType: Share.recordType, fields: ["cloudkit.title": FieldInput(.string(title))])
+        operation.share = ShareInput(
+            root: root.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }, publicPermission: SharePermission.none,
+            participants: guests.map { user, permission in
+                ShareParticipant(participantID: "Guest/\(user)", lookupInfo: LookupInfo(userRecordName: user), permission: permission)
+            })
+        return operation
     }
 }
 

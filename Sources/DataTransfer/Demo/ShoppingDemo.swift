@@ -2,8 +2,8 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// Shopping lists in shared zones. The shared database has zones of several
-/// owners, two of them with the same name, and a zone that is no longer shared.
+/// Shopping lists that are shared, each by the record of the list, and a zone that is shared as a whole. The shared database has zones of
+/// several owners, two of them with the same name, and a zone that is no longer shared.
 struct ShoppingDemo {
     let people: DemoData.People
 
@@ -22,16 +22,61 @@ struct ShoppingDemo {
             + zone(household, of: people.ada, lists: ["Flat", "Cleaning"], at: Timestamp(2024, 2, 3, 18), seed: 2)
             + zone(fondue, of: people.grace, lists: ["Fondue"], at: Timestamp(2025, 12, 28, 11), seed: 3)
             + zone(camping, of: people.grace, lists: ["Tent"], at: Timestamp(2025, 7, 1, 8), seed: 4)
-        let shares: [DemoEvent] = [
-            .share(household, of: people.developer, with: people.ada, .readWrite, at: Timestamp(2024, 1, 9)),
-            .share(household, of: people.developer, with: people.grace, .readOnly, at: Timestamp(2024, 1, 10)),
-            .share(household, of: people.ada, with: people.developer, .readWrite, at: Timestamp(2024, 2, 4)),
-            .share(camping, of: people.grace, with: people.developer, .readWrite, at: Timestamp(2025, 7, 2)),
-            .stopSharing(camping, of: people.grace, with: people.developer, at: Timestamp(2025, 8, 15, 20)),
-            .share(fondue, of: people.grace, with: people.developer, .readOnly, at: Timestamp(2025, 12, 28, 14)),
-            .share(fondue, of: people.grace, with: people.ada, .readWrite, at: Timestamp(2025, 12, 28, 14, 5)),
+        return DemoStory(
+            container: "iCloud.com.example.Shopping", types: Self.types,
+            events: zones + weeklyList(in: household) + otherShares(household, fondue, camping) + shoppingTogether(in: household.zoneName))
+    }
+
+    /// The developer shares a list with Ada and Grace. An item leaves the list and comes back, one was never part of it, and Grace leaves.
+    private func weeklyList(in household: ZoneID) -> [DemoEvent] {
+        let share: Name = "Share/Weekly"
+        func save(_ operation: RecordOperation, at moment: Timestamp) -> DemoEvent {
+            .save([operation], in: household, as: people.developer, on: "iPhone-1", at: moment)
+        }
+        func item(_ title: String, price: Double, at moment: Timestamp) -> [Name: FieldValue] {
+            [
+                "title": .string(title), "quantity": .double(1), "unit": .string("pc"), "price": .double(price), "aisle": .int64(9), "isDone": .int64(0),
+                "list": .link("List/Weekly", .deleteSelf), "addedAt": .timestamp(moment),
+            ]
+        }
+        let advent = Timestamp(2025, 12, 19, 9)
+        let birthday = Timestamp(2026, 10, 21, 9)
+        return [
+            save(.share("List/Weekly", titled: "Weekly", as: share, with: [people.ada: .readWrite, people.grace: .readOnly]), at: Timestamp(2024, 1, 9)),
+            .accept(share, in: household, of: people.developer, as: people.ada, at: Timestamp(2024, 1, 9, 18)),
+            .accept(share, in: household, of: people.developer, as: people.grace, at: Timestamp(2024, 1, 10)),
+            save(.put("Item", "Weekly-candles", parent: "List/Weekly", item("Candles", price: 3.49, at: advent)), at: advent),
+            save(.change("Item", "Weekly-candles", parent: "List/Hardware store", ["list": .link("List/Hardware store", .deleteSelf)]), at: advent.adding(days: 1)),
+            save(.change("Item", "Weekly-candles", parent: "List/Weekly", ["list": .link("List/Weekly", .deleteSelf)]), at: advent.adding(days: 2)),
+            // The classic mistake: it refers to the list, but has no parent, so Ada never sees it.
+            save(.put("Item", "Weekly-cake", item("Birthday cake 🎂", price: 18, at: birthday)), at: birthday),
+            .save(
+                [.remove(share)], in: ZoneID(zoneName: household.zoneName, ownerRecordName: people.developer), of: .shared, as: people.grace, on: "iPhone-3",
+                at: birthday.adding(days: 1)),
         ]
-        return DemoStory(container: "iCloud.com.example.Shopping", types: Self.types, events: zones + shares + shoppingTogether(in: household.zoneName))
+    }
+
+    private func otherShares(_ household: ZoneID, _ fondue: ZoneID, _ camping: ZoneID) -> [DemoEvent] {
+        let cheese = Timestamp(2025, 12, 28, 14)
+        return [
+            .save(
+                [
+                    .share("List/Flat", titled: "Flat", as: "Share/Flat", with: [people.developer: .readWrite]),
+                    // Grace has not accepted.
+                    .share("List/Cleaning", titled: "Cleaning", as: "Share/Cleaning", with: [people.grace: .readWrite]),
+                ], in: household, as: people.ada, on: "iPhone-2", at: Timestamp(2024, 2, 4)),
+            .accept("Share/Flat", in: household, of: people.ada, as: people.developer, at: Timestamp(2024, 2, 4, 13)),
+            .save(
+                [.share("List/Tent", titled: "Tent", as: "Share/Tent", with: [people.developer: .readWrite])], in: camping, as: people.grace, on: "iPhone-4",
+                at: Timestamp(2025, 7, 2)),
+            .accept("Share/Tent", in: camping, of: people.grace, as: people.developer, at: Timestamp(2025, 7, 2, 13)),
+            .save([.remove("Share/Tent")], in: camping, as: people.grace, on: "iPhone-4", at: Timestamp(2025, 8, 15, 20)),
+            .save(
+                [.share(nil, titled: "Fondue", as: Share.zoneWideName, with: [people.developer: .readOnly, people.ada: .readWrite])], in: fondue,
+                as: people.grace, on: "iPhone-3", at: cheese),
+            .accept(Share.zoneWideName, in: fondue, of: people.grace, as: people.developer, at: cheese.adding(minutes: 2)),
+            .accept(Share.zoneWideName, in: fondue, of: people.grace, as: people.ada, at: cheese.adding(minutes: 5)),
+        ]
     }
 
     private func zone(_ zoneID: ZoneID, of owner: Name, lists: [String], at moment: Timestamp, seed: UInt64) -> [DemoEvent] {

@@ -60,8 +60,7 @@ public struct Exporter: Sendable {
             repeat {
                 let page = try await database.list(request)
                 var records: [StoredRecord] = []
-                // A share means nothing without its participants, who are others elsewhere.
-                for record in page.records where record.recordType != Share.recordType {
+                for record in page.records where exports(record.recordType) {
                     let count = report.records
                     records.append(
                         try await export(assetsOf: record, &report, &seen) {
@@ -96,12 +95,15 @@ public struct Exporter: Sendable {
         asked.zoneName == zoneID.zoneName && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
     }
 
+    /// Shares are exported by their owner. A guest's copy of a zone is not the guest's to share.
+    private func exports(_ recordType: Name) -> Bool { recordType != Share.recordType || database.address.scope == .private }
+
     private func total(of zones: [ZoneID]) async throws -> Int? {
         guard database.can(.countRecords) else { return nil }
         var total = 0
         for zoneID in zones {
             let counts = try await database.counts(in: zoneID).records
-            total += counts.filter { $0.key != Share.recordType && options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
+            total += counts.filter { exports($0.key) && options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
         }
         return total
     }
@@ -192,6 +194,7 @@ extension JSONWriter {
             writer.value(record.created)
             writer.name("modified")
             writer.value(record.modified)
+            if let sharing = record.sharing { writer.members(of: sharing) }
         }
     }
 }

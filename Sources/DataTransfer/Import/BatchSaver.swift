@@ -24,6 +24,9 @@ struct BatchSaver: Sendable {
         /// The refused records, if refusals do not end the save, in line order. Limited to ``Importer/problemLimit``.
         var refused: [RowProblem] = []
         var refusedCount = 0
+        /// The saved shares with a new link, in line order. Limited to ``Importer/problemLimit``.
+        var relinked: [RowProblem] = []
+        var relinkedCount = 0
     }
 
     /// Saves all batches.
@@ -65,7 +68,9 @@ struct BatchSaver: Sendable {
                 outcome.saved += ending.saved
                 outcome.refusedCount += ending.refused.count
                 outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
-                if outcome.refused.count > 2 * Importer.problemLimit { outcome.keepFirst() }
+                outcome.relinkedCount += ending.relinked.count
+                outcome.relinked += ending.relinked
+                if max(outcome.refused.count, outcome.relinked.count) > 2 * Importer.problemLimit { outcome.keepFirst() }
                 if let stop = ending.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
                 report(outcome.saved)
             }
@@ -102,6 +107,7 @@ struct BatchSaver: Sendable {
         var isCancelled = false
         /// The refusals that do not end the save.
         var refused: [Refusal] = []
+        var relinked: [RowProblem] = []
     }
 
     /// Saves one batch. Retries while the database is busy.
@@ -133,9 +139,15 @@ struct BatchSaver: Sendable {
 
     private func ending(of batch: SaveBatch, _ outcomes: [Result<ModifyOutcome, RecordError>]) -> Ending {
         var ending = Ending()
-        for (outcome, place) in zip(outcomes, batch.places) {
+        for ((outcome, operation), place) in zip(zip(outcomes, batch.operations), batch.places) {
             switch outcome {
-            case .success: ending.saved += 1
+            case .success(let saved):
+                ending.saved += 1
+                guard case .saved(let record) = saved, record.sharing?.share != nil, let link = record.sharing?.shortGUID,
+                    let former = operation.provenance?.shortGUID, link != former
+                else { continue }
+                let reason = "the share '\(record.recordID.recordName)' has the new link \(link), because \(former) leads to another share"
+                ending.relinked.append(RowProblem(file: place.file, line: place.line, reason: reason))
             case .failure(let error) where goesPastRefusals:
                 ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
             case .failure(let error):
@@ -152,5 +164,6 @@ extension BatchSaver.Outcome {
     /// Keeps the refusals with the lowest line numbers, because batches end in any order.
     fileprivate mutating func keepFirst() {
         refused = Array(refused.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
+        relinked = Array(relinked.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
     }
 }

@@ -42,6 +42,11 @@ struct RestorePlaces: Sendable {
         return address.scope == .shared ? source : ZoneID(zoneName: source.zoneName)
     }
 
+    /// True if shares of an exported zone are restored: from one private database to another, and not into its default zone.
+    func carriesShares(of source: ZoneID) -> Bool {
+        header.address.scope == .private && address.scope == .private && !target(of: source).isDefault
+    }
+
     /// The record with its target zone. References to the source zone or owner become references to the target zone or owner.
     func placed(_ record: RestoredRecord) -> RestoredRecord {
         var record = record

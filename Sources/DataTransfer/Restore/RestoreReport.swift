@@ -12,6 +12,14 @@ public struct RestoreReport: Sendable, Hashable {
     /// Saved records whose VALIDATE references keep the action NONE, with the reason, in line order. Limited to ``Importer/problemLimit``.
     public var unvalidated: [RowProblem] = []
     public var unvalidatedCount = 0
+    /// Shares that the database refused, with the reason, in line order. Their records are saved. Limited to ``Importer/problemLimit``.
+    public var unshared: [RowProblem] = []
+    public var unsharedCount = 0
+    /// Saved shares with a new link, because theirs leads to another share. Limited to ``Importer/problemLimit``.
+    public var relinked: [RowProblem] = []
+    public var relinkedCount = 0
+    /// The number of shares that were left out, because the target can't have shares.
+    public var sharesLeftOut = 0
 
     public var saved: Int { records.values.reduce(0, +) }
 }

@@ -11,8 +11,13 @@ struct RestoredRecord: Sendable {
     var fields: [Name: FieldInput]
     var parent: Name?
     var provenance: Provenance
+    /// Sharing's part of the record.
+    var sharing: RecordSharing?
 
-    private static let members: Set<Name> = ["recordName", "recordType", "zoneID", "fields", "parent", "created", "modified"]
+    private static let members: Set<Name> = [
+        "recordName", "recordType", "zoneID", "fields", "parent", "created", "modified", "shortGUID", "share", "publicPermission", "participants",
+        "rootRecordName",
+    ]
 
     /// Parses a line and checks everything that needs no store.
     /// - Throws: `BadRow` if the line is invalid.
@@ -31,6 +36,11 @@ struct RestoredRecord: Sendable {
         self.parent = if let parent { Name(try Self.string("recordName", parent)) } else { nil }
         provenance = Provenance(created: try Self.signature("created", created), modified: try Self.signature("modified", modified))
         do {
+            sharing = try RecordSharing(object)
+            provenance.shortGUID = sharing?.shortGUID
+            if (sharing?.share != nil) != (recordType == Share.recordType) {
+                throw RecordError(.badRequest, "'publicPermission' and 'participants' belong to shares, and every share has them")
+            }
             zoneID = try ZoneID(.object(zone))
             self.fields = [:]
             self.fields.reserveCapacity(fields.members.count)
@@ -79,10 +89,13 @@ struct RestoredRecord: Sendable {
 
     /// True if the record has a VALIDATE reference, whose target must exist when the record is saved.
     var needsTargets: Bool {
-        fields.values.contains { input in
+        // Shares are saved when all targets exist.
+        !isShare && fields.values.contains { input in
             input.value?.elements.contains { if case .reference(let reference) = $0 { reference.action == .validate } else { false } } ?? false
         }
     }
+
+    var isShare: Bool { recordType == Share.recordType }
 
     /// The assets of the record with their field names.
     var assets: [(field: Name, asset: Asset)] {

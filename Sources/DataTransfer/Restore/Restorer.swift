@@ -9,6 +9,8 @@ public import RecordStore
 /// targets exist. This supports any order of lines, including reference cycles. If a target is still missing, the references
 /// of that record keep the action NONE, and the report lists the record. Existing records of the same names are replaced.
 ///
+/// Shares are saved last, when all records exist. Users who accepted are guests at once, and the target's user is the owner.
+///
 /// The bytes of assets are in a folder beside the export. They are verified against
 /// their checksums before anything changes, and uploaded before their records are saved.
 public struct Restorer: Sendable {
@@ -17,13 +19,18 @@ public struct Restorer: Sendable {
     private let places: RestorePlaces
     private let database: any RecordDatabase
     private let assets: AssetExchange?
+    private let keepsLinks: Bool
 
     /// - Parameters:
     ///   - zoneID: the target zone of all records; `nil` keeps the zone names of the export.
     ///   - assets: the asset folder and transport; `nil` refuses exports with assets.
+    ///   - keepsLinks: true to keep the links of shares that lead nowhere else; false for a copy, which has links of its own.
     /// - Throws: `ImportError` if the export does not fit the database.
-    public init(_ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, into database: any RecordDatabase) throws {
+    public init(
+        _ export: ExportFile, zoneID: ZoneID? = nil, assets: AssetExchange? = nil, keepsLinks: Bool = true, into database: any RecordDatabase
+    ) throws {
         self.assets = assets
+        self.keepsLinks = keepsLinks
         file = export.file
         header = export.header
         places = try RestorePlaces(header, into: database.address, as: database.caller, zoneID: zoneID)
@@ -42,9 +49,7 @@ public struct Restorer: Sendable {
         if !missing.isEmpty { _ = try await database.edit(Self.edits(adding: missing, to: schema), because: .data) }
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
-        let again = try await save(check, progress)
-        report.unvalidated = again.refused
-        report.unvalidatedCount = again.refusedCount
+        try await save(check, &report, progress)
         return report
     }
 
@@ -74,6 +79,11 @@ public struct Restorer: Sendable {
         var total = 0
         /// The number of records to save again once their targets exist.
         var again = 0
+        /// The number of shares to save.
+        var shares = 0
+        var sharesLeftOut = 0
+        /// The roots of shares, by the names of the shares, for shares that do not tell them.
+        var roots: [ZoneID: [Name: Name]] = [:]
         /// The number of assets in the records.
         var assets = 0
         var problems: [RowProblem] = []
@@ -131,6 +141,12 @@ public struct Restorer: Sendable {
                     case .taken(let line): throw BadRow("the record '\(record.recordName)' is already on line \(line)")
                     case .unknown: return nil
                     }
+                    if let shareName = record.sharing?.shareName { check.roots[record.zoneID, default: [:]][shareName] = record.recordName }
+                    if record.isShare, !places.carriesShares(of: record.zoneID) {
+                        check.sharesLeftOut += 1
+                        continue
+                    }
+                    if record.isShare { check.shares += 1 }
                     check.records[record.recordType, default: 0] += 1
                     check.total += 1
                     if record.needsTargets { check.again += 1 }
@@ -183,13 +199,13 @@ public struct Restorer: Sendable {
         return count
     }
 
-    /// - Returns: the outcome of the second save.
-    private func save(_ check: Check, _ progress: @escaping (ImportProgress) -> Void) async throws -> BatchSaver.Outcome {
+    private func save(_ check: Check, _ report: inout RestoreReport, _ progress: @escaping (ImportProgress) -> Void) async throws {
         let total = max(1, check.total + check.again)
-        func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
-        report(0)
+        func tell(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: min(saved, check.total))) }
+        tell(0)
         let first = BatchSaver(database: database, assets: assets.map { AssetSupplier($0) })
-        let saved = try await save(with: first, report) { record in
+        var saved = try await save(with: first, tell) { record in
+            if record.isShare { return nil }
             guard record.needsTargets else { return record }
             var record = record
             record.mapReferences { reference in
@@ -199,10 +215,25 @@ public struct Restorer: Sendable {
             }
             return record
         }.saved
-        guard check.again > 0 else { return BatchSaver.Outcome() }
-        // All records are saved by now, so a record with a missing target does not affect the others.
-        let saver = BatchSaver(database: database, goesPastRefusals: true, savedBefore: saved)
-        return try await save(with: saver, { report(saved + $0) }) { $0.needsTargets ? $0 : nil }
+        report.sharesLeftOut = check.sharesLeftOut
+        if check.again > 0 {
+            // All records are saved by now, so a record with a missing target does not affect the others.
+            let saver = BatchSaver(database: database, goesPastRefusals: true, savedBefore: saved)
+            let before = saved
+            let again = try await save(with: saver, { tell(before + $0) }) { $0.needsTargets ? $0 : nil }
+            saved += again.saved
+            (report.unvalidated, report.unvalidatedCount) = (again.refused, again.refusedCount)
+        }
+        guard check.shares > 0 else { return }
+        let saver = BatchSaver(database: database, goesPastRefusals: true, assets: assets.map { AssetSupplier($0) }, savedBefore: saved)
+        let before = saved
+        let shares = try await save(with: saver, { tell(before + $0) }) { record in
+            guard record.isShare, places.carriesShares(of: record.zoneID) else { return nil }
+            return record.sharing(check.roots[record.zoneID]?[record.recordName])
+        }
+        report.records[Share.recordType] = shares.saved == 0 ? nil : shares.saved
+        (report.unshared, report.unsharedCount) = (shares.refused, shares.refusedCount)
+        (report.relinked, report.relinkedCount) = (shares.relinked, shares.relinkedCount)
     }
 
     /// One save pass.
@@ -224,6 +255,7 @@ public struct Restorer: Sendable {
                 // The validation pass has already reported invalid lines.
                 guard case .row(let row) = outcome, let record = try? RestoredRecord(row), let selected = select(record) else { continue }
                 next = (places.placed(selected), row.line, lines.offset)
+                if !keepsLinks { next?.record.provenance.shortGUID = nil }
             }
         }
         var isStarted = false
@@ -256,9 +288,20 @@ public struct Restorer: Sendable {
 }
 
 extension RestoredRecord {
+    /// The share with its root, unless it tells the root itself or shares its zone.
+    fileprivate func sharing(_ rootName: Name?) -> RestoredRecord {
+        guard let rootName, recordName != Share.zoneWideName, var share = sharing?.share, share.rootName == nil else { return self }
+        var record = self
+        share.rootName = rootName
+        record.sharing = RecordSharing(shortGUID: share.shortGUID, share: share)
+        return record
+    }
+
     fileprivate var operation: RecordOperation {
-        RecordOperation(
+        var operation = RecordOperation(
             .forceReplace, recordName: recordName, recordType: recordType, fields: fields, parent: parent.map { .record($0) } ?? .cleared,
             provenance: provenance)
+        if let share = sharing?.share { operation.share = ShareInput(restoring: share) }
+        return operation
     }
 }

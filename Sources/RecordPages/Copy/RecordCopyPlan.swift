@@ -104,7 +104,8 @@ struct RecordCopyPlan: Sendable {
             let there = taken[record.recordID.recordName]
             return Item(
                 record: record, existing: there, fields: fields, files: try record.fields.assets().count,
-                fate: Self.fate(record, fields, over: there, existing, &schema))
+                fate: RecordCopier.refusal(of: record, from: visit.place.address.scope, to: other.place.address.scope, other.zoneID).map { .refused($0) }
+                    ?? Self.fate(record, fields, over: there, existing, &schema))
         }
         let followed = Self.followed(items, other)
         let missing = try await Self.missing(followed.references, there)
@@ -150,7 +151,6 @@ struct RecordCopyPlan: Sendable {
     private static func fate(
         _ record: StoredRecord, _ fields: [Field], over there: StoredRecord?, _ existing: RecordCopier.Existing, _ schema: inout JustInTimeSchema
     ) -> Fate {
-        if record.recordType == Schema.usersType { return .refused(RecordCopier.isOfTheServer) }
         if let there {
             if existing != .replace { return .left }
             if there.recordType != record.recordType {
@@ -208,6 +208,7 @@ struct RecordCopyPlan: Sendable {
                 }
             }
             if let parent = item.record.parent { follow(index, "parent", parent, nil, .none) }
+            if let root = item.record.sharing?.share?.rootName { follow(index, "forRecord", root, nil, .none) }
         }
         return (followed, isCutOff)
     }

@@ -48,11 +48,13 @@ struct RecordCopyResultView: Page {
             (count(.copied), "copied"), (count(.replaced), "replaced"), (left, "not replaced"), (failed, "not copied"),
         ]
         summary = parts.filter { $0.0 > 0 }.map { "\(Digits.grouped($0.0)) \($0.1)" }.joined(separator: ", ")
+        let shares = Set(plan.sent.filter { $0.recordType == Share.recordType }.map(\.recordID.recordName))
         rows = all.map { name, result in
             let href = other.place.link(toRecord: name, in: other.zoneID)
+            let guests = shares.contains(name) ? "Its guests see the copy too" : nil
             return switch result {
-            case .success(.copied): Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: nil)
-            case .success(.replaced): Row(recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil, reason: nil)
+            case .success(.copied): Row(recordName: name.string, href: href, verdict: "copied", tone: "created", code: nil, reason: guests)
+            case .success(.replaced): Row(recordName: name.string, href: href, verdict: "replaced", tone: "modified", code: nil, reason: guests)
             case .success(.left): Row(recordName: name.string, href: href, verdict: "kept", tone: "", code: nil, reason: "A record with this name exists, and was not replaced")
             case .failure(let error): Row(recordName: name.string, href: nil, verdict: "not copied", tone: "deleted", code: error.code.rawValue, reason: error.reason)
             }

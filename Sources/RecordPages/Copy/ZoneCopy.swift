@@ -52,19 +52,25 @@ struct ZoneCopy: Sendable {
         run.update { ($0.done, $0.total) = (0, exported.records) }
         try Task.checkCancellation()
         guard let export = try ExportFile(url) else { throw RecordError(.internalError, "The zone can't be copied: its export is damaged; try again") }
-        let restorer = try Restorer(export, zoneID: targetZoneID, assets: try await exchange(target.address), into: target)
+        let restorer = try Restorer(export, zoneID: targetZoneID, assets: try await exchange(target.address), keepsLinks: false, into: target)
         let report = try await restorer.run { progress in
             run.update { state in
                 state.phase = progress.phase == .saving ? "saving the copy" : "checking"
                 if progress.phase == .saving { (state.done, state.achieved) = (progress.count, progress.count) }
             }
         }
-        for problem in report.unvalidated {
+        for problem in report.unvalidated + report.unshared {
             run.add(BackgroundRun.Problem(subject: "record \(problem.line - 1)", href: nil, code: nil, reason: problem.reason))
         }
         run.update { state in
-            (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.unvalidatedCount)
+            (state.phase, state.done, state.achieved, state.problemCount) = (
+                nil, state.total, report.saved, report.unvalidatedCount + report.unsharedCount
+            )
             if report.unvalidatedCount > 0 { state.notes.append("The listed records are copied. Their VALIDATE references have the action NONE.") }
+            if let shares = report.records[Share.recordType] {
+                state.notes.append("Copied \(Digits.count(shares, "share")): their guests see the copy too. The links are new.")
+            }
+            if report.sharesLeftOut > 0 { state.notes.append("Left out \(Digits.count(report.sharesLeftOut, "share")): the copy can't have shares.") }
             if !report.changedTypes.isEmpty {
                 state.notes.append("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", ")).")
             }

@@ -6,8 +6,9 @@ internal import Records
 
 /// The page of a record: its data, and its references from other records.
 struct RecordView: Page {
-    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell.
-    typealias Deliveries = @Sendable (StoredRecord, Visit) async throws -> (any ViewModel)?
+    /// The panel of the clients that received a record and those that did not; `nil` if the engine can't tell. There may be one for a record that
+    /// the acting user does not see.
+    typealias Deliveries = @Sendable (RecordID, StoredRecord?, Visit) async throws -> (any ViewModel)?
 
     static let template = "record"
     static let tab = Tab.fetch
@@ -35,6 +36,8 @@ struct RecordView: Page {
         let parent: Frame.Link?
         /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
+        /// The users who see it; `nil` for records that can't be shared.
+        let sharing: SharingPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
         let deliveries: (any ViewModel)?
         let json: String
@@ -64,6 +67,8 @@ struct RecordView: Page {
     let history: RecordHistory?
     /// The link that restores the last version of a deleted record.
     let lastVersion: String?
+    /// The reasons why users do not see a record that its owner has.
+    let unseen: (any ViewModel)?
     let milliseconds: String
 }
 
@@ -83,12 +88,14 @@ extension RecordView {
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
             complaint = Complaint(error)
         }
+        let unseen = body == nil ? try await deliveries(RecordID(recordName: name, zoneID: zoneID), nil, there) : nil
         let history = try await past(name, in: zoneID, there)
         return RecordView(
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
-            lastVersion: body == nil ? history?.rows.lazy.compactMap(\.restore).first : nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            lastVersion: body == nil ? history?.rows.lazy.compactMap(\.restore).first : nil, unseen: unseen,
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// The number of changes on this page. The history page shows all.
@@ -127,10 +134,11 @@ extension RecordView.Body {
                 value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)
+        sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
         referrers = try await ReferrerPanel.load(record, visit)
-        self.deliveries = try await deliveries(record, visit)
+        self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)
         let isEditable = record.recordType != Schema.usersType

@@ -28,14 +28,21 @@ public struct RecordCheck: Sendable {
     private let database: any RecordDatabase
     private let zoneID: ZoneID?
     private let isStored: FileLookup?
+    private let isKnown: ShareCheck.UserLookup?
+    private let now: Timestamp
 
     /// - Parameters:
     /// - zoneID: the zone to check; `nil` for all zones.
     /// - isStored: checks asset files; `nil` skips assets.
-    public init(_ database: any RecordDatabase, zoneID: ZoneID? = nil, isStored: FileLookup? = nil) {
+    /// - isKnown: checks the addresses of invitations; `nil` skips them.
+    public init(
+        _ database: any RecordDatabase, zoneID: ZoneID? = nil, isStored: FileLookup? = nil, isKnown: ShareCheck.UserLookup? = nil, now: Timestamp = .now()
+    ) {
         self.database = database
         self.zoneID = zoneID
         self.isStored = isStored
+        self.isKnown = isKnown
+        self.now = now
     }
 
     /// Runs the check.
@@ -53,10 +60,11 @@ public struct RecordCheck: Sendable {
         var known = Known(limit: Self.memory)
         for zoneID in zones {
             var after: Name?
+            let hierarchies = try await ZoneHierarchies(of: zoneID, in: database)
             repeat {
                 try Task.checkCancellation()
                 let page = try await database.list(RecordListRequest(zoneID, after: after))
-                for finding in try await findings(in: page.records, &known) {
+                for finding in try await findings(in: page.records, hierarchies, &known) {
                     progress.findings += 1
                     try await found(finding)
                 }
@@ -79,7 +87,7 @@ public struct RecordCheck: Sendable {
 
     // MARK: A page
 
-    private func findings(in records: [StoredRecord], _ known: inout Known) async throws -> [RecordFinding] {
+    private func findings(in records: [StoredRecord], _ hierarchies: ZoneHierarchies?, _ known: inout Known) async throws -> [RecordFinding] {
         known.targets.turnPage()
         known.files.turnPage()
         let rules = try records.map { try RecordRules($0) }
@@ -90,6 +98,8 @@ public struct RecordCheck: Sendable {
         var doubtful: Set<RecordID> = []
         for rule in rules {
             findings += rule.findings
+            if let finding = hierarchies?.finding(for: rule.record) { findings.append(finding) }
+            findings += try await ShareCheck.findings(in: rule.record, at: now, isKnown: isKnown)
             let missing = rule.links.filter { known.targets.isMissing($0.target) }.map(rule.dangling)
             if !missing.isEmpty { doubtful.insert(rule.record.recordID) }
             findings += missing

@@ -16,6 +16,12 @@ public struct RecordFinding: Sendable, Hashable {
         case entityName
         /// The file of an asset is not stored.
         case missingAsset
+        /// The record has no parent, beside shared hierarchies that hold records of its type.
+        case besideHierarchies
+        /// Nobody accepted a share for a day or longer.
+        case unacceptedShare
+        /// An invitation to a share names no user.
+        case unknownAddress
     }
 
     public var kind: Kind

@@ -15,7 +15,7 @@ struct RecordRules {
     }
 
     /// The field name used in findings for a record's parent.
-    private static let parentField: Name = "parent"
+    static let parentField: Name = "parent"
     /// Core Data's field with the entity name.
     private static let entityField: Name = "CD_entityName"
     private static let entityPrefix = "CD_"

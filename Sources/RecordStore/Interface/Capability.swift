@@ -20,8 +20,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case keepJournal = "show earlier versions of records"
     case traceReferences = "trace references"
     case summarizeZones = "summarize its zones"
-    case shareZones = "share zones"
     case shareRecords = "share records"
+    case listShares = "list shares"
     case purgeZones = "purge zones"
     case uploadAssets = "store assets"
     case traceAssets = "find the uses of assets"
@@ -43,8 +43,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     ]
     /// All capabilities of databases.
     public static let ofDatabases: Set<Capability> = Set(allCases).subtracting(ofEngines).union([.measureStorage])
-    /// All capabilities of public databases, which have no feed and no shared zones.
-    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken, .shareZones])
+    /// All capabilities of public databases, which have no feed.
+    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken])
 }
 
 /// A part of a store that says what it can do: an engine, or one of its databases.

@@ -60,15 +60,17 @@ extension ForwardingDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { try await base.journal(request) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { try await base.revert(reversion) }
 
-    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { try await base.share(zoneID, with: participant) }
-    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { try await base.stopSharing(zoneID, with: userRecordName) }
-    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { try await base.participants(of: zoneID) }
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.resolve(shortGUIDs, by: addresses)
     }
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.accept(shortGUIDs, by: addresses)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { try await base.shares(linkedBy: shortGUIDs) }
+    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] {
+        try await base.shares(in: zoneID, after: after, limit: limit)
+    }
+    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { try await base.tree(of: zoneID, limit: limit) }
     public func purge(_ zoneID: ZoneID) async throws { try await base.purge(zoneID) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

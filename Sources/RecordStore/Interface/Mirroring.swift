@@ -50,10 +50,13 @@ public struct MirrorBatch: Sendable {
     public var forgetsSightings: Bool
     /// Versions of edits that are about to be sent: ``UnsentEdit/version``.
     public var sending: [OriginVersion]
+    /// The user of the origin, for a zone that somebody else shares with that user. It appears in the user's shared database here too, for
+    /// reading and writing, without a share of its own.
+    public var guest: Name?
 
     public init(
         _ zoneID: ZoneID? = nil, changes: [Change] = [], types: [RecordType] = [], marks: [Name: String?] = [:], sighted: [Name] = [],
-        forgetsSightings: Bool = false, sending: [OriginVersion] = []
+        forgetsSightings: Bool = false, sending: [OriginVersion] = [], guest: Name? = nil
     ) {
         self.zoneID = zoneID
         self.changes = changes
@@ -62,6 +65,7 @@ public struct MirrorBatch: Sendable {
         self.sighted = sighted
         self.forgetsSightings = forgetsSightings
         self.sending = sending
+        self.guest = guest
     }
 }
 

@@ -192,17 +192,7 @@ public protocol RecordDatabase: Capable {
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord
 
     // MARK: Sharing and purging
-
-    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner.
-    /// Sharing again changes the permission. ``Capability/shareZones``.
-    func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws
-
-    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted.
-    /// ``Capability/shareZones``.
-    func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws
-
-    /// The users a zone is shared with, without its owner. ``Capability/shareZones``.
-    func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant]
+    // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
     /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.
@@ -210,6 +200,23 @@ public protocol RecordDatabase: Capable {
 
     /// Lets the caller take part in the shares that links lead to. Accepting again changes nothing. ``Capability/shareRecords``.
     func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
+
+    /// The shares that links lead to, whoever the caller is: for pages of an administrator, who sees everything. ``Capability/listShares``.
+    func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>]
+
+    /// The shares that have not ended, in the order in which they were made: in `private` those of the caller's zones, in `shared` those that the
+    /// caller takes part in, in `public` none. ``Capability/listShares``.
+    /// - Parameters:
+    ///   - zoneID: `nil` for all zones.
+    ///   - after: ``ZoneShare/hierarchy`` of the last one of the previous page.
+    ///   - limit: maximum number of shares.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare]
+
+    /// The records of a zone with their parents, without their fields. ``Capability/listShares``.
+    /// - Parameter limit: maximum number of records.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND.
+    func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree
 
     /// Purges a zone and its records, as when a user deletes an app's data in the system settings. The change feed
     /// reports a purge, which tells clients not to upload the zone again. ``Capability/purgeZones``.

@@ -1,6 +1,6 @@
 public import Records
 
-/// What the link of a share leads to.
+/// The share that a link leads to.
 public struct ResolvedShare: Sendable, Hashable {
     public var shortGUID: String
     /// The record that holds the share.

@@ -35,15 +35,15 @@ extension RecordDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { throw unable(.keepJournal) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { throw unable(.keepJournal) }
 
-    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant) async throws { throw unable(.shareZones) }
-    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws { throw unable(.shareZones) }
-    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] { throw unable(.shareZones) }
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
     public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }
+    public func shares(linkedBy shortGUIDs: [String]) async throws -> [Result<ResolvedShare, RecordError>] { throw unable(.listShares) }
+    public func shares(in zoneID: ZoneID?, after: Int64?, limit: Int) async throws -> [ZoneShare] { throw unable(.listShares) }
+    public func tree(of zoneID: ZoneID, limit: Int) async throws -> ZoneTree { throw unable(.listShares) }
     public func purge(_ zoneID: ZoneID) async throws { throw unable(.purgeZones) }
 
     public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {

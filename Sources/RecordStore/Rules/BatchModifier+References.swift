@@ -37,7 +37,8 @@ extension BatchModifier {
         try checkOplock(operation, existing)
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
-        if existing.sharing?.share != nil {
+        // A share of a mirror gives no rights, and is deleted like any record.
+        if let sharing = existing.sharing, sharing.share != nil, sharing.hierarchy != nil {
             if database == .shared { try leaveShare(existing, in: zone) } else { try stopSharing(existing, in: zone) }
             return .deleted(recordID)
         }

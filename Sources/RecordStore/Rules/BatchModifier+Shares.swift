@@ -4,9 +4,6 @@ public import Records
 // Shares, what saves and deletions mean for them, and the rights of guests.
 
 extension BatchModifier {
-    /// Maximum number of records that a request moves between hierarchies itself. The rest is left for later.
-    public static let walkLimit = 400
-
     // MARK: Guests
 
     /// The record that an operation finds: that of the transaction, unless the caller is a guest who does not see it.
@@ -34,25 +31,31 @@ extension BatchModifier {
         if isShare, operation.kind.isDeletion { return record }
         let isRoot = record.sharing?.shareName != nil
         guard permission == .readWrite, !(isRoot && operation.kind.isDeletion) else { throw ShareRules.writingRefused }
-        if isRoot, operation.parent != .unchanged, operation.parent != record.parent.map({ .record($0) }) ?? .cleared { throw ShareRules.writingRefused }
+        let parent: Name? =
+            switch operation.parent {
+            case .unchanged: operation.kind.replacesFields ? nil : record.parent
+            case .cleared: nil
+            case .record(let name): name
+            }
+        if isRoot, parent != record.parent { throw ShareRules.writingRefused }
         return record
     }
 
     // MARK: Saves
 
-    /// What sharing adds to a record after a save.
+    /// Sharing's part of a record after a save.
     func sharing(
         after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing? {
         if typeName == Share.recordType { return try share(after: operation, of: name, replacing: existing, in: zone) }
         let before = existing?.sharing
-        guard zone.hasHierarchies || before != nil || operation.createsShortGUID else { return nil }
-        let shortGUID = before?.shortGUID ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
+        guard zone.hasHierarchies || before != nil || operation.createsShortGUID || operation.provenance?.shortGUID != nil else { return nil }
+        let shortGUID = try before?.shortGUID ?? free(operation.provenance?.shortGUID) ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
         let hierarchy: Int64? =
             if let existing, try transaction.isRoot(existing) {
                 before?.hierarchy
             } else if let parent {
-                try transaction.hierarchy(of: transaction.record(named: parent, in: zone.key))
+                try transaction.hierarchy(below: transaction.record(named: parent, in: zone.key))
             } else {
                 nil
             }
@@ -66,10 +69,18 @@ extension BatchModifier {
         let (before, after) = (existing?.sharing?.hierarchy, saved.sharing?.hierarchy)
         if before == nil, after == nil { return }
         if let share = saved.sharing?.share, let after {
-            if existing == nil, let root = share.rootName { try begin(after, at: root, for: saved, in: zone) }
-            if let former = existing?.sharing?.share { try admit(share, after: former, to: after) }
+            if let former = existing?.sharing?.share {
+                try admit(share, after: former, to: after)
+            } else {
+                // A restored share has guests at once, and they come before the records that they see.
+                if let hierarchy = try transaction.hierarchy(after) {
+                    for user in share.guests { _ = try transaction.admit(user, to: hierarchy, share.permission(of: user)) }
+                }
+                if let root = share.rootName { try begin(after, at: root, for: saved, in: zone) }
+            }
         }
-        if before == after, let after, saved.parent != existing?.parent, try isAbove(saved, itself: after, in: zone.key) {
+        // The hierarchies may differ although the new parent is below the record, as long as a walk has not come to that parent.
+        if after != nil, saved.parent != existing?.parent, try isAboveItself(saved, in: zone.key) {
             throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
         }
         try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && before != after, by: signature)
@@ -77,7 +88,7 @@ extension BatchModifier {
     }
 
     /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.
-    private func isAbove(_ record: StoredRecord, itself hierarchy: Int64, in zone: Int64) throws -> Bool {
+    private func isAboveItself(_ record: StoredRecord, in zone: Int64) throws -> Bool {
         if try transaction.isRoot(record) || transaction.children(of: record.recordID.recordName, in: zone, after: nil, limit: 1).isEmpty { return false }
         var next = record.parent
         // A hierarchy that a walk has not finished may have a circle elsewhere.
@@ -97,7 +108,7 @@ extension BatchModifier {
     /// Walks the trees below the records of the operations as far as a request may.
     mutating func finishWalk() throws {
         if walk.items.isEmpty { return }
-        let isFinished = try walk.run(in: transaction) { [transaction] in $0 < Self.walkLimit && !transaction.hasWorkedLong }
+        let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
         if !isFinished { try transaction.leave(walk.items) }
         walk = HierarchyWalk()
     }
@@ -112,7 +123,7 @@ extension BatchModifier {
         guard database == .private else { throw ShareRules.creatingRefused }
         let others = try transaction.hierarchies(in: zone.key)
         if others.contains(where: { $0.rootName == nil }) { throw ShareRules.zoneAlreadyShared }
-        var shortGUID = ShareRules.newShortGUID()
+        var shortGUID = operation.provenance?.shortGUID
         var rootName: Name?
         if name == Share.zoneWideName {
             if operation.share.root != nil { throw RecordError(.badRequest, "The record '\(name)' shares its zone; leave out 'forRecord'") }
@@ -127,13 +138,24 @@ extension BatchModifier {
             rootName = given.recordName
             shortGUID = root.sharing?.shortGUID ?? shortGUID
         }
-        let empty = Share(rootName: rootName, shortGUID: shortGUID, participants: [ShareRules.owner(caller.userRecordName, at: now)])
-        let share = try ShareRules.apply(operation.share, to: empty)
-        let number = try transaction.makeHierarchy(in: zone.key, rootName: rootName, shareName: name, shortGUID: shortGUID)
-        return RecordSharing(shortGUID: shortGUID, share: share, hierarchy: number)
+        let link = try free(shortGUID) ?? ShareRules.newShortGUID()
+        let empty = Share(rootName: rootName, shortGUID: link, participants: [ShareRules.owner(caller.userRecordName, at: now)])
+        let share = operation.provenance == nil ? try ShareRules.apply(operation.share, to: empty) : try ShareRules.restore(operation.share, over: empty)
+        let number = try transaction.makeHierarchy(in: zone.key, rootName: rootName, shareName: name, shortGUID: link)
+        return RecordSharing(shortGUID: link, share: share, hierarchy: number)
+    }
+
+    /// The identifier of a link, unless it leads to a share already.
+    private func free(_ shortGUID: String?) throws -> String? {
+        guard let shortGUID, try transaction.hierarchy(shortGUID: shortGUID) == nil else { return nil }
+        return shortGUID
     }
 
     private func changed(_ share: Share, _ sharing: RecordSharing, by operation: RecordOperation, replacing existing: StoredRecord?) throws -> RecordSharing {
+        if operation.provenance != nil, database == .private {
+            if let root = operation.share.root, root.recordName != share.rootName { throw ShareRules.otherRoot }
+            return RecordSharing(shortGUID: share.shortGUID, share: try ShareRules.restore(operation.share, over: share), hierarchy: sharing.hierarchy)
+        }
         if operation.share.participants != nil {
             // Whatever the operation, so that nobody undoes an invitation or an acceptance without having seen it.
             guard let tag = operation.recordChangeTag else {
@@ -169,7 +191,11 @@ extension BatchModifier {
         guard let hierarchy = try transaction.hierarchy(number) else { return }
         for user in former.guests where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
         for user in share.guests where share.permission(of: user) != former.permission(of: user) {
-            _ = try transaction.admit(user, to: hierarchy, share.permission(of: user))
+            let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
+            // Only a restored share has guests who did not accept it here.
+            guard !former.guests.contains(user), let rootName = hierarchy.rootName else { continue }
+            if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
+            walk.add(HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature))
         }
     }
 
@@ -186,7 +212,7 @@ extension BatchModifier {
         }
         _ = try transaction.delete(share, in: zone.key, by: signature)
         guard let rootName = hierarchy?.rootName, let root = try transaction.record(named: rootName, in: zone.key) else { return }
-        let outer = try root.parent.flatMap { try transaction.hierarchy(of: transaction.record(named: $0, in: zone.key)) }
+        let outer = try root.parent.flatMap { try transaction.hierarchy(below: transaction.record(named: $0, in: zone.key)) }
         try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
     }
 

@@ -25,6 +25,8 @@ public struct BatchModifier {
     let database: DatabaseScope
     private let environment: Environment
     let grants: GrantRules
+    /// Maximum number of records that a request moves between hierarchies itself. The rest is left for later.
+    let walkLimit: Int
     /// Remaining work for cascades in this transaction.
     var cascadeRoom: Int
     /// Fields of the version a record is reverted to. Their files need no upload.
@@ -35,12 +37,13 @@ public struct BatchModifier {
     var walk = HierarchyWalk()
     var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
 
-    /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction.
+    /// - Parameter cascadeLimit: maximum number of cascaded deletions in the transaction, and of records moved between hierarchies.
     public init(
         _ transaction: any RecordTransaction, address: DatabaseAddress, caller: Caller, now: Timestamp, cascadeLimit: Int = Self.cascadeLimit
     ) {
         self.transaction = transaction
         cascadeRoom = cascadeLimit
+        walkLimit = cascadeLimit
         database = address.scope
         environment = address.environment
         self.caller = caller

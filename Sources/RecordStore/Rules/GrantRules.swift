@@ -154,5 +154,5 @@ public struct GrantRules {
         if caller.access == .anonymous, address.scope != .public { throw signInNeeded }
     }
 
-    private static let signInNeeded = RecordError(.authenticationRequired, "request needs authorization")
+    static let signInNeeded = RecordError(.authenticationRequired, "request needs authorization")
 }

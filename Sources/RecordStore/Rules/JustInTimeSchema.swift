@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// Schema changes by saves: in development unknown types and fields are created, in production they are refused.
+/// Schema changes by saves: in development unknown types and fields are created, in production they are refused. The type of shares is made in both.
 public struct JustInTimeSchema {
     public private(set) var schema: Schema
     private let environment: Environment
@@ -38,6 +38,10 @@ struct JustInTimeType {
         hasGrown = declared == nil
         if let declared {
             type = declared
+            return
+        }
+        if name == Share.recordType {
+            type = Share.type
             return
         }
         if environment == .production {

@@ -25,6 +25,7 @@ public struct MirrorModifier {
         guard try transaction.makeMirror(zone.key) else {
             throw RecordError(.conflict, "The zone '\(zoneID.zoneName)' has records of its own; mirror into a container without it")
         }
+        if let guest = batch.guest { try transaction.admit(guest, toMirror: zone.key) }
         for change in batch.changes { try apply(change, in: zone, &outcome) }
         for version in batch.sending {
             let name = version.recordID.recordName
@@ -102,7 +103,7 @@ public struct MirrorModifier {
         let draft = RecordDraft(
             recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID), recordType: record.recordType, created: record.created,
             modified: record.modified, parent: record.parent, fields: fields, text: FieldsText(fields.values), previousFields: before,
-            recordChangeTag: record.recordChangeTag)
+            recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = try transaction.save(draft, replacing: previous, in: zone.key)
         outcome.saved += 1
     }
@@ -184,8 +185,18 @@ extension UnsentEdit {
     /// True if both versions have the same content, whoever saved them.
     private static func isSame(_ left: StoredRecord?, _ right: StoredRecord?) throws -> Bool {
         guard let left, let right else { return left == nil && right == nil }
-        guard left.recordType == right.recordType, left.parent == right.parent else { return false }
+        guard left.recordType == right.recordType, left.parent == right.parent, rights(in: left) == rights(in: right) else { return false }
         return try left.fields == right.fields || Set(left.fields.decoded().map(\.content)) == Set(right.fields.decoded().map(\.content))
+    }
+}
+
+extension UnsentEdit {
+    /// The part of a share that its owner decides. The origin adds the rest.
+    private static func rights(in record: StoredRecord) -> [String: String]? {
+        record.sharing?.share.map { share in
+            let permissions = share.participants.filter { $0.role != .owner }.map { ($0.participantID, "\($0.role) \($0.permission)") }
+            return Dictionary(permissions + [("", share.publicPermission.rawValue)], uniquingKeysWith: { first, _ in first })
+        }
     }
 }
 

@@ -111,6 +111,9 @@ public protocol MirrorTransaction: RecordTransaction {
     /// - Returns: `false` if it was none and has records.
     func makeMirror(_ zone: Int64) throws -> Bool
 
+    /// Shows a mirror in the shared database of a user, for reading and writing.
+    func admit(_ guest: Name, toMirror zone: Int64) throws
+
     /// Sets or removes a mark of the database.
     func mark(_ name: Name, _ value: String?) throws
 

@@ -5,7 +5,7 @@ public import Records
 ///
 /// Ignores composite indexes, which are not exported or deployed, the order of grants, and whether a number is
 /// spelled NUMBER or as its stored type. A schema without the `Users` type, which every container has, leaves that
-/// type unchanged.
+/// type unchanged; so does one without the type of shares, which begins with the first share.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -32,6 +32,7 @@ public struct SchemaDifference: Sendable, Hashable {
             switch (before.types[name], after.types[name]) {
             case (let old?, let new?): changes += Self.changes(from: old, to: new)
             case (_, _) where name == Schema.usersType: break
+            case (let old?, nil) where name == Share.recordType && old.fields == Share.type.fields: break
             case (let old?, nil): changes.append(.removeType(old))
             case (nil, let new?): changes.append(.addType(new))
             case (nil, nil): break

@@ -18,6 +18,8 @@ struct StoreFacts: Sendable {
     let journalBytes: Int64
     /// Number of rows in `cascades`.
     let cascades: Int
+    /// True if a hierarchy was ever shared.
+    let hasHierarchies: Bool
 
     /// Reads the file without changing it.
     /// - Throws: ``DamagedRow`` or a SQLite error.
@@ -45,6 +47,7 @@ struct StoreFacts: Sendable {
         self.journal = try journal ?? Self.journalLimits(db)
         journalBytes = try Int64.fetchOne(db, sql: "SELECT sum(journalBytes) FROM zones") ?? 0
         cascades = try CascadeRows.count(db) + HierarchyWalkRows.count(db)
+        hasHierarchies = try Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies)") ?? true
     }
 
     /// The last assigned position; 0 if the file has no changes.
@@ -69,17 +72,18 @@ struct StoreFacts: Sendable {
         return JournalLimits(days: try row.value("value", in: "facts"))
     }
 
-    /// Adds keys that older files lack, and stores the journal setting. Usually there is nothing to write.
-    static func complete(_ pool: DatabasePool, journal: JournalLimits?) throws {
+    /// Adds what older files lack, and stores the journal setting. Usually there is nothing to write.
+    static func complete(_ pool: DatabasePool, journal: JournalLimits?, at now: Timestamp) throws {
         let (names, days) = try pool.read { db in
             (Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'"))
         }
         let missing = ["tokenKey", "assetKey"].filter { !names.contains($0) }
-        if missing.isEmpty, journal == nil || journal?.days == days { return }
+        let mayHaveFormerShares = !names.contains(FormerShares.fact)
+        if missing.isEmpty, !mayHaveFormerShares, journal == nil || journal?.days == days { return }
         try pool.write { db in
             for name in missing { try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(TokenSeal.makeKey())]) }
-            guard let journal else { return }
-            try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [journal.days])
+            if let journal { try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [journal.days]) }
+            if mayHaveFormerShares { try FormerShares.bringUpToDate(db, journal: journal, at: now) }
         }
     }
 }

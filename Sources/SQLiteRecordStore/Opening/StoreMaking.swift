@@ -39,6 +39,7 @@ enum StoreMaking {
             for (name, bytes) in [("tokenKey", keys.tokens), ("assetKey", keys.assets)] {
                 try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(bytes)])
             }
+            try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, 1)", arguments: [FormerShares.fact])
             try db.execute(sql: "INSERT INTO incarnations (number, after) VALUES (?, 0)", arguments: [Int64(keys.epoch)])
         }
         try queue.close()

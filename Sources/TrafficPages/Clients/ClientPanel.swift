@@ -108,7 +108,7 @@ extension ClientPanel.Row {
     }
 
     /// How far the client is behind, in words.
-    private static func distance(
+    static func distance(
         _ feed: ClientFeed, in address: DatabaseAddress, user: Name, tokens: TokenReader
     ) async throws -> (words: String, tone: String) {
         guard let token = feed.lastGiven else { return ("has nothing yet", "bad") }

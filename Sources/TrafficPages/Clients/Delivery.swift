@@ -3,10 +3,16 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
+/// A client as one user, as requests identify them.
+struct Asker: Hashable {
+    let client: String
+    let user: Name
+}
+
 /// The delivery state of a record for one client.
 enum Delivery: Sendable {
     /// A request and its time.
-    struct Source: Sendable {
+    struct Source: Sendable, Hashable {
         let requestID: String
         let started: Timestamp
         let operation: String
@@ -38,6 +44,8 @@ enum Delivery: Sendable {
     case neverPulled
     /// The client only uses other databases or another environment.
     case elsewhere([String])
+    /// No client of the user is known.
+    case noClient
 
     /// True if the client has the record, as far as is known.
     var isDelivered: Bool {

@@ -7,18 +7,23 @@ internal import Traffic
 
 /// Explains why a client never got this record, with a row for each client in the log.
 package struct DeliveryPanel: ViewModel {
+    /// A sentence, the request that shows it, and what to do.
+    struct Note: ViewModel {
+        let text: String
+        let request: Frame.Link?
+        let advice: String?
+        let next: Frame.Link?
+    }
+
     struct Row: ViewModel {
-        let client: String
-        let clientHref: String
+        /// `nil` for a user without a client.
+        let client: Frame.Link?
         let user: String
         /// `yes`, `in part` or `no`.
         let verdict: String
         /// `created`, `recreated` or `deleted`, as in the colours of the feed.
         let tone: String
-        let text: String
-        let requestHref: String?
-        let requestText: String?
-        let advice: String?
+        let notes: [Note]
     }
 
     let lead: String
@@ -30,15 +35,9 @@ package struct DeliveryPanel: ViewModel {
     private static let limit = 50
 }
 
-/// A client as one user, as requests identify them.
-private struct Asker: Hashable {
-    let client: String
-    let user: Name
-}
-
 extension RequestLog {
     /// The latest query or lookup answer that contained a record, for each of some clients. One search of the log covers all of them.
-    fileprivate func answers(holding record: StoredRecord, to askers: Set<Asker>, in address: DatabaseAddress) -> [Asker: Delivery.Source] {
+    fileprivate func answers(holding record: StoredRecord, of owner: Name, to askers: Set<Asker>, in place: DatabaseAddress) -> [Asker: Delivery.Source] {
         if askers.isEmpty { return [:] }
         var writer = JSONWriter()
         writer.value(record.recordID.recordName)
@@ -47,9 +46,10 @@ extension RequestLog {
         let zoneName = record.recordID.zoneID.zoneName
         var found: [Asker: Delivery.Source] = [:]
         _ = search(1) { request, bodies in
-            guard request.operation == "records/query" || request.operation == "records/lookup", request.address == address,
-                request.started >= record.modified.timestamp, let user = request.userRecordName,
-                request.zoneIDs.isEmpty || request.zoneIDs.contains(where: { $0.zoneName == zoneName })
+            guard request.operation == "records/query" || request.operation == "records/lookup",
+                request.container == place.container, request.environment == place.environment,
+                request.started >= record.modified.timestamp, let user = request.userRecordName, request.scope == (user == owner ? .private : .shared),
+                request.zoneIDs.isEmpty || request.zoneIDs.contains(where: { $0.zoneName == zoneName && (user == owner || $0.ownerRecordName == owner) })
             else { return false }
             let asker = Asker(client: request.client.id, user: user)
             guard askers.contains(asker), found[asker] == nil, bodies?.response?.bytes.holds(text) ?? false else { return false }
@@ -62,11 +62,30 @@ extension RequestLog {
 }
 
 extension DeliveryPanel {
-    /// - Returns: `nil` if the engine does not know the positions of its records.
-    package static func load(_ record: StoredRecord, _ visit: Visit) async throws -> DeliveryPanel? {
-        guard visit.database.can(.positionRecords) else { return nil }
-        let zoneID = record.recordID.zoneID
+    /// A client, or a user without one, and how the record came to it.
+    struct Finding {
+        let history: ClientHistory?
+        /// The name of the user.
+        let name: String
+        /// The database in which the user can see the record.
+        let scope: DatabaseScope
+        /// `nil` if the user does not see the record.
+        let position: RecordPosition?
+        /// `nil` for users who do not see the record.
+        var delivery: Delivery?
+        let reason: SharingReason?
+
+        var isDelivered: Bool { delivery?.isDelivered ?? false }
+    }
+
+    /// - Parameter record: `nil` if the acting user does not see it.
+    /// - Returns: `nil` if the engine does not know the positions of its records, or nobody has the record.
+    package static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> DeliveryPanel? {
+        let zoneID = recordID.zoneID
         let address = visit.place.address
+        let actor = visit.people.actor.userRecordName
+        let owner = address.scope == .shared ? zoneID.ownerRecordName ?? actor : actor
+        guard visit.database.can(.positionRecords), record != nil || owner != actor else { return nil }
         guard visit.hasFeed(zoneID) else {
             return DeliveryPanel(
                 lead: address.scope == .public
@@ -74,142 +93,102 @@ extension DeliveryPanel {
                     : "The default zone has no changes feed: clients get its records by queries and lookups, and are not told about new ones.",
                 rows: [], others: nil)
         }
-        guard let position = try await visit.measure({ try await visit.database.position(of: record.recordID) }) else { return nil }
         let histories = visit.log.clients.histories(in: address.container)
-        if histories.isEmpty {
+        let tokens = TokenReader(visit)
+        let owned = record == nil ? try await tokens.ownersRecord(recordID, of: owner, at: address) : nil
+        guard let record = record ?? owned else { return nil }
+        let sharing = try await SharingReader(record, owner: owner, tokens: tokens, visit: visit)
+        var findings = try await absentees(sharing, known: Set(histories.map(\.user)), visit)
+        if histories.isEmpty, findings.isEmpty {
             return DeliveryPanel(
                 lead: visit.log.isOn
                     ? "No client has sent a request to this container since the server started."
                     : "The request log is off (--request-log 0), so the server knows no clients.",
                 rows: [], others: nil)
         }
-        let owner = address.scope == .shared ? zoneID.ownerRecordName ?? visit.people.actor.userRecordName : visit.people.actor.userRecordName
-        let tokens = TokenReader(visit)
-        let readers = try await readers(of: zoneID, owner: owner, tokens: tokens, visit: visit)
-        let finder = DeliveryFinder(
-            target: DeliveryFinder.Target(
-                record: record, position: position, owner: owner, container: address.container, environment: address.environment),
-            tokens: tokens, log: visit.log)
-        let candidates = histories.filter { readers.contains($0.user) }
-        var deliveries: [(history: ClientHistory, delivery: Delivery)] = []
-        for history in candidates.prefix(limit) { deliveries.append((history, try await finder.delivery(to: history))) }
-        let lacking = deliveries.filter { !$0.delivery.isDelivered }.map { Asker(client: $0.history.id, user: $0.history.user) }
-        let answers = visit.log.answers(holding: record, to: Set(lacking), in: address)
-        let rows = deliveries.map { history, delivery in
-            let answer = delivery.isDelivered ? nil : answers[Asker(client: history.id, user: history.user)]
-            let delivery = answer.map { Delivery.found($0) } ?? delivery
-            return (isDelivered: delivery.isDelivered, row: Row(delivery, to: history, of: record, at: position, visit: visit))
+        let (concerned, strangers) = try await concerned(histories, sharing)
+        for (history, position) in concerned.prefix(limit) {
+            let user = history.user
+            let reason: SharingReason? =
+                if user == owner { nil } else { SharingReason(try await sharing.facts(user, Asker(history), isSeen: position != nil)) }
+            var finding = Finding(
+                history: history, name: visit.people.name(of: user), scope: user == owner ? .private : .shared, position: position, reason: reason)
+            if let position {
+                let target = DeliveryFinder.Target(
+                    record: record, position: position, owner: owner, container: address.container, environment: address.environment)
+                finding.delivery = try await DeliveryFinder(target: target, tokens: tokens, log: visit.log).delivery(to: history)
+            }
+            findings.append(finding)
         }
-        let left = candidates.count - deliveries.count
-        let strangers = histories.filter { !readers.contains($0.user) }
+        let lacking = findings.filter { $0.position != nil && !$0.isDelivered }.compactMap { $0.history.map { Asker($0) } }
+        let answers = visit.log.answers(holding: record, of: owner, to: Set(lacking), in: address)
+        for index in findings.indices where !findings[index].isDelivered {
+            if let answer = findings[index].history.flatMap({ answers[Asker($0)] }) { findings[index].delivery = .found(answer) }
+        }
+        let left = concerned.count - min(concerned.count, limit)
+        let position = try await sharing.position(for: actor)
+        // Clients without the record come first.
+        let rows = (findings.filter { !$0.isDelivered } + findings.filter(\.isDelivered)).compactMap { Row($0, of: sharing, visit: visit) }
         return DeliveryPanel(
-            lead: "The record is at position \(Digits.grouped(position.latest)) of zone \(visit.zoneName(zoneID)). "
+            lead: (position.map { "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID)). " }
+                ?? "\(visit.people.name(of: owner)) has the record, and \(visit.people.actor.displayName) does not see it. ")
                 + "The table shows how far each client has synced, from the requests in the log."
                 + (left > 0 ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
-            // Clients without the record come first.
-            rows: rows.filter { !$0.isDelivered }.map(\.row) + rows.filter(\.isDelivered).map(\.row),
+            rows: rows,
             others: strangers.isEmpty
                 ? nil
                 : (strangers.count == 1 ? "1 client acts as a user who can't see the zone: " : "\(Digits.grouped(strangers.count)) clients act as users who can't see the zone: ")
                     + Row.list(Set(strangers.map { visit.people.name(of: $0.user) }).sorted()) + ".")
     }
 
-    /// The users who can read the zone.
-    private static func readers(of zoneID: ZoneID, owner: Name, tokens: TokenReader, visit: Visit) async throws -> Set<Name> {
-        var address = visit.place.address
-        address.scope = .private
-        let database = try await tokens.database(address, of: owner)
-        guard database.can(.shareZones) else { return [owner] }
-        let zone = ZoneID(zoneName: zoneID.zoneName)
-        let participants = try await visit.measure { try await database.participants(of: zone) }
-        return Set(participants.map(\.userRecordName) + [owner])
+    private typealias Candidate = (history: ClientHistory, position: RecordPosition?)
+
+    /// The clients that have the record or could expect it, with the position of the record for each, and all others. Clients of participants come
+    /// first, because the other users of the shared database may be many.
+    private static func concerned(_ histories: [ClientHistory], _ sharing: SharingReader) async throws -> ([Candidate], [ClientHistory]) {
+        var positions: [Name: RecordPosition] = [:]
+        var looked: Set<Name> = []
+        var guests: [Candidate] = []
+        var visitors: [Candidate] = []
+        var strangers: [ClientHistory] = []
+        for history in histories {
+            let user = history.user
+            let isParticipant = user == sharing.owner || sharing.isParticipant(user)
+            let usesShared = history.parts.contains { $0.address.scope == .shared && $0.address.environment == sharing.address.environment }
+            if isParticipant || usesShared, looked.insert(user).inserted { positions[user] = try await sharing.position(for: user) }
+            if isParticipant || positions[user] != nil {
+                guests.append((history, positions[user]))
+            } else if usesShared, !sharing.shares.isEmpty || sharing.traces[Asker(history)]?.namedTheZone ?? false {
+                visitors.append((history, nil))
+            } else {
+                strangers.append(history)
+            }
+        }
+        return (guests + visitors, strangers)
+    }
+
+    /// The users who could expect the record, of whom no client is known.
+    private static func absentees(_ sharing: SharingReader, known: Set<Name>, _ visit: Visit) async throws -> [Finding] {
+        var findings: [Finding] = []
+        var known = known
+        for participant in sharing.expectants where findings.count < limit {
+            let address = participant.lookupInfo.emailAddress
+            guard let user = participant.userRecordName ?? participant.lookupInfo.userRecordName ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
+            else {
+                findings.append(Finding(history: nil, name: address ?? participant.participantID, scope: .shared, position: nil, reason: .notAccepted))
+                continue
+            }
+            guard known.insert(user).inserted else { continue }
+            let position = try await sharing.position(for: user)
+            let reason = SharingReason(try await sharing.facts(user, nil, isSeen: position != nil))
+            var finding = Finding(history: nil, name: visit.people.name(of: user), scope: .shared, position: position, reason: reason)
+            if position != nil { finding.delivery = .noClient }
+            findings.append(finding)
+        }
+        return findings
     }
 }
 
-extension DeliveryPanel.Row {
-    fileprivate init(_ delivery: Delivery, to history: ClientHistory, of record: StoredRecord, at position: RecordPosition, visit: Visit) {
-        client = history.identity.label
-        clientHref = visit.place.link("clients") + "#" + history.anchor
-        user = visit.people.name(of: history.user)
-        let stands = Digits.grouped(position.latest)
-        func href(_ source: Delivery.Source) -> String { visit.place.link("requests", [("id", source.requestID)]) }
-        func moment(_ source: Delivery.Source) -> String { "\(source.operation) of \(source.started.utcText.prefix(19)) UTC" }
-        var source: Delivery.Source?
-        switch delivery {
-        case .delivered(let from, let missing):
-            source = from
-            verdict = missing.isEmpty ? "yes" : "in part"
-            tone = missing.isEmpty ? "created" : "recreated"
-            text = missing.isEmpty
-                ? "It was in the response to"
-                : "It requested only some fields (desiredKeys), so it got the record without \(Self.list(missing.map(\.string))), in the response to"
-            advice = nil
-        case .deliveredSince(let moment, let missing):
-            verdict = missing.isEmpty ? "yes" : "in part"
-            tone = missing.isEmpty ? "created" : "recreated"
-            text = "It was in a pull since \(moment.utcText.prefix(19)) UTC that the log no longer has"
-                + (missing.isEmpty ? "." : "; \(Self.list(missing.map(\.string))) \(missing.count == 1 ? "was" : "were") left out (desiredKeys).")
-            advice = nil
-        case .found(let from):
-            source = from
-            (verdict, tone) = ("yes", "created")
-            text = "Its pulls did not return it, but it was in the response to"
-            advice = nil
-        case .otherTypes(let from, let asked):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "It requested only \(Self.list(asked.map(\.string))) (desiredRecordTypes), and this is a \(record.recordType)." + (from == nil ? "" : " The pull that skipped it:")
-            advice = "Its token is past the record. It must pull without a token to get it."
-        case .moreNotFetched(let from, let reached):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "It did not fetch all pages: the response had moreComing true. It is at \(Digits.grouped(reached)), the record at \(stands). Its last pull:"
-            advice = "It must pull again with the returned token until moreComing is false."
-        case .notPulledSince(let from, let reached, let hasEarlierVersion):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
-                + (hasEarlierVersion ? " It may have an earlier version." : "") + " Its last pull:"
-            advice = "Its next pull returns the record."
-        case .beforeTheLog(let reached):
-            (verdict, tone) = ("likely", "created")
-            text = "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
-                + "If it pulled everything before that, it has the record."
-            advice = nil
-        case .skipped(let from, let begun):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token from no pull: "
-                + "earlier changes were never sent to it. Its first pull:"
-            advice = "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
-        case .refused(let from, let error):
-            source = from
-            (verdict, tone) = ("no", "deleted")
-            text = "Its last pull of the zone was refused: \(error.code.rawValue), \(error.reason). The request:"
-            advice = TokenAdvice.sentences(for: error).first
-        case .notLookedAt:
-            (verdict, tone) = ("not known", "recreated")
-            text = "The log has more pulls than this page reads. The page Clients shows how far the client has synced."
-            advice = nil
-        case .otherZones(let zones):
-            (verdict, tone) = ("no", "deleted")
-            text = "It never pulled this zone. It pulls \(Self.list(zones))."
-            advice = "changes/database returns the zones to pull."
-        case .neverPulled:
-            (verdict, tone) = ("no", "deleted")
-            text = "It never pulled: it sent other requests to this database, and no response in the log has the record."
-            advice = "It gets records with changes/zone, or with a query that matches them."
-        case .elsewhere(let places):
-            (verdict, tone) = ("no", "deleted")
-            text = "It never sent a request to this database. It uses \(Self.list(places, separator: "; "))."
-            advice = "The record is in \(visit.place.address.words)."
-        }
-        requestHref = source.map(href)
-        requestText = source.map(moment)
-    }
-
-    fileprivate static func list(_ names: [String], separator: String = ", ") -> String {
-        let shown = names.prefix(5).joined(separator: separator)
-        return names.count > 5 ? "\(shown) and \(names.count - 5) more" : shown
-    }
+extension Asker {
+    fileprivate init(_ history: ClientHistory) { self.init(client: history.id, user: history.user) }
 }

@@ -52,7 +52,7 @@ enum ZoneActions {
         }
         let zoneID = try zoneID(visit)
         let participant = ZoneParticipant(userRecordName: user.userRecordName, permission: permission)
-        try await visit.measure { try await visit.database.share(zoneID, with: participant) }
+        try await visit.measure { try await visit.database.share(zoneID, with: participant, on: visit.engine) }
         return visit.place.link("zone", [Notice.shared.parameter])
     }
 

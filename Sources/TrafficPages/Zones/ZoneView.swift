@@ -36,6 +36,9 @@ struct ZoneView: Page {
     let name: String
     let owner: String?
     let notice: String?
+    /// The pages about the shares of the zone; `nil` if there can be none.
+    let shares: String?
+    let sees: String?
     let types: [TypeRow]
     let records: String?
     let deletions: String?
@@ -44,6 +47,8 @@ struct ZoneView: Page {
     let fetch: String
     let changes: String?
     let sharing: Sharing?
+    /// The form that shares the whole zone; `nil` for zones that can't be shared.
+    let share: String?
     /// The link that copies the zone; `nil` if the engine can't list records.
     let copy: String?
     /// The link to the confirmation of the deletion; `nil` for zones that can't be deleted.
@@ -59,6 +64,7 @@ struct ZoneView: Page {
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
         return ZoneView(
             title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked), notice: Notice.text(visit.fields["notice"]),
+            shares: visit.mayShare(asked) ? place.link("sharing") : nil, sees: visit.mayShare(asked) ? place.link("sees") : nil,
             types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
                 TypeRow(name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)]))
             },
@@ -70,6 +76,7 @@ struct ZoneView: Page {
             },
             query: place.link("query"), fetch: place.link("fetch"), changes: visit.hasFeed(asked) ? place.link("changes") : nil,
             sharing: isOwned ? try await Sharing(asked, visit: visit) : nil,
+            share: isOwned && visit.database.can(.listShares) ? place.link("share") : nil,
             copy: visit.database.can(.listRecords) ? place.link("zone/copy") : nil, delete: isOwned ? place.link("zone/delete") : nil,
             purge: isOwned && visit.database.can(.purgeZones) ? place.link("zone/purge") : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -78,7 +85,7 @@ struct ZoneView: Page {
 
 extension ZoneView.Sharing {
     fileprivate init?(_ zoneID: ZoneID, visit: Visit) async throws {
-        guard visit.database.can(.shareZones) else { return nil }
+        guard visit.database.can(.shareRecords) else { return nil }
         let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
         let place = visit.place
         participants = found.map { participant in

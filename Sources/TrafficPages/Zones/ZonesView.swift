@@ -30,6 +30,8 @@ struct ZonesView: Page {
     let create: String?
     /// The reason why zones can't be created.
     let rule: String?
+    /// The page about the shares of all zones; `nil` if there can be none.
+    let sharing: String?
     let others: [Frame.Link]
     /// A note about zones that are not listed.
     let more: String?
@@ -58,6 +60,7 @@ struct ZonesView: Page {
             }
         return ZonesView(
             rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            sharing: visit.customZones.contains { visit.mayShare($0.zoneID) } ? visit.place.with { $0.zone = .all }.link("sharing") : nil,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
@@ -77,7 +80,7 @@ extension ZonesView.Row {
         deletions = counts.map { Digits.grouped($0.deletions) }
         types = counts.map { $0.typesText(limit: 4) }
         var participants: String?
-        if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareZones) {
+        if visit.place.address.scope == .private, visit.hasFeed(zoneID), visit.database.can(.shareRecords) {
             let found = try await visit.measure { try await visit.database.participants(of: zoneID) }
             participants = found.isEmpty ? nil : found.map { visit.people.name(of: $0.userRecordName) }.joined(separator: ", ")
         }

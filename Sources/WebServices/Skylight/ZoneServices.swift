@@ -17,7 +17,7 @@ struct ZonesShare: Endpoint {
                 "Unknown permission '\(name)'; known are \(ZoneParticipant.Permission.allCases.map(\.rawValue).joined(separator: ", "))")
         }
         let database = try await call.database()
-        try await database.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission))
+        try await database.share(zoneID, with: ZoneParticipant(userRecordName: user, permission: permission), on: call.engine)
         writer.value(try await database.participants(of: zoneID), of: zoneID)
     }
 }

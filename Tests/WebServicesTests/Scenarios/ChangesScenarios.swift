@@ -23,7 +23,7 @@ extension Scenario {
         .act { engine in
             let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
             let participant = ZoneParticipant(userRecordName: User.recordName(ofHandle: "anna"), permission: permission)
-            try await database.share(ZoneID(zoneName: "Z"), with: participant)
+            try await database.share(ZoneID(zoneName: "Z"), with: participant, on: engine)
         }
     }
 
@@ -127,7 +127,7 @@ extension Scenario {
             post(
                 "shared/changes/zone",
                 #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}},{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"reverse":true}]}"#, 200,
-                #"{"zones":[{"records":[{"recordName":"a"},{"recordName":"b"}]},{"serverErrorCode":"BAD_REQUEST","reason":"Reverse sync of share db is unsupported"}]}"#,
+                #"{"zones":[{"records":[{"recordName":"a"},{"recordName":"b"},{"recordName":"cloudkit.zoneshare","recordType":"cloudkit.share"}]},{"serverErrorCode":"BAD_REQUEST","reason":"Reverse sync of share db is unsupported"}]}"#,
                 as: "anna"),
             post("shared/changes/database", "{}", 200, #"{"zones":[{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"}}]}"#, keeping: ["token": "syncToken"], as: "anna"),
             post(

@@ -10,9 +10,12 @@ struct Scenario: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    init(_ name: String, _ steps: Step...) {
+    init(_ name: String, _ steps: Step...) { self.init(name, parts: steps) }
+
+    /// - Parameter parts: several steps each.
+    init(_ name: String, parts: [Step]...) {
         self.name = name
-        self.steps = steps
+        steps = parts.flatMap(\.self)
     }
 }
 

@@ -38,6 +38,10 @@ package enum Notice: String {
     case connected
     case connectionForgotten = "connection-forgotten"
     case conflictSettled = "conflict-settled"
+    case shareMade = "share-made"
+    case shareChanged = "share-changed"
+    case shareStopped = "share-stopped"
+    case shareLeft = "share-left"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -81,6 +85,10 @@ package enum Notice: String {
         case .connected: "The container is connected."
         case .connectionForgotten: "The connection is forgotten, with its credentials."
         case .conflictSettled: "The conflict is settled."
+        case .shareMade: "The share is made. Open its link to accept it as another user."
+        case .shareChanged: "The share is changed. Those who take part get it with their next changes."
+        case .shareStopped: "Sharing has stopped. The records stay with their owner."
+        case .shareLeft: "The user has left the share."
         }
     }
 

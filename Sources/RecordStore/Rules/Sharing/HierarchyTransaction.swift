@@ -1,7 +1,7 @@
 public import JSON
 public import Records
 
-/// What is shared by one share.
+/// The records that one share shares.
 public struct Hierarchy: Sendable, Hashable {
     /// Never used again for another share.
     public let number: Int64
@@ -82,7 +82,7 @@ public protocol SharingTransaction: HierarchyTransaction {
     func dismiss(_ user: Name, from hierarchy: Hierarchy) throws -> Int64?
 }
 
-/// What a guest may do in a zone of another user, of which hierarchies are shared.
+/// The rights of a guest in another user's zone that shares hierarchies.
 public struct GuestReach: Sendable, Hashable {
     /// By the number of the hierarchy.
     public let permissions: [Int64: SharePermission]

@@ -41,7 +41,7 @@ public struct HierarchyWalk: Sendable {
     /// Number of children that are read at once.
     private static let pageSize = 100
 
-    /// What is left. The last item is next, so that few wait.
+    /// The work that is left. The last item is next, so that few wait.
     public private(set) var items: [Item]
     /// Number of records looked at.
     public private(set) var work = 0
@@ -55,7 +55,7 @@ public struct HierarchyWalk: Sendable {
     public mutating func run(in transaction: any HierarchyTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
         while let item = items.last {
             let children = try transaction.children(of: item.name, in: item.zone, after: item.after, limit: Self.pageSize)
-            let target = try item.view == nil ? transaction.hierarchy(of: transaction.record(named: item.name, in: item.zone)) : nil
+            let target = try item.view == nil ? transaction.hierarchy(below: transaction.record(named: item.name, in: item.zone)) : nil
             items.removeLast()
             let place = items.count
             var last: Name?
@@ -96,6 +96,9 @@ extension HierarchyTransaction {
         guard let number = record?.sharing?.hierarchy else { return nil }
         return try hierarchy(number)?.number
     }
+
+    /// The number of the hierarchy of a record's children. Nothing belongs to a hierarchy through the record that holds its share.
+    func hierarchy(below parent: StoredRecord?) throws -> Int64? { parent?.sharing?.share == nil ? try hierarchy(of: parent) : nil }
 
     /// True for the root of a share that has not ended, and for the share itself.
     func isRoot(_ record: StoredRecord) throws -> Bool {

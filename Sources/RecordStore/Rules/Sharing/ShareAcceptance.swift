@@ -8,12 +8,22 @@ public struct ShareAcceptance {
     private let now: Timestamp
     /// The addresses by which the caller may have been invited.
     private let addresses: LookupInfo
+    private let walkLimit: Int
 
-    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp) {
+    /// - Parameter walkLimit: maximum number of records that one acceptance shows at once.
+    public init(_ transaction: any RecordTransaction, caller: Caller, addresses: LookupInfo, now: Timestamp, walkLimit: Int = BatchModifier.cascadeLimit) {
         self.transaction = transaction
         self.caller = caller
         self.addresses = addresses
         self.now = now
+        self.walkLimit = walkLimit
+    }
+
+    /// The share that a link leads to, whoever the caller is.
+    /// - Throws: `RecordError` NOT_FOUND.
+    public func share(linkedBy shortGUID: String) throws -> ResolvedShare {
+        let (hierarchy, record, share) = try find(shortGUID)
+        return try resolved(record, share, hierarchy)
     }
 
     /// The share that a link leads to.
@@ -21,14 +31,15 @@ public struct ShareAcceptance {
     public func resolve(_ shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
         let user = caller.userRecordName
-        let isInvited = ShareRules.invitation(in: share, for: user, addresses) != nil
+        let isInvited = share.invitation(of: user, addresses) != nil
         if share.participant(user) == nil, !isInvited, share.publicPermission == .none { throw ShareRules.notInvited }
         return try resolved(record, share, hierarchy)
     }
 
     /// Lets the caller take part in a share. A second acceptance changes nothing.
-    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants.
+    /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants; AUTHENTICATION_REQUIRED for an anonymous caller.
     public func accept(_ shortGUID: String) throws -> ResolvedShare {
+        if caller.access == .anonymous { throw GrantRules.signInNeeded }
         let (hierarchy, record, share) = try find(shortGUID)
         let accepted = try ShareRules.accept(share, as: caller.userRecordName, addresses, at: now)
         if accepted == share { return try resolved(record, share, hierarchy) }
@@ -41,7 +52,7 @@ public struct ShareAcceptance {
             try transaction.update(saved, in: hierarchy.zone, wasElsewhere: false, by: signature)
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
             var walk = HierarchyWalk([HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)])
-            let isFinished = try walk.run(in: transaction) { [transaction] in $0 < BatchModifier.walkLimit && !transaction.hasWorkedLong }
+            let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
             if !isFinished { try transaction.leave(walk.items) }
         }
         return try resolved(saved, accepted, hierarchy)
@@ -56,7 +67,7 @@ public struct ShareAcceptance {
 
     private func resolved(_ record: StoredRecord, _ share: Share, _ hierarchy: Hierarchy) throws -> ResolvedShare {
         let user = caller.userRecordName
-        let participant = share.participant(user) ?? ShareRules.invitation(in: share, for: user, addresses).map { share.participants[$0] }
+        let participant = share.participant(user) ?? share.invitation(of: user, addresses).map { share.participants[$0] }
         return ResolvedShare(
             shortGUID: share.shortGUID, share: record, root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
             participant: participant, isOwner: share.owner?.userRecordName == user)

@@ -1,12 +1,25 @@
 internal import Foundation
-internal import JSON
-internal import Records
+public import JSON
+public import Records
+
+extension Share {
+    /// The share of a zone that some users have accepted, for zones that were shared before shares were records.
+    public static func accepted(by guests: [ZoneParticipant], ofZoneOf owner: Name, at now: Timestamp) -> Share {
+        let participants = guests.sorted { $0.userRecordName < $1.userRecordName }.map { guest in
+            ShareParticipant(
+                participantID: UUID().uuidString, userRecordName: guest.userRecordName, lookupInfo: LookupInfo(userRecordName: guest.userRecordName),
+                status: .accepted, permission: SharePermission(guest.permission), accepted: now)
+        }
+        return Share(rootName: nil, shortGUID: ShareRules.newShortGUID(), participants: [ShareRules.owner(owner, at: now)] + participants)
+    }
+}
 
 /// The rules of shares that need no store, and the texts of their errors. CloudKit's own texts are used where they are known (docs/sharing.md).
 enum ShareRules {
     static let noRoot = RecordError(.notFound, "Cannot share - no such record exists to share")
     static let alreadyShared = RecordError(.badRequest, "The record is already shared, and can't be in two shares")
-    static let zoneAlreadyShared = RecordError(.badRequest, "The zone is already shared: a zone has one share, or shares of hierarchies")
+    static let otherRoot = RecordError(.badRequest, "The zone has a share of this name, which shares another record")
+    static let zoneAlreadyShared = RecordError(.badRequest, "The zone or a part of it is already shared: a zone has one share of all of it, or shares of hierarchies")
     static let tooManyParticipants = RecordError(.badRequest, "A share can't have more than \(Share.participantLimit) participants, with its owner")
     static let ownersOnly = RecordError(.accessDenied, "Only the owner or an administrator can change the participants and permissions of a share")
     static let notInvited = RecordError(.accessDenied, "The user is not invited to the share, and it is not open to everybody with the link")
@@ -43,7 +56,7 @@ enum ShareRules {
     /// The share after a save by its owner or an administrator.
     ///
     /// The given participants replace those before. A participant keeps what only the server decides: the status, the user, and the role
-    /// of the owner. New ones are invited. A participant that has the address of another one updates that one.
+    /// of the owner. New ones are invited, also those who have left. A participant that has the address of another one updates that one.
     static func apply(_ input: ShareInput, to share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
@@ -53,6 +66,7 @@ enum ShareRules {
                 let known = share.participants.first { $0.participantID == participant.participantID && $0.role != .owner && !participant.participantID.isEmpty }
                 var next = known ?? participant
                 (next.permission, next.role) = (participant.permission, role(participant, known))
+                if next.status == .removed, participant.status == .invited { (next.status, next.accepted) = (.invited, nil) }
                 if known == nil {
                     if next.participantID.isEmpty { next.participantID = UUID().uuidString }
                     next.status = .invited
@@ -66,15 +80,51 @@ enum ShareRules {
                     other.role != .owner && (other.participantID == next.participantID || other.lookupInfo.matches(next.lookupInfo))
                 }
                 if let index = after.participants.firstIndex(where: isSame) {
-                    after.participants[index].permission = next.permission
+                    if after.participants[index].status == .removed {
+                        after.participants[index] = next
+                    } else if next.status != .removed {
+                        after.participants[index].permission = next.permission
+                    }
                 } else {
                     after.participants.append(next)
                 }
             }
         }
-        if after.publicPermission == .none { after.participants.removeAll { $0.role == .publicUser } }
-        if after.participants.count > Share.participantLimit { throw tooManyParticipants }
-        return after
+        return try admissible(after, replacing: share)
+    }
+
+    /// The share after a save that restores it: with the participants of the copy as they are there, and its owner here.
+    static func restore(_ input: ShareInput, over share: Share) throws -> Share {
+        var after = share
+        after.publicPermission = input.publicPermission ?? share.publicPermission
+        guard let given = input.participants else { return try admissible(after, replacing: share) }
+        after.participants = share.owner.map { [$0] } ?? []
+        let owner = share.owner?.userRecordName
+        if let copied = given.first(where: { $0.role == .owner && $0.userRecordName == owner }) { after.participants = [copied] }
+        for var participant in given where participant.role != .owner {
+            // The owner of a copy may have been invited to the original.
+            if (participant.userRecordName ?? participant.lookupInfo.userRecordName) == owner { continue }
+            if let user = participant.userRecordName {
+                try NameRules.checkRecordName(user)
+                if participant.status != .removed, after.participant(user) != nil { continue }
+            } else if participant.status == .accepted {
+                participant.status = .invited
+            }
+            if participant.participantID.isEmpty || after.participants.contains(where: { $0.participantID == participant.participantID }) {
+                participant.participantID = UUID().uuidString
+            }
+            after.participants.append(participant)
+        }
+        return try admissible(after, replacing: share)
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for too many participants.
+    private static func admissible(_ share: Share, replacing former: Share) throws -> Share {
+        var share = share
+        if share.publicPermission == .none { share.participants.removeAll { $0.role == .publicUser } }
+        // A zone that was shared before there was a limit may have more.
+        if share.participants.count > max(Share.participantLimit, former.participants.count) { throw tooManyParticipants }
+        return share
     }
 
     /// Only a link makes a public user.
@@ -89,7 +139,7 @@ enum ShareRules {
         if share.owner?.userRecordName == user { throw ownShare }
         if share.participant(user)?.status == .accepted { return share }
         var after = share
-        if let index = invitation(in: share, for: user, addresses) {
+        if let index = share.invitation(of: user, addresses) {
             after.participants[index].userRecordName = user
             after.participants[index].status = .accepted
             after.participants[index].accepted = now
@@ -103,12 +153,5 @@ enum ShareRules {
                 permission: share.publicPermission, accepted: now))
         if after.participants.count > Share.participantLimit { throw tooManyParticipants }
         return after
-    }
-
-    /// The index of the invitation of a user; `nil` if there is none.
-    static func invitation(in share: Share, for user: Name, _ addresses: LookupInfo) -> Int? {
-        share.participants.firstIndex { participant in
-            participant.status == .invited && (participant.userRecordName.map { $0 == user } ?? participant.lookupInfo.matches(addresses))
-        }
     }
 }

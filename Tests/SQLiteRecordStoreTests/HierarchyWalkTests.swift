@@ -1,0 +1,97 @@
+import Foundation
+import GRDB
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLiteRecordStore
+
+/// Large trees that are shared and moved: a request and each step in the background move a bounded number of records, and saves come in between.
+@Suite struct HierarchyWalkTests {
+    private static let size = 10_000
+    private static let inRequest = 400
+    private static let inStep = 500
+
+    @Test func savesComeBetweenTheSteps() async throws {
+        let folder = try TemporaryFolder()
+        let gate = WorkGate()
+        var limits = CascadeLimits(recordsInRequest: Self.inRequest, recordsInStep: Self.inStep, step: .seconds(600))
+        limits.beforeStep = { await gate.wait() }
+        let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+        let owner = try await engine.withZone()
+        for name in ["root", "top"] as [Name] { try await owner.save(name, in: notes, parent: name == "top" ? .record("root") : .unchanged) }
+        // Each record has ten children.
+        for start in stride(from: 0, to: Self.size, by: 200) {
+            let operations = (start..<start + 200).map { number in
+                RecordOperation(.create, recordName: Name("r\(number)"), recordType: "Item", parent: .record(number < 10 ? "top" : Name("r\(number / 10 - 1)")))
+            }
+            #expect(try await owner.outcomes(operations, in: notes).allSatisfy { $0 == nil })
+        }
+        let stage = Stage(owner: owner, guest: try await engine.full(.shared, as: grace), gate: gate)
+
+        var operation = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
+        operation.share = ShareInput(root: .init(recordName: "root", recordChangeTag: nil), publicPermission: .readOnly)
+        guard case .saved(let share)? = try await owner.modify(ModifyRequest([operation], zoneID: notes)).first?.get() else {
+            throw RecordError(.internalError, "not shared")
+        }
+        #expect(try await stage.shown() == 0)
+        #expect(try await stage.moved() <= Self.inRequest + 3)
+        _ = try await engine.full(.public, as: grace).accept([share.sharing?.shortGUID ?? ""], by: LookupInfo())[0].get()
+        // Each record is looked at for its hierarchy and for the guest.
+        #expect(try await stage.finish() <= 2 * Self.size / Self.inStep + 10)
+        #expect(try await stage.shown() == Self.size + 3)
+
+        try await owner.save("top", in: notes, parent: .cleared)
+        #expect(try await stage.moved() >= Self.size - Self.inRequest)
+        let refused = await refusal { _ = try await stage.guest.pull(SharingStage.seen) }
+        #expect(refused?.code == .zoneBusy)
+        #expect(try await stage.finish() <= Self.size / Self.inStep + 5)
+        #expect(try await stage.shown() == 2)
+        #expect(try await stage.moved() == 2)
+        #expect(try await StoreRecount.problems(of: owner) == [])
+        gate.open()
+        await engine.close()
+    }
+
+    private struct Stage {
+        let owner: any RecordDatabase
+        let guest: any RecordDatabase
+        let gate: WorkGate
+
+        private func read<Value: Sendable>(_ body: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+            guard let store = (owner as? SQLiteDatabase)?.store else { throw RecordError(.internalError, "not a SQLite store") }
+            return try await store.pool.read(body)
+        }
+
+        private func isSettled() async throws -> Bool { try await read { try HierarchyWalkRows.isEmpty($0) } }
+
+        /// The owner's records that are in the hierarchy.
+        func moved() async throws -> Int {
+            let sql = "SELECT count(*) FROM records r JOIN zones z ON z.number = r.zone WHERE r.hierarchy IS NOT NULL AND r.state & 1 = 0 AND z.base IS NULL"
+            return try await read { try Int.fetchOne($0, sql: sql) ?? 0 }
+        }
+
+        /// The records that the guest sees.
+        func shown() async throws -> Int {
+            try await guest.zones().isEmpty ? 0 : try await guest.pull(SharingStage.seen).changes.count { $0.kind != .deleted }
+        }
+
+        /// Allows one step after the other, and saves in between.
+        /// - Returns: the number of steps.
+        func finish() async throws -> Int {
+            var steps = 0
+            while try await !isSettled() {
+                let before = try await moved()
+                try await gate.allow(1) { try await isSettled() }
+                steps += 1
+                #expect(abs(try await moved() - before) <= HierarchyWalkTests.inStep)
+                try await owner.save("other", in: notes)
+            }
+            gate.close()
+            return steps
+        }
+    }
+}
