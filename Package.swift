@@ -26,6 +26,8 @@ let package = Package(
         .executable(name: "skylight", targets: ["skylight"]),
         // With the modules whose types its programs use. None of them belongs to the server.
         .library(name: "RemoteRecords", targets: ["RemoteRecords", "CloudKitClient", "Records", "JSON"]),
+        // For the tests of such programs: a server within the test.
+        .library(name: "SkylightTesting", targets: ["SkylightTesting", "RecordStore"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -182,6 +184,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        // 7
+        layer(
+            "SkylightTesting",
+            on: [
+                "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "Records", "JSON",
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
         // 7: modules that compile side by side
         layer(
             "RecordPages",
@@ -260,8 +271,7 @@ let package = Package(
         tests(
             "RemoteRecordsTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "RecordStore",
-                "Records", "JSON",
+                "SkylightTesting", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "RecordStore", "Records", "JSON",
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),

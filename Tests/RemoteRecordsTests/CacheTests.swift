@@ -55,6 +55,20 @@ import Testing
         }
     }
 
+    @Test func aCacheRunsUntilItIsCancelled() async throws {
+        try await Self.live { _, container, folder in
+            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            try await Self.edit(first, "a", "text", "one")
+            let running = Task { try await first.run(every: .milliseconds(1)) }
+            try await eventually {
+                try await second.sync()
+                return try await Self.texts(second) == ["a": "one"]
+            }
+            running.cancel()
+            #expect(await operationError { try await running.value }?.code == .operationCancelled)
+        }
+    }
+
     /// Each side changed another key: both changes stay, whoever is first.
     @Test(arguments: [true, false]) func keysAreMerged(fetchesFirst: Bool) async throws {
         try await Self.live { _, container, folder in

@@ -3,6 +3,7 @@ import Foundation
 import JSON
 import Records
 import RecordStore
+import SkylightTesting
 import TestSupport
 import Testing
 
@@ -38,9 +39,7 @@ import Testing
                     }
                 }
                 server.stopFaults()
-                for _ in 0..<3 {
-                    for engine in engines { try await Self.sync(engine) }
-                }
+                try await server.skylight.settle(engines)
                 for engine in engines { #expect(engine.state.pendingRecordZoneChanges.isEmpty) }
                 let fresh = Device()
                 try await fresh.engine(container).fetchChanges()

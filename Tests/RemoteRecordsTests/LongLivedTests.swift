@@ -11,7 +11,6 @@ import Testing
 /// Operations that outlive their process. A copy of their file is what the next process finds.
 @Suite struct LongLivedTests {
     private static let rounds = Int(ProcessInfo.processInfo.environment["SKYLIGHT_KILL_ROUNDS"] ?? "") ?? 6
-    private static let counter = RecordID(recordName: "counter", zoneID: zone)
 
     /// Resumes the only operation of a file.
     private static func resume(_ container: Container, _ told: Told) async throws -> Result<Void, OperationError> {
@@ -27,18 +26,15 @@ import Testing
     @Test(arguments: [true, false]) func aChangeIsMadeOnceHoweverTheProcessEnds(arrives: Bool) async throws {
         let folder = try TemporaryFolder()
         try await LiveServer.run { server in
-            try await server.device { client in
-                let database = Container(client).privateDatabase
-                try await database.save(zone)
-                var first = Record(recordType: "Counter", recordID: Self.counter)
-                first["value"] = 0
-                try await database.save(first)
-            }
+            _ = try await server.device { try await Container($0).privateDatabase.save(zone) }
             for round in 1...Self.rounds {
                 let (file, found) = (folder.url.appending(path: "\(round).sqlite"), folder.url.appending(path: "\(round)-found.sqlite"))
-                var record = try await server.device { try await Container($0).privateDatabase.record(for: Self.counter) }
-                record["value"] = round
-                let edited = record
+                let recordID = RecordID(recordName: Name("counter\(round)"), zoneID: zone)
+                let edited = try await server.device { client in
+                    var record = try await Container(client).privateDatabase.save(Record(recordType: "Counter", recordID: recordID))
+                    record["value"] = round
+                    return record
+                }
                 try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(1) : .stopBeforeRequest(1)) { port, proxy in
                     try await server.device(through: port, pacing: Pacing()) { client in
                         let container = try await Container(client, longLivedOperationsIn: file)
@@ -52,11 +48,11 @@ import Testing
                 try await server.device { client in
                     let told = Told()
                     try await Self.resume(Container(client, longLivedOperationsIn: found), told).get()
-                    #expect(told.all == ["progress counter 1.0", "saved counter", "completed"])
+                    #expect(told.all == ["progress counter\(round) 1.0", "saved counter\(round)", "completed"])
                 }
-                let now = try await server.device { try await Container($0).privateDatabase.record(for: Self.counter) }
+                let now = try await server.device { try await Container($0).privateDatabase.record(for: recordID) }
                 #expect(now["value"] == round as Int?)
-                #expect(try await server.versions(of: Self.counter) == round + 1)
+                #expect(try await server.versions(of: recordID) == 2)
             }
         }
     }

@@ -108,6 +108,25 @@ import Testing
         }
     }
 
+    /// Callers must know what was saved before the rest failed.
+    @Test func theFirstHalfIsToldIfTheSecondFails() async throws {
+        try await withScript({ request, number in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            if names.count > 2 { return .error("BAD_REQUEST", status: 413) }
+            return number == 1 ? saved(names) : .error("ACCESS_DENIED", status: 403)
+        }) { container, server in
+            let told = Told()
+            let error = await operationError {
+                try await container.privateDatabase.perform(ModifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, isAtomic: false)) { event in
+                    if case .saved = event { told.note(event.words) }
+                }
+            }
+            #expect(error?.code == .permissionFailure && told.all == ["saved r0", "saved r1"])
+            let counts = try server.requests.map { try Self.operations($0).count }
+            #expect(counts == [4, 2, 2])
+        }
+    }
+
     @Test func aFileThatIsMissingFailsTheAtomicBatchBeforeItIsSent() async throws {
         try await withAnswers(records()) { container, server in
             var broken = Self.new("b")

@@ -2,6 +2,7 @@ import CloudKitClient
 import JSON
 import LoopbackServing
 import Records
+import SkylightTesting
 import Synchronization
 import TestSupport
 import Testing
@@ -75,7 +76,7 @@ import Testing
     }
 
     @Test func discretionaryOperationsWaitForTheNetwork() async throws {
-        let clock = TestClock()
+        let clock = VirtualClock()
         try await withScript(clock: clock, { _, number in number < 16 ? .close : Self.noZones }) { container, server in
             let patient = container.privateDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(30)))
             try await patient.perform(FetchRecordZones())

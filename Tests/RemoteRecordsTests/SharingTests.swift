@@ -172,6 +172,8 @@ import Testing
         share.shareTitle = "Food"
         let again = try Record(json: JSONReader.value(of: JSONWriter.bytes(of: .object(share.json))).object)
         #expect(again.sharing == share.sharing && again.shareTitle == "Food" && again.recordChangeTag == nil && again.hasChanges)
+        let system = try Record(encodedSystemFields: share.encodedSystemFields)
+        #expect(system.sharing == share.sharing && system.shareTitle == nil)
         #expect(ShareLink(try #require(URL(string: "https://example.com/share/0AbC#Food")))?.shortGUID == "0AbC")
     }
 }

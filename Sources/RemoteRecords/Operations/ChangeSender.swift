@@ -90,9 +90,7 @@ struct ChangeSender: Sendable {
                 failed[change.recordID] = error
             }
         }
-        if isAtomic, !failed.isEmpty {
-                return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? .batchFailed) })
-        }
+        if isAtomic, !failed.isEmpty { return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? .batchFailed) }) }
         var outcomes = try await outcomes(of: ready, unsure: unanswered.union(await context.steps?.unanswered ?? [])).makeIterator()
         return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
     }
@@ -138,9 +136,16 @@ struct ChangeSender: Sendable {
                 let left = open.map { changes[$0] }
                 switch error.code {
                 case .limitExceeded where left.count > 1 && !isAtomic:
-                    let middle = left.count / 2
-                    let halves = try await outcomes(of: Array(left[..<middle]), unsure: unsure) + outcomes(of: Array(left[middle...]), unsure: unsure)
-                    for (place, outcome) in zip(open, halves) { results[place] = outcome }
+                    let middle = open.count / 2
+                    do throws(OperationError) {
+                        for half in [open[..<middle], open[middle...]] {
+                            for (place, outcome) in zip(half, try await outcomes(of: half.map { changes[$0] }, unsure: unsure)) { results[place] = outcome }
+                        }
+                    } catch {
+                        // The half that failed has told its own.
+                        await tellKnown(results, of: changes)
+                        throw error
+                    }
                     return results.map { $0 ?? .failure(.cancelled) }
                 case .serverResponseLost where !Task.isCancelled && attempt < Self.attempts:
                     unsure.formUnion(left.map(\.recordID))
@@ -157,14 +162,19 @@ struct ChangeSender: Sendable {
                         }
                     }
                     if error.code == .limitExceeded { break }
-                    let known = changes.indices.filter { results[$0] != nil }
-                    _ = await finish(known.map { changes[$0] }, known.compactMap { results[$0] })
+                    await tellKnown(results, of: changes)
                     throw error.code == .serverResponseLost && Task.isCancelled ? .cancelled : error
                 }
             }
             if results.allSatisfy({ $0 != nil }) { break }
         }
         return results.map { $0 ?? .failure(.cancelled) }
+    }
+
+    /// Tells of the outcomes that are known when the operation as a whole fails.
+    private func tellKnown(_ results: [Outcome?], of changes: [Change]) async {
+        let known = changes.indices.filter { results[$0] != nil }
+        _ = await finish(known.map { changes[$0] }, known.compactMap { results[$0] })
     }
 
     /// Sends one request.

@@ -18,7 +18,7 @@ public struct QueryRecords: DatabaseOperation {
 
     /// `nil` for all keys, empty for none.
     public var desiredKeys: Set<Name>?
-    /// The number of records; `nil` for what the server gives at once, at most 200.
+    /// The number of records; `nil` or 0 for what the server gives at once, at most 200.
     public var resultsLimit: Int?
 
     private let start: Start
@@ -57,7 +57,7 @@ public struct QueryRecords: DatabaseOperation {
             // The public database has one zone only.
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
-        var left = resultsLimit
+        var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
         repeat {
             let after = marker
             let limit = left.map { min($0, DatabaseClient.itemLimit) }

@@ -139,6 +139,12 @@ public final class RecordCache: Sendable {
         try await engine.sendChanges()
         try app.checkFile()
     }
+
+    /// Syncs again and again until the task is cancelled, as ``SyncEngine/run(every:listening:)``.
+    /// - Throws: as it, and the error of the file.
+    public func run(every interval: Duration, listening: Bool = false) async throws {
+        try await engine.run(every: interval, listening: listening) { try await sync() }
+    }
 }
 
 extension Record {

@@ -17,6 +17,14 @@ extension SyncEngine {
     ///     the interval remains.
     /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
     public func run(every interval: Duration, listening: Bool = false) async throws {
+        try await run(every: interval, listening: listening) {
+            try await fetchChanges()
+            try await sendChanges()
+        }
+    }
+
+    /// - Parameter sync: fetches and sends.
+    func run(every interval: Duration, listening: Bool, _ sync: () async throws -> Void) async throws {
         let wakes = Signals()
         let listener = listening ? Task { await listen(wakes) } : nil
         defer { listener?.cancel() }
@@ -26,8 +34,7 @@ extension SyncEngine {
             let woken = wakes.listen()
             var pause = interval
             do {
-                try await fetchChanges()
-                try await sendChanges()
+                try await sync()
                 backoff = .seconds(1)
             } catch let error as OperationError where error.isMendedByTime || error.code == .serverResponseLost {
                 pause = max(interval, error.retryAfter ?? backoff)

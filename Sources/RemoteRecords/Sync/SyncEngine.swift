@@ -171,7 +171,7 @@ public final class SyncEngine: Sendable {
 
 extension OperationError {
     /// The errors after which an engine sends or fetches the same again by itself, as CKSyncEngine does.
-    var isMendedByTime: Bool {
+    package var isMendedByTime: Bool {
         switch code {
         case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy, .accountTemporarilyUnavailable: true
         default: false

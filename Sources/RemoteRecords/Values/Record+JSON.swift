@@ -30,6 +30,7 @@ extension Record {
         share = other.share
         shortGUID = other.shortGUID
         parent = other.parent
+        sharing = other.sharing
         restoreChanges([], of: [:], parent: nil)
     }
 
