@@ -24,11 +24,13 @@ extension Accounts {
             try checkRemovable(user)
             let sessions = credentials.withLock { $0.sessions.values.filter { $0.user == userRecordName } }
             try database.execute(sql: "DELETE FROM webAuthSession WHERE user = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "DELETE FROM notificationToken WHERE user = ?", arguments: [userRecordName.string])
             try database.execute(sql: "DELETE FROM user WHERE userRecordName = ?", arguments: [userRecordName.string])
             try database.execute(sql: "INSERT OR IGNORE INTO removedUser (userRecordName) VALUES (?)", arguments: [userRecordName.string])
             database.afterNextTransaction { [self] _ in
                 known.withLock { $0.forget(user) }
                 credentials.withLock { credentials in
+                    credentials.notificationTokens = credentials.notificationTokens.filter { $0.value.first?.user != userRecordName }
                     credentials.unwritten.remove(.user(userRecordName))
                     for session in sessions {
                         credentials.sessions[session.id] = nil

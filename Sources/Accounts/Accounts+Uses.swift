@@ -85,6 +85,12 @@ extension KnownCredentials {
                     sql: "UPDATE webAuthSession SET lastUsed = ?, newestIssue = ?, newestUse = ? WHERE id = ?",
                     arguments: [$0.milliseconds, newest?.issue, newest?.firstUse, id])
             }
+        case .notificationToken(let key):
+            return notificationTokens[key.id]?.first { $0.key == key }.map {
+                UseRow(
+                    sql: "UPDATE notificationToken SET told = ? WHERE id = ? AND container = ? AND environment = ?",
+                    arguments: [$0.told, key.id, key.container.description, key.environment.rawValue])
+            }
         }
     }
 }

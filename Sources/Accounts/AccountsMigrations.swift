@@ -130,6 +130,23 @@ enum AccountsMigrations {
                     ) STRICT, WITHOUT ROWID
                     """)
         }
+        migrator.registerMigration("notificationTokens") { database in
+            // told: the position up to which changes were told.
+            try database.execute(
+                sql: """
+                    CREATE TABLE notificationToken (
+                        id TEXT NOT NULL,
+                        container TEXT NOT NULL,
+                        environment TEXT NOT NULL,
+                        number INTEGER NOT NULL,
+                        user TEXT NOT NULL,
+                        clientID TEXT,
+                        expires INTEGER NOT NULL,
+                        told INTEGER NOT NULL,
+                        PRIMARY KEY (id, container, environment)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
         return migrator
     }
 }

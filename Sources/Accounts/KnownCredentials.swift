@@ -14,6 +14,8 @@ struct KnownCredentials {
     var sessions: [String: WebAuthSession] = [:]
     /// Token uses by session id.
     var rotations: [String: TokenRotation] = [:]
+    /// The permissions of tokens by the tokens' ids.
+    var notificationTokens: [String: [NotificationToken]] = [:]
     /// Credentials whose last use is not written yet.
     var unwritten: Set<Use> = []
     var isWriting = false
@@ -23,6 +25,7 @@ struct KnownCredentials {
         case token(String)
         case key(String)
         case session(String)
+        case notificationToken(NotificationToken.Key)
     }
 
     /// Reads the credentials from the file, skipping unreadable ones.
@@ -42,6 +45,10 @@ struct KnownCredentials {
             if let issue: Int64 = try row.value("newestIssue"), let use: Int64 = try row.value("newestUse") {
                 rotations[session.id] = TokenRotation(newestIssue: issue, firstUse: use)
             }
+        }
+        for row in try Row.fetchAll(database, sql: "SELECT * FROM notificationToken") {
+            guard let token = try NotificationToken(row) else { continue }
+            notificationTokens[token.key.id, default: []].append(token)
         }
         collectOrigins()
     }
@@ -102,5 +109,14 @@ extension WebAuthSession {
             id: try row.value("id"), user: Name(try row.value("user") as String), container: container, environment: environment, apiTokenID: try row.value("apiTokenID"),
             keepsSignedIn: try row.value("keepsSignedIn"), made: try row.timestamp("made") ?? Timestamp(milliseconds: 0), lastUsed: try row.timestamp("lastUsed"),
             revoked: try row.timestamp("revoked"))
+    }
+}
+
+extension NotificationToken {
+    fileprivate init?(_ row: Row) throws {
+        guard let (container, environment) = try row.place, let expires = try row.timestamp("expires") else { return nil }
+        self.init(
+            key: Key(id: try row.value("id"), container: container, environment: environment), number: try row.value("number"),
+            user: Name(try row.value("user") as String), clientID: try row.value("clientID"), expires: expires, told: try row.value("told"))
     }
 }

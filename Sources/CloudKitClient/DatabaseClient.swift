@@ -37,9 +37,9 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
-    /// Calls any service of the database: for those without a method here, such as asset references.
+    /// Calls any service of the database: for those without a method here, such as `assets/rereference`.
     /// - Parameters:
-    ///   - action: such as `records/resolve`.
+    ///   - action: such as `assets/rereference`.
     ///   - body: the request's object; `nil` sends a GET.
     ///   - saves: false if the service only reads, so that a lost answer may be asked for again.
     ///   - parameters: of the query, not encoded.

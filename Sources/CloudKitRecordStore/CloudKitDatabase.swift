@@ -30,7 +30,7 @@ public struct CloudKitDatabase: RecordDatabase {
     private static let unknownUser: Name = "__defaultOwner__"
 
     /// Files are sent to CloudKit's own server: a grant's ticket is the address there, for ``upload(_:size:with:progress:)``.
-    public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords] }
+    public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords, .keepSubscriptions] }
 
     public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
 

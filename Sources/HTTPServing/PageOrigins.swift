@@ -5,7 +5,7 @@ public import Hummingbird
 internal import Records
 
 /// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
-/// API token lists may send requests with that token to its own container and environment, and may use asset addresses.
+/// API token lists may send requests with that token to its own container and environment, and may use the addresses of assets and notifications.
 ///
 /// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
 public struct PageOrigins: Sendable {
@@ -31,8 +31,8 @@ public struct PageOrigins: Sendable {
     private func isListed(_ origin: String, for request: Request) -> Bool {
         guard let accounts else { return false }
         let path = request.path
-        // The address of a file carries a ticket, which is a credential of its own.
-        if path.hasPrefix("/assets/") { return accounts.isOriginOfToken(origin) }
+        // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their own.
+        if path.hasPrefix("/assets/") || path == "/aps" { return accounts.isOriginOfToken(origin) }
         guard path.hasPrefix("/database/") || path.hasPrefix("/device/"), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
         // The container and environment of the path, decoded as in `WebServicePath`.

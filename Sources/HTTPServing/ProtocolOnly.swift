@@ -4,11 +4,11 @@ internal import Records
 
 /// Leaves nothing but CloudKit's protocol on a server, which then stands in for iCloud in tests of clients.
 ///
-/// Only CloudKit's services, the files of assets, and the page where users sign in are there. Every other path is not found. Answers have no
-/// members and headers that CloudKit does not have, and headers of Skylight's own have no effect.
+/// Only CloudKit's services, its web courier, the files of assets, and the page where users sign in are there. Every other path is not found.
+/// Answers have no members and headers that CloudKit does not have, and headers of Skylight's own have no effect.
 enum ProtocolOnly {
     /// First parts of paths. The sign-in page has a style sheet and scripts.
-    private static let roots: Set<Substring> = ["database", "device", "assets", "sign-in", "static"]
+    private static let roots: Set<Substring> = ["database", "device", "aps", "assets", "sign-in", "static"]
     private static let prefix = "x-skylight-"
 
     static func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {

@@ -25,6 +25,11 @@ struct Answer {
 
     // MARK: Members
 
+    /// The whole object, decoded.
+    func object() throws -> RequestObject {
+        RequestObject(JSONObject(try members.compactMap { member in try value(member.name).map { JSONObject.Member(name: member.name, value: $0) } }))
+    }
+
     func has(_ name: Name) -> Bool { text(name) != nil }
 
     /// The JSON of a member, not decoded; `nil` if there is none.

@@ -12,7 +12,9 @@ struct RemoteDatabase: RecordDatabase {
     let line: ServerLine
 
     /// Capabilities without a service (docs/services.md).
-    private static let unserved: Set<Capability> = [.outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords]
+    private static let unserved: Set<Capability> = [
+        .outlineFeed, .positionRecords, .summarizeZones, .measureStorage, .listShares, .mirrorRecords, .fireSubscriptions,
+    ]
     private static let served = Capability.ofDatabases.subtracting(unserved)
     private static let servedPublicly = Capability.ofPublicDatabases.subtracting(unserved)
 

@@ -68,7 +68,10 @@ struct ServerLine: Sendable {
         return try await server.post(path(root, action), writer.bytes, headers: headers, purpose)
     }
 
-    func stream(_ action: String) async throws -> HTTPClientResponse.Body {
-        try await server.stream(path(.skylight, action), headers: headers)
+    /// - Parameter lastEventID: the last event of an earlier stream, after which this one begins; `nil` for none.
+    func stream(_ action: String, lastEventID: String? = nil) async throws -> HTTPClientResponse.Body {
+        var headers = headers
+        if let lastEventID { headers.add(name: "Last-Event-ID", value: lastEventID) }
+        return try await server.stream(path(.skylight, action), headers: headers)
     }
 }

@@ -12,11 +12,14 @@ struct JournalReader {
     private let catalog: SchemaCatalog
     private let limits: JournalLimits
     private let oldest: Timestamp
+    /// The row of the record or its deletion.
+    let record: StoredRecord
     private let present: RecordJournalEntry
 
     /// - Returns: `nil` if neither the record nor a deletion of it exists.
     init?(of name: Name, in zone: ZoneRow, _ limits: JournalLimits, at now: Timestamp, _ catalog: SchemaCatalog, _ db: Database) throws {
         guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog) else { return nil }
+        record = row.record
         let request = try DatabaseValue.fetchOne(db, cachedSQL: "SELECT request FROM records WHERE id = ?", [row.id])
         present = RecordJournalEntry(
             act: Self.act(isDeleted: row.isDeleted, isBorn: row.born == row.position), position: row.position,

@@ -25,7 +25,7 @@ extension SQLiteDatabase {
     }
 
     /// A default zone exists from the start, even if nothing was saved in it.
-    private static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
+    static func unusedDefaultZone(_ view: DatabaseView) -> Zone {
         let owner = view.address.scope == .public ? ZoneID.publicOwner : view.caller.userRecordName
         return Zone(zoneID: ZoneID(zoneName: ZoneID.defaultZoneName, ownerRecordName: owner), syncToken: nil, atomic: false)
     }

@@ -52,6 +52,7 @@ struct SchemaEditor {
             let position = try zone.zoneID.isDefault ? zone.position : nextPosition()
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
+        try SubscriptionRows.endAll(db)
         // All remaining rows belong to deleted zones and are removed with them.
         try SchemaCatalog.retireFieldNumbers(db)
         for table in ["indexWork", "composites", "fields", "roles"] { try db.execute(sql: "DELETE FROM \(table)") }

@@ -38,8 +38,27 @@ enum StoreMigrations {
         migrator.registerMigration("11") { db in
             try db.execute(sql: eleventhVersion)
         }
+        migrator.registerMigration("13") { db in
+            try db.execute(sql: thirteenthVersion)
+        }
         return migrator
     }
+
+    private static let thirteenthVersion = """
+        CREATE TABLE subscriptions (
+            user INTEGER NOT NULL,              -- number of the subscriber
+            scope TEXT NOT NULL,                -- of the database
+            id TEXT NOT NULL,
+            zone INTEGER,                       -- the zone with which it ends
+            position INTEGER NOT NULL,          -- the last one before it: it is about later changes
+            isHeldToRoles INTEGER NOT NULL,     -- whether roles limit what the subscriber may read
+            content BLOB NOT NULL,              -- JSON as in answers
+            firedAt INTEGER,                    -- position of the change that ended it, if it fires once
+            firedMoment INTEGER,
+            PRIMARY KEY (user, scope, id)
+        ) WITHOUT ROWID;
+        CREATE INDEX zone_subscriptions ON subscriptions (zone) WHERE zone IS NOT NULL;
+        """
 
     private static let eleventhVersion = """
         -- The view of a guest: a zone with copies of the records that the zone `base` shares with the guest, and nothing else. Its owner is

@@ -6,7 +6,8 @@ internal import JSON
 internal import Records
 
 /// Reads the user that a request acts for: from the header `X-Skylight-User`, else the query
-/// parameter `skylightUser`, else the developer. The header `X-Skylight-Device` names the device.
+/// parameter `skylightUser`, else the developer. The header `X-Skylight-Device` names the device, else the query parameter `clientId`, which
+/// CloudKit JS sends.
 ///
 /// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator`` decides.
 struct CallerResolver: Sendable {
@@ -34,11 +35,17 @@ struct CallerResolver: Sendable {
 
     /// - Throws: `RecordError` BAD_REQUEST for an invalid device identifier.
     func deviceID(of request: Request) throws -> String? {
-        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty else { return nil }
-        let isPlain = deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
-        guard isPlain, deviceID.utf8.count <= Self.deviceLimit else {
+        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty else {
+            // A client of CloudKit must not fail because of a parameter that it may send.
+            return request.queryParameter("clientId").flatMap { Self.isDevice($0) ? $0 : nil }
+        }
+        guard Self.isDevice(deviceID) else {
             throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")
         }
         return deviceID
+    }
+
+    static func isDevice(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= deviceLimit && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 }

@@ -37,6 +37,9 @@ struct EndpointCall: Sendable {
     let wantsSyncToken: Bool
     let engine: any RecordEngine
     let assets: RequestAssets
+    let notifier: Notifier
+    /// The address at which the client reached the server, such as `https://example.org`.
+    let origin: @Sendable () -> String
     /// The identifier of the request in the logs.
     let requestID: String
     /// The request's entry in the request log; `nil` if the request is not logged.

@@ -19,6 +19,9 @@ enum EndpointTable {
         "changes/zone": ZoneChanges.self,
         "assets/upload": AssetsUpload.self,
         "assets/rereference": AssetsRereference.self,
+        "subscriptions/list": SubscriptionsList.self,
+        "subscriptions/lookup": SubscriptionsLookup.self,
+        "subscriptions/modify": SubscriptionsModify.self,
         "users/caller": UsersCaller.self,
         "users/current": UsersCurrent.self,
         "users/discover": UsersDiscover.self,
@@ -27,40 +30,31 @@ enum EndpointTable {
         "users/lookup/id": UsersLookupID.self,
     ]
 
+    /// The services under `/device/1`, which have no database.
+    static let device: [String: any Endpoint.Type] = ["tokens/create": TokensCreate.self, "tokens/register": TokensRegister.self]
+
     /// The addresses of all services of a container, the closest to the path first. Used to guess the target that a wrong signature was made for.
     static func targets(near path: WebServicePath) -> [String] {
         let environments = [path.environment] + Environment.allCases.filter { $0 != path.environment }
         let scopes = DatabaseScope.allCases.filter { path.root == .database($0) } + DatabaseScope.allCases.filter { path.root != .database($0) }
-        let actions = [path.action] + (Array(database.keys) + missing.keys).filter { $0 != path.action }.sorted()
+        let actions = [path.action] + database.keys.filter { $0 != path.action }.sorted()
         return environments.flatMap { environment in
-            scopes.flatMap { scope in actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" } }
+            device.keys.filter { $0 == path.action }.map { "/device/1/\(path.container)/\(environment.rawValue)/\($0)" }
+                + scopes.flatMap { scope in actions.map { "/database/1/\(path.container)/\(environment.rawValue)/\(scope.rawValue)/\($0)" } }
         }
     }
-
-    /// CloudKit services that this version does not support, with their methods.
-    static let missing: [String: [HTTPRequest.Method]] = [
-        "subscriptions/list": [.get, .post], "subscriptions/lookup": [.post], "subscriptions/modify": [.post],
-    ]
-
-    static let missingOnDevices: [String: [HTTPRequest.Method]] = ["tokens/create": [.post], "tokens/register": [.post]]
 
     /// True if CloudKit has a service of this name.
-    static func knows(_ action: String) -> Bool {
-        database[action] != nil || missing[action] != nil || missingOnDevices[action] != nil
-    }
+    static func knows(_ action: String) -> Bool { database[action] != nil || device[action] != nil }
 
-    /// - Throws: `RecordError` NOT_FOUND if CloudKit has no such service, BAD_REQUEST if only this
-    ///   server lacks it; ``Refusal`` 405 for a wrong method, even if only CloudKit has the service.
+    /// - Throws: `RecordError` NOT_FOUND if CloudKit has no such service; ``Refusal`` 405 for a wrong method.
     static func endpoint(at path: WebServicePath, method: HTTPRequest.Method) throws -> any Endpoint {
-        guard path.root != .device else {
-            throw refusal(of: path.action, in: missingOnDevices, method: method)
-        }
-        guard let endpoint = database[path.action] else {
+        guard let endpoint = path.root == .device ? device[path.action] : database[path.action] else {
             // The live service answers 405 too: the documented path of these two services is not the one that works.
-            if missingOnDevices[path.action] != nil {
+            if path.root != .device, device[path.action] != nil {
                 throw notAllowed(method, allowed: "", hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
             }
-            throw refusal(of: path.action, in: missing, method: method)
+            throw RecordError(.notFound, "There is no service '\(path.action)'")
         }
         guard endpoint.methods.contains(method) else {
             throw wrongMethod(method, of: path.action, allowed: endpoint.methods.map(\.rawValue))
@@ -72,13 +66,6 @@ enum EndpointTable {
         let list = allowed.joined(separator: ", ")
         let isRead = allowed.contains("GET")
         return notAllowed(method, allowed: "\(list)\(isRead ? ", HEAD" : ""), OPTIONS", hint: "'\(action)' accepts \(list)")
-    }
-
-    /// The error for a missing service: a wrong method, a CloudKit service that this version lacks, or an unknown service.
-    private static func refusal(of action: String, in services: [String: [HTTPRequest.Method]], method: HTTPRequest.Method) -> any Error {
-        guard let methods = services[action] else { return RecordError(.notFound, "There is no service '\(action)'") }
-        guard methods.contains(method) else { return wrongMethod(method, of: action, allowed: methods.map(\.rawValue)) }
-        return RecordError(.badRequest, "'\(action)' is not supported yet by this version of Skylight")
     }
 
     private static func notAllowed(_ method: HTTPRequest.Method, allowed: String, hint: String) -> Refusal {

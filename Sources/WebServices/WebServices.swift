@@ -9,8 +9,9 @@ public import RecordStore
 public import Records
 public import Traffic
 
-/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}` and the few paths under `/device/1` (Apple: "CloudKit
-/// Web Services Reference"). Also Skylight's own services under `/skylight/1` (docs/services.md) and the files under `/assets` (docs/assets.md).
+/// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}`, the few paths under `/device/1` (Apple: "CloudKit
+/// Web Services Reference") and the web courier at `/aps`. Also Skylight's own services under `/skylight/1` (docs/services.md) and the files under
+/// `/assets` (docs/assets.md).
 ///
 /// All answers below these paths, except files, are JSON in the protocol's format. A request that fails as a whole
 /// has the HTTP status of its `serverErrorCode`. Items that fail alone are errors in an answer with status 200.
@@ -26,6 +27,7 @@ public struct WebServices: Sendable {
     private let faultServices: FaultServices
     private let instance: String?
     private let storage: StorageGauges
+    private let notifier: Notifier
     let log: RequestLog
 
     /// - Parameters:
@@ -38,11 +40,12 @@ public struct WebServices: Sendable {
     ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
     ///   - throttle: the rate limit for protocol requests per client; `nil` for no limit.
     ///   - clock: the time source of sessions, sign-ins and signatures; `nil` for that of the assets.
+    ///   - notifier: tells devices of changes; `nil` for one of these services alone.
     ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
         engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
-        clock: (@Sendable () -> Timestamp)? = nil, instance: String? = nil
+        clock: (@Sendable () -> Timestamp)? = nil, notifier: Notifier? = nil, instance: String? = nil
     ) {
         self.log = log
         self.instance = instance
@@ -50,6 +53,7 @@ public struct WebServices: Sendable {
         self.engine = engine
         injecting = FaultInjectingEngine(engine, faults)
         storage = StorageGauges(engine)
+        self.notifier = notifier ?? Notifier(engine: engine, accounts: accounts, faults: faults, now: clock ?? { assets.now() })
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
         authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })
@@ -103,6 +107,13 @@ public struct WebServices: Sendable {
                 open.on(pattern, method: method) { request, context in try await ofProtocol(request, context, (action, endpoint)) }
             }
         }
+        for (action, endpoint) in EndpointTable.device {
+            open.post("/device/1/{container}/{environment}/\(action)") { request, context in try await ofProtocol(request, context, (action, endpoint)) }
+        }
+        open.get(WebCourier.path) { [notifier] request, context in try await WebCourier(notifier: notifier).answer(request, context) }
+        open.otherMethods(of: WebCourier.path, service { request, _ in
+            throw EndpointTable.wrongMethod(request.method, of: WebCourier.path, allowed: ["GET"])
+        })
         for root in ["/database/**", "/device/**"] {
             open.otherMethods(of: root) { request, context in try await ofProtocol(request, context, nil) }
         }
@@ -189,7 +200,8 @@ public struct WebServices: Sendable {
         // A stream may last until a fault is turned on.
         let database = try await injecting.database(
             DatabaseAddress(container: path.container, environment: path.environment, scope: scope), as: caller)
-        return try FeedRequest(request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request), note: note)
+        return try FeedRequest(
+            request, database: database, assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier, note: note)
     }
 
     /// A handler that answers errors in the protocol's format.
@@ -221,7 +233,8 @@ public struct WebServices: Sendable {
             wantsSyncToken: request.queryParameter("getCurrentSyncToken")?.lowercased() == "true",
             // A request without a scope met no fault that is on.
             engine: RequestFaults.current == nil ? engine : injecting,
-            assets: RequestAssets(assets, path.container, path.environment, for: request), requestID: context.requestID, note: note)
+            assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
+            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
         return .json(answer)

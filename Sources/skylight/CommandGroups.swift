@@ -40,6 +40,12 @@ struct SchemaCommand: AsyncParsableCommand {
         ])
 }
 
+struct SubscriptionsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "subscriptions", abstract: "List, create and delete a user's subscriptions, which ask for notifications.",
+        subcommands: [SubscriptionsListCommand.self, SubscriptionsCreateCommand.self, SubscriptionsDeleteCommand.self])
+}
+
 struct TokenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token", abstract: "Change tokens: explain and expire. API and web auth tokens: create, list and revoke.",

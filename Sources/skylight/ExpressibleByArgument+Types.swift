@@ -13,6 +13,7 @@ extension DatabaseScope: ExpressibleByArgument {}
 extension AccessControl.Mode: ExpressibleByArgument {}
 extension FileFormat: ExpressibleByArgument {}
 extension MirrorOptions.Files: ExpressibleByArgument {}
+extension Subscription.Event: ExpressibleByArgument {}
 extension Logger.Level: @retroactive ExpressibleByArgument {}
 
 extension ZoneParticipant.Permission: ExpressibleByArgument {

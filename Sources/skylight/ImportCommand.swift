@@ -167,6 +167,8 @@ struct ImportCommand: AsyncParsableCommand {
             Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
             for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
         }
+        if !report.subscriptions.isEmpty { Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))") }
+        for problem in report.refusedSubscriptions { Output.note("\(problem)") }
     }
 
     private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
@@ -186,6 +188,10 @@ struct ImportCommand: AsyncParsableCommand {
         writer.member("unsharedCount", Int64(report.unsharedCount))
         writer.member("relinkedCount", Int64(report.relinkedCount))
         writer.member("sharesLeftOut", Int64(report.sharesLeftOut))
+        writer.name("subscriptions")
+        writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
+        writer.name("refusedSubscriptions")
+        writer.array { writer in for problem in report.refusedSubscriptions { writer.value(problem.reason) } }
     }
 
     private func say(_ report: ImportReport, at address: DatabaseAddress) {

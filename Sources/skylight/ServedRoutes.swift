@@ -33,12 +33,15 @@ struct ServedRoutes {
         let routes = Routes()
         routes.addGuards(trusting: trusted, tokensOf: store.accounts, isSecure: isSecure, memory: memory, protocolOnly: protocolOnly)
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
+        // A stand-in has nothing of iCloud's.
+        func engine(_ access: AccessControl) -> any RecordEngine {
+            protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
+        }
+        let notifier = Notifier(engine: engine(access), accounts: store.accounts, faults: faults, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
-            // A stand-in has nothing of iCloud's.
-            let engine: any RecordEngine = protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
-            return WebServices(
-                engine: engine, accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
-                access: access, throttle: throttle, instance: instance)
+            WebServices(
+                engine: engine(access), accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
+                access: access, throttle: throttle, notifier: notifier, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
         // Replays are already authorized by the console.

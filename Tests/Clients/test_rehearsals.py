@@ -17,7 +17,8 @@ import pytest
 from server_binary import binary
 
 CONTAINER = "iCloud.com.example.Rehearsed"
-READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed"]
+NOTIFICATIONS = ["lost-notifications", "late-notifications", "doubled-notifications", "shuffled-notifications", "coalesced-notifications"]
+READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed", *NOTIFICATIONS]
 FAILURES = ["throttled", "zone-busy", "conflict", "try-again-later", "dropped-before", "dropped-after"]
 ACTS = ["expire-tokens", "purge-zone", "reset-zone"]
 
@@ -695,7 +696,13 @@ def test_what_can_not_be_is_refused(server, body, code, reason):
 
 @pytest.mark.parametrize(
     ("header", "reason"),
-    [("nothing", "There is no rehearsal"), ("throttled=3", "takes no count"), ("purge-zone", "is a one-time event"), ("pages-of-one, x", "There is no rehearsal 'x'")],
+    [
+        ("nothing", "There is no rehearsal"),
+        ("throttled=3", "takes no count"),
+        ("purge-zone", "is a one-time event"),
+        ("late-notifications", "is about notifications"),
+        ("pages-of-one, x", "There is no rehearsal 'x'"),
+    ],
 )
 def test_a_header_that_can_not_be_is_refused(server, header, reason):
     with pytest.raises(Failed) as failed:

@@ -32,7 +32,7 @@ import Testing
                 #expect(changes.map(\.recordID.recordName) == ["r0", "r1"] && changes.allSatisfy { $0.position == nil })
                 #expect(changes.map(\.kind) == [nil, .deleted] && changes[1].record == nil)
                 #expect(try await database.databaseChanges(DatabaseChangesRequest()).changes.map(\.timestamp) == [nil])
-                #expect(engine.capabilities.isEmpty && database.capabilities == [.uploadAssets, .shareRecords])
+                #expect(engine.capabilities.isEmpty && database.capabilities == [.uploadAssets, .shareRecords, .keepSubscriptions])
                 let refused = await refusal { _ = try await database.counts(in: notes) }
                 #expect(refused == database.unable(.countRecords) && refused?.reason.contains("count records") == true)
             }

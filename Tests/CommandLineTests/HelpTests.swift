@@ -4,7 +4,8 @@ import Testing
     @Test(arguments: [
         [], ["serve"], ["connect"], ["connections"], ["disconnect"], ["import"], ["schema"], ["schema", "export"], ["schema", "import"], ["schema", "validate"], ["schema", "diff"],
         ["schema", "deploy"], ["schema", "reset"], ["zone"], ["zone", "list"], ["zone", "share"], ["zone", "unshare"], ["zone", "delete"],
-        ["zone", "purge"], ["export"], ["changes"], ["token"], ["token", "explain"], ["token", "expire"],
+        ["zone", "purge"], ["export"], ["changes"],
+        ["subscriptions"], ["subscriptions", "list"], ["subscriptions", "create"], ["subscriptions", "delete"], ["notifications"], ["token"], ["token", "explain"], ["token", "expire"],
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],
         ["key", "revoke"], ["user"], ["user", "list"], ["user", "remove"], ["admin"], ["admin", "set-password"],
         ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"], ["mirror"], ["push"],
@@ -13,7 +14,7 @@ import Testing
         let result = try await Command.run(command + ["--help"])
         #expect(result.status == 0)
         #expect(result.output.contains("OVERVIEW: "))
-        let isGroup = [["schema"], ["zone"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"]].contains(command)
+        let isGroup = [["schema"], ["zone"], ["subscriptions"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"]].contains(command)
         #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
         // Every option must have a help text.
         let lines = result.output.split(separator: "\n")

@@ -292,6 +292,40 @@ import Testing
         #expect(values["elsewhere"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_grace"))))
     }
 
+    @Test(arguments: Kind.allCases) func subscriptionsGoAlong(kind: Kind) async throws {
+        let source = try await database(of: engine(kind, "source"))
+        let (notes, other) = (ZoneID(zoneName: "Notes"), ZoneID(zoneName: "Other"))
+        _ = try await source.modifyZones([.create(notes), .create(other)])
+        _ = try await source.modify(
+            ModifyRequest([RecordOperation(.create, recordName: "r", recordType: "Item", fields: ["n": FieldInput(.int64(1))])], zoneID: notes))
+        var info = NotificationInfo()
+        (info.alertBody, info.additionalFields) = ("New", ["n"])
+        let query = Query(recordType: "Item", filters: [.init("n", .greaterThan, FieldInput(.int64(0)))])
+        let subject = Subscription.Subject.query(Subscription.RecordSubject(query, firesOn: [.create, .delete], zoneID: notes))
+        let subscriptions = [
+            Subscription("all", to: .database(recordType: nil)), Subscription("other", to: .zone(other, recordType: "Item")),
+            Subscription("some", to: subject, notificationInfo: info),
+        ]
+        for result in try await source.modifySubscriptions(subscriptions.map { .save($0) }) { _ = try result.get() }
+        let bytes = try await exported(source)
+        let target = try await database(of: engine(kind, "target"))
+        let report = try await Restorer(file(bytes), into: target).run()
+        #expect(report.subscriptions == ["all", "other", "some"] && report.refusedSubscriptions == [])
+        #expect(try await target.subscriptions() == source.subscriptions())
+        #expect(try await exported(target) == bytes)
+        // A part has those that are about it.
+        let part = try await exported(source, ExportOptions(zones: [notes]))
+        #expect(try file(part, "part.ndjson").header.subscriptions.map(\.subscriptionID) == ["some"])
+        // The user already has one to the same, under another id.
+        let taken = try await database(of: engine(kind, "taken"))
+        _ = try await Restorer(file(part, "part.ndjson"), into: taken).run()
+        let renamed = Subscription("mine", to: subject)
+        for result in try await taken.modifySubscriptions([.delete("some"), .save(renamed)]) { _ = try result.get() }
+        let refused = try await Restorer(file(part, "part.ndjson"), into: taken).run()
+        #expect(refused.subscriptions == [] && refused.refusedSubscriptions.map(\.line) == [1])
+        #expect(try await taken.subscriptions().map(\.subscriptionID) == ["mine"])
+    }
+
     /// References that name the owner as the current user.
     @Test(arguments: ["_defaultOwner", "__defaultOwner__"] as [Name]) func referencesToOnesOwnZonesGoAlong(owner: Name) throws {
         func placed(_ scope: DatabaseScope, from source: DatabaseScope, to zoneID: ZoneID?) throws -> Reference? {

@@ -35,7 +35,7 @@ extension InMemoryDatabase {
 
 extension InMemoryState {
     /// The readable states of a record, latest first.
-    fileprivate func journal(of row: Row, at now: Timestamp) -> [RecordJournalEntry] {
+    func journal(of row: Row, at now: Timestamp) -> [RecordJournalEntry] {
         let oldest = journalLimits.oldest(at: now)
         let earlier = journalLimits.isOff ? [] : row.earlier.reversed().prefix { $0.replaced.map { $0 >= oldest } ?? false }
         return [row.entry] + earlier

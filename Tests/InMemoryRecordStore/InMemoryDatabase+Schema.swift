@@ -38,6 +38,7 @@ extension InMemoryDatabase {
         let signature = Signature(timestamp: store.clock(), userRecordName: caller.userRecordName, deviceID: caller.deviceID)
         return try store.write { state in
             for zone in state.livingZones { state.end(zone, as: .purged, now: signature.timestamp) }
+            state.subscriptions = []
             let change = SchemaChange(from: state.schema, to: SchemaRules.reset(to: production))
             state.schema = change.after
             state.note([SchemaRules.lineOfReset] + change.lines, because: .reset, by: signature)
@@ -64,6 +65,7 @@ extension InMemoryState {
         guard zones[zone.number]?.end == nil else { return }
         var zone = zone
         zone.end = kind
+        subscriptions.removeAll { $0.zone == zone.number }
         for number in hierarchies.keys where hierarchies[number]?.hierarchy.zone == zone.number { hierarchies[number]?.isLive = false }
         for view in zones.values where view.base == zone.number { end(view, as: kind, now: now) }
         for row in zone.rows.values { endUses(row.assets, now: now) }

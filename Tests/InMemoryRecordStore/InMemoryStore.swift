@@ -115,6 +115,12 @@ struct InMemoryState: Sendable {
         var moment: Timestamp
     }
 
+    struct SubscriptionRow: Sendable {
+        var standing: StandingSubscription
+        /// Number of the zone with which it ends.
+        let zone: Int64?
+    }
+
     /// A share, and what its guests may do.
     struct HierarchyRow: Sendable {
         let hierarchy: Hierarchy
@@ -131,6 +137,7 @@ struct InMemoryState: Sendable {
     var users: [Name: Int64] = [:]
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
+    var subscriptions: [SubscriptionRow] = []
     var hierarchies: [Int64: HierarchyRow] = [:]
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of used uploads, and the time until which they are remembered.

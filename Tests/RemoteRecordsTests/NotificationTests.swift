@@ -14,21 +14,18 @@ import Testing
         #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"\#(testContainer)","nid":"\#(name)",\#(kind)}}"#
     }
 
-    private static let database = notification(#""met":{"dbs":1,"sid":"RemoteRecords","zid":"Items","zoid":"_a"}"#)
-
     /// A server with a courier, whose requests for notifications are counted from 0.
     private static func withCourier(
-        pacing: Pacing? = nil, _ courier: @escaping @Sendable (Int) -> ScriptedServer.Reply, others: @escaping ScriptedServer.Script = { _, _ in .json("{}") },
-        _ body: (Container, ScriptedServer) async throws -> Void
+        _ courier: @escaping @Sendable (Int) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer) async throws -> Void
     ) async throws {
         let count = Mutex(0)
-        try await withScript(pacing: pacing, { request, number in
+        try await withScript({ request, number in
             if request.path.hasSuffix("tokens/create") {
                 let url = "http://\(request.headers["host"] ?? "")/aps?tok=t\(number)"
                 return .json(#"{"apnsEnvironment":"development","apnsToken":"t\#(number)","webcourierURL":"\#(url)"}"#)
             }
             if request.path.hasSuffix("tokens/register") { return .json("{}") }
-            guard request.path == "/aps" else { return others(request, number) }
+            guard request.path == "/aps" else { return .json("{}") }
             let place = count.withLock { count in
                 defer { count += 1 }
                 return count
@@ -76,21 +73,27 @@ import Testing
         }
     }
 
-    @Test func aNotificationWakesTheEngine() async throws {
-        let told = Told()
-        // Real pauses: only the notification ends this one.
-        try await Self.withCourier(pacing: Pacing(), { $0 == 0 ? .json(Self.database) : ScriptedServer.Reply.json("null").after(requests: .max) }, others: { request, _ in
-            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("subscriptions/modify") { return .json(#"{"subscriptions":[{"subscriptionID":"RemoteRecords"}]}"#) }
-            told.note("fetched")
-            return .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
-        }) { container, server in
-            let engine = try SyncEngine(container.privateDatabase, state: nil, delegate: Device())
-            let running = Task { try await engine.run(every: .seconds(3600), listening: true) }
-            try await eventually { told.all.count == 2 }
-            running.cancel()
-            #expect(await operationError { try await running.value }?.code == .operationCancelled)
-            #expect(server.requests.contains { $0.path.hasSuffix("/private/subscriptions/modify") && $0.body.contains(#""subscriptionType":"database""#) })
+    /// Only a notification ends a pause of an hour.
+    @Test func aSaveOnOneDeviceWakesTheOther() async throws {
+        try await LiveServer.run { server in
+            try await server.device(pacing: Pacing()) { listening in
+                try await server.device { saving in
+                    let database = Container(saving).privateDatabase
+                    try await database.save(zone)
+                    let app = Device()
+                    let engine = try app.engine(Container(listening))
+                    let running = Task { try await engine.run(every: .seconds(3600), listening: true) }
+                    try await eventually { try await database.allSubscriptions().map(\.subject) == [.database(recordType: nil)] }
+                    for name in ["a", "b", "c"] {
+                        var record = Record(recordType: "Item", recordID: RecordID(recordName: Name(name), zoneID: zone))
+                        record["text"] = name
+                        try await database.save(record)
+                        try await eventually { app.texts[Name(name)] == name }
+                    }
+                    running.cancel()
+                    #expect(await operationError { try await running.value }?.code == .operationCancelled)
+                }
+            }
         }
     }
 }

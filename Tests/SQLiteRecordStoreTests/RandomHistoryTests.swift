@@ -47,6 +47,9 @@ private struct History {
     /// Tokens of various ages, each pair for the same position in both engines.
     private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
 
+    /// The position up to which the firings were read.
+    private var examined: Int64?
+
     // Names in composed and decomposed form, with quotes, and whose order differs between bytes and characters.
     private static let names: [Name] = [
         "a", "b", "B", "é", "e\u{301}", "z\"quote\\", "💬", "\u{FFFD}x", "aa", "ab", "名前", "~", "x.y/z", "A1", "A2", "A3",
@@ -108,7 +111,9 @@ private struct History {
         case 34..<38: try await readJournal(index)
         case 38..<43: try await saveAssets(index)
         case 43..<45: try await sweepAssets(index)
-        case 45..<50: try await modifyZones(index)
+        case 45..<47: try await modifyZones(index)
+        case 47..<49: try await subscribe(index)
+        case 49: try await readFirings(index)
         case 50..<54: try await share(index)
         case 54..<74: try await query(index)
         case 74..<88: try await pullZone(index)
@@ -246,6 +251,34 @@ private struct History {
             }
             return try await database.participants(of: zoneID)
         }
+    }
+
+    private mutating func subscribe(_ index: Int) async throws {
+        let (scope, caller, zone) = anyPlace()
+        let operations = (0..<Int.random(in: 1...3, using: &random)).map { _ -> SubscriptionOperation in
+            let id = (["q", "r", "s", "t", "", "e\u{301}"] as [Name]).randomElement(using: &random) ?? "q"
+            let type = Bool.random(using: &random) ? nil : anyType()
+            switch Int.random(in: 0..<10, using: &random) {
+            case 0: return .delete(id)
+            case 1: return .save(Subscription(id, to: .zone(zone, recordType: type)))
+            case 2...3: return .save(Subscription(id, to: .database(recordType: type)))
+            default:
+                let events = Set(Subscription.Event.allCases.filter { _ in Int.random(in: 0..<4, using: &random) > 0 })
+                let query = QueryMaker.query(using: &random)
+                return .save(
+                    Subscription(
+                        id, to: .query(Subscription.RecordSubject(query, firesOn: events, zoneID: Int.random(in: 0..<3, using: &random) == 0 ? zone : nil))))
+            }
+        }
+        try await compare(index, scope, caller, "\(operations)") { try await $0.modifySubscriptions(operations) }
+        try await compare(index, scope, caller, "subscriptions") { try await $0.subscriptions() }
+    }
+
+    /// The changes since the last time, since any position, or none so far.
+    private mutating func readFirings(_ index: Int) async throws {
+        let since = [examined, examined, examined.map { $0 / 2 }, nil].randomElement(using: &random) ?? nil
+        try await compare(index, .private, ada, "firings after \(since.map { "\($0)" } ?? "nothing")") { try await $0.firings(after: since) }
+        examined = try await model.full(.private).firings(after: nil).position
     }
 
     private mutating func query(_ index: Int) async throws {

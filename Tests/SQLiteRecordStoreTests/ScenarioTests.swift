@@ -19,6 +19,12 @@ import Testing
     @Test(arguments: Scenario.zones)
     func zones(scenario: Scenario) async throws { try await play(scenario) }
 
+    @Test(arguments: Scenario.subscribing)
+    func subscribing(scenario: Scenario) async throws { try await play(scenario) }
+
+    @Test(arguments: Scenario.firing)
+    func firing(scenario: Scenario) async throws { try await play(scenario) }
+
     @Test(arguments: Scenario.sharing + Scenario.sharingHere)
     func sharing(scenario: Scenario) async throws { try await play(scenario) }
 

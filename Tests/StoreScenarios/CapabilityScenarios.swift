@@ -61,6 +61,18 @@ enum CapabilityScenarios {
             (.measureStorage, { _ = try await database.storage(limit: 1) }),
             (.keepJournal, { _ = try await database.journal(RecordJournalRequest(recordID)) }),
             (.keepJournal, { _ = try await database.revert(RecordReversion(recordID, to: 1, recordChangeTag: nil)) }),
+            (.keepSubscriptions, { _ = try await database.subscriptions() }),
+            (.keepSubscriptions, { _ = try await database.modifySubscriptions([]) }),
+            (.fireSubscriptions, { _ = try await database.firings(after: nil) }),
+            (
+                .fireSubscriptions,
+                {
+                    let standing = StandingSubscription(
+                        user: ada.userRecordName, scope: .private, position: 0, isHeldToRoles: false,
+                        subscription: Subscription("none", to: .database(recordType: nil)))
+                    try await database.noteFired(standing, at: 1)
+                }
+            ),
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
             (.listShares, { _ = try await database.shares(linkedBy: ["none"]) }),
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),

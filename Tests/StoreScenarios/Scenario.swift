@@ -15,13 +15,17 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public var testDescription: String { name }
 
     /// All scenarios, by subject.
-    public static let all = modifying + following + querying + zones
+    public static let all = modifying + following + querying + zones + subscribing + firing
 
     public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
         + JournalScenarios.all
     public static let following = FeedScenarios.all + OutlineScenarios.all + TokenScenarios.all
     public static let querying = QueryScenarios.all + ExplainScenarios.all
     public static let zones = ZoneScenarios.all + ListingScenarios.all + capabilities
+    /// For engines with ``RecordStore/Capability/keepSubscriptions``.
+    public static let subscribing = SubscriptionScenarios.all
+    /// For engines with ``RecordStore/Capability/fireSubscriptions``.
+    public static let firing = FiringScenarios.all
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
     public static let sharing = SharingScenarios.all

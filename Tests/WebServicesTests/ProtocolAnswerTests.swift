@@ -43,23 +43,6 @@ struct ProtocolAnswerTests {
         }
     }
 
-    @Test(
-        "What this version does not have says so, whoever asks",
-        arguments: [
-            ("POST", root + "private/subscriptions/modify"), ("GET", root + "private/subscriptions/list"), ("POST", root + "public/subscriptions/lookup"),
-            ("POST", device + "tokens/create"), ("POST", device + "tokens/register"),
-        ])
-    func missing(method: String, target: String) async throws {
-        for mode in AccessControl.Mode.allCases {
-            try await TestServer.run(requiring: mode) { server in
-                let response = try await Self.send(server, method, target)
-                #expect(response.status == 400)
-                let error: JSONValue = ["serverErrorCode": "BAD_REQUEST", "reason": "<has is not supported yet by this version of Skylight>"]
-                #expect(Subset.differences(error, try response.json()) == [])
-            }
-        }
-    }
-
     @Test("A server-to-server key is nobody: it has no name, and nobody finds it")
     func serverKeys() async throws {
         try await TestServer.run { server in

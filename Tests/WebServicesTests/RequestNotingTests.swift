@@ -103,7 +103,7 @@ import Traffic
             ("POST", "records/query", #"{"query":{"recordType":"Nothing"}}"#, 404, "records/query"),
             ("POST", "records/query", "no json", 400, "records/query"),
             ("POST", "records/nothing", "{}", 404, "\(NotedClient.root)/records/nothing"),
-            ("POST", "subscriptions/list", "{}", 400, "subscriptions/list"),
+            ("POST", "subscriptions/modify", "{}", 400, "subscriptions/modify"),
             ("DELETE", "records/query", "", 405, "records/query"),
             ("POST", "/database/1/nonsense/development/private/records/query", "{}", 400, "/database/1/nonsense/development/private/records/query"),
             ("POST", "/database/1", "{}", 404, "/database/1"),

@@ -23,6 +23,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Subscriptions and notifications", arguments: EngineKind.allCases, Scenario.notifications)
+    func notifications(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     @Test("Failures", arguments: EngineKind.allCases, Scenario.failures)
     func failures(engine: EngineKind, scenario: Scenario) async throws {
         try await play(scenario, on: engine)

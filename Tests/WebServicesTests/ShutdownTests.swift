@@ -6,10 +6,12 @@ import InMemoryRecordStore
 import Logging
 import NIOCore
 import RecordStore
+import Records
 import ServiceLifecycle
 import TestSupport
 import Testing
-import WebServices
+
+@testable import WebServices
 
 /// The shutdown of a server.
 @Suite("Shutdown")
@@ -32,12 +34,7 @@ struct ShutdownTests {
             return Response.text("done")
         }
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        var logger = Logger(label: "test")
-        logger.logLevel = .critical
-        let application = Application(
-            responder: router.buildResponder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
-            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: logger)
-        let group = ServiceGroup(configuration: ServiceGroupConfiguration(services: [application], logger: logger))
+        let group = Self.server(router, port)
         async let running: Void = group.run()
         var iterator = ports.makeAsyncIterator()
         let client = RawClient(port: try #require(await iterator.next()))
@@ -56,5 +53,38 @@ struct ShutdownTests {
         #expect(ContinuousClock.now - start < .seconds(30))
         #expect(try await idle.map(\.text) == ["there"])
         #expect(try await slow.map(\.text) == ["done"])
+    }
+
+    @Test("A client that waits for a notification gets its answer")
+    func courier() async throws {
+        let router = Routes()
+        router.addGuards(trusting: .loopback)
+        let (folder, engine, accounts) = (try TemporaryFolder(), InMemoryRecordEngine(), try Accounts(file: nil))
+        let notifier = Notifier(engine: engine, accounts: accounts)
+        WebServices(engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), notifier: notifier).addRoutes(to: router)
+        let (ports, port) = AsyncStream.makeStream(of: Int.self)
+        let group = Self.server(router, port)
+        async let running: Void = group.run()
+        var iterator = ports.makeAsyncIterator()
+        let client = RawClient(port: try #require(await iterator.next()))
+        let place = Notifier.Place(container: try #require(ContainerID(ScenarioRunner.container)), environment: .development)
+        let token = try await notifier.makeToken(for: ScenarioRunner.developer.userRecordName, clientID: nil, at: place)
+        let courier = try #require(notifier.courier(of: token))
+        async let held = client.exchange("GET /aps?tok=\(token) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        while courier.takers < 1 { await Task.yield() }
+        let start = ContinuousClock.now
+        await group.triggerGracefulShutdown()
+        try await running
+        #expect(ContinuousClock.now - start < .seconds(30))
+        #expect(try await held.map(\.text) == ["null"])
+    }
+
+    private static func server(_ router: Routes, _ port: AsyncStream<Int>.Continuation) -> ServiceGroup {
+        var logger = Logger(label: "test")
+        logger.logLevel = .critical
+        let application = Application(
+            responder: router.buildResponder(), server: .guardedHTTP1(), configuration: ApplicationConfiguration(address: .hostname("127.0.0.1", port: 0)),
+            onServerRunning: { port.yield($0.localAddress?.port ?? 0) }, logger: logger)
+        return ServiceGroup(configuration: ServiceGroupConfiguration(services: [application], logger: logger))
     }
 }

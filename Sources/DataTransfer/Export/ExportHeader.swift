@@ -14,6 +14,8 @@ public struct ExportHeader: Sendable, Hashable {
     /// The custom zones, including empty ones. Only zones of a shared database name their owner, because there it is not the user.
     public var zones: [ZoneID]
     public var schema: Schema
+    /// The user's subscriptions, with their zones as in ``zones``.
+    public var subscriptions: [Subscription] = []
 
     public struct User: Sendable, Hashable {
         public var userRecordName: Name
@@ -52,6 +54,9 @@ extension ExportHeader {
             writer.array { writer in for zoneID in zones { writer.exported(zoneID) } }
             writer.name("schema")
             writer.value(schema)
+            if subscriptions.isEmpty { return }
+            writer.name("subscriptions")
+            writer.array { writer in for subscription in subscriptions { writer.value(subscription) } }
         }
         return writer.bytes
     }
@@ -86,6 +91,7 @@ extension ExportHeader {
         self.init(
             address: DatabaseAddress(container: container, environment: environment, scope: scope), user: user,
             zones: try zones.map { try ZoneID($0) }, schema: try Schema(schema))
+        subscriptions = try (RequestObject(members).objects("subscriptions") ?? []).map { try Subscription($0) }
     }
 }
 

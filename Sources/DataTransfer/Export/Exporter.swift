@@ -44,11 +44,12 @@ public struct Exporter: Sendable {
             }
             schema.types = schema.types.filter { recordTypes.contains($0.key) }
         }
-        let header = ExportHeader(
+        var header = ExportHeader(
             address: database.address,
             user: database.address.scope == .public
                 ? nil : ExportHeader.User(userRecordName: database.caller.userRecordName, handle: options.userHandle),
             zones: zones.filter { !$0.isDefault }.map(exported), schema: schema)
+        header.subscriptions = try await subscriptions(in: zones)
         try write(header.line + [UInt8(ascii: "\n")])
         var report = ExportReport(records: 0, zones: zones, recordTypes: schema.sortedTypes.map(\.name))
         let total = try await total(of: zones)
@@ -93,6 +94,21 @@ public struct Exporter: Sendable {
     /// True if the requested id matches a zone of the database. Without an owner, it matches every zone of that name.
     private static func means(_ asked: ZoneID, _ zoneID: ZoneID) -> Bool {
         asked.zoneName == zoneID.zoneName && (asked.ownerRecordName == nil || asked.ownerRecordName == zoneID.ownerRecordName)
+    }
+
+    /// The user's subscriptions to all that is exported.
+    private func subscriptions(in zones: [ZoneID]) async throws -> [Subscription] {
+        guard database.can(.keepSubscriptions) else { return [] }
+        return try await database.subscriptions().compactMap { subscription in
+            let recordType: Name? =
+                switch subscription.subject {
+                case .query(let subject): subject.query.recordType
+                case .zone(_, let recordType), .database(let recordType): recordType
+                }
+            if let asked = options.recordTypes, recordType.map({ !asked.contains($0) }) ?? true { return nil }
+            guard let zoneID = subscription.zoneID else { return options.zones == nil ? subscription : nil }
+            return zones.contains { Self.means($0, zoneID) } ? subscription.inZone(exported(zoneID)) : nil
+        }
     }
 
     /// Shares are exported by their owner. A guest's copy of a zone is not the guest's to share.

@@ -20,6 +20,10 @@ public struct RestoreReport: Sendable, Hashable {
     public var relinkedCount = 0
     /// The number of shares that were left out, because the target can't have shares.
     public var sharesLeftOut = 0
+    /// The ids of the subscriptions saved.
+    public var subscriptions: [Name] = []
+    /// Subscriptions that the database refused, with the reason.
+    public var refusedSubscriptions: [RowProblem] = []
 
     public var saved: Int { records.values.reduce(0, +) }
 }

@@ -50,7 +50,24 @@ public struct Restorer: Sendable {
         var report = RestoreReport(records: check.records, madeZones: [], changedTypes: missing.map(\.name))
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
         try await save(check, &report, progress)
+        try await subscribe(&report)
         return report
+    }
+
+    /// Saves the subscriptions after the records, which therefore fire none.
+    private func subscribe(_ report: inout RestoreReport) async throws {
+        guard database.can(.keepSubscriptions), !header.subscriptions.isEmpty else { return }
+        let placed = header.subscriptions.map { subscription in
+            subscription.zoneID.map { subscription.inZone(places.target(of: $0)) } ?? subscription
+        }
+        for (subscription, result) in zip(placed, try await database.modifySubscriptions(placed.map { .save($0) })) {
+            switch result {
+            case .success: report.subscriptions.append(subscription.subscriptionID)
+            case .failure(let error):
+                report.refusedSubscriptions.append(
+                    RowProblem(file: file.path, line: 1, reason: "the subscription '\(subscription.subscriptionID)' was refused: \(error.reason)"))
+            }
+        }
     }
 
     /// The types with fields or indexes that the database lacks.

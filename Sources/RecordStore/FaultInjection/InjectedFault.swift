@@ -17,6 +17,16 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case laggingIndex = "lagging-index"
     /// The database's changes list a deleted zone as changed.
     case deletedZoneChanged = "deleted-zone-changed"
+    /// Notifications are not sent.
+    case lostNotifications = "lost-notifications"
+    /// Notifications are sent ``notificationDelay`` later.
+    case lateNotifications = "late-notifications"
+    /// Notifications are sent twice.
+    case doubledNotifications = "doubled-notifications"
+    /// A notification comes before those that wait.
+    case shuffledNotifications = "shuffled-notifications"
+    /// Only one of several notifications waits.
+    case coalescedNotifications = "coalesced-notifications"
 
     /// Requests fail with THROTTLED.
     case throttled
@@ -34,7 +44,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Happens once when triggered.
         case act
-        /// Affects reads while it is on.
+        /// Affects reads and notifications while it is on.
         case reading
         /// Fails a number of requests.
         case failure
@@ -43,10 +53,23 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     public var kind: Kind {
         switch self {
         case .expireTokens, .purgeZone, .resetZone: .act
-        case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged: .reading
+        case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged, .lostNotifications, .lateNotifications, .doubledNotifications,
+            .shuffledNotifications, .coalescedNotifications:
+            .reading
         case .throttled, .zoneBusy, .conflict, .tryAgainLater, .droppedBefore, .droppedAfter: .failure
         }
     }
+
+    /// True for faults of notifications, which belong to no request.
+    public var shapesNotifications: Bool {
+        switch self {
+        case .lostNotifications, .lateNotifications, .doubledNotifications, .shuffledNotifications, .coalescedNotifications: true
+        default: false
+        }
+    }
+
+    /// Time by which late notifications are late.
+    public static let notificationDelay: Duration = .seconds(10)
 
     /// Minimum age of saves that a lagging index knows.
     public static let indexLag: Duration = .seconds(3)

@@ -20,6 +20,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case keepJournal = "show earlier versions of records"
     case traceReferences = "trace references"
     case summarizeZones = "summarize its zones"
+    case keepSubscriptions = "keep subscriptions"
+    case fireSubscriptions = "tell which subscriptions its changes fire"
     case shareRecords = "share records"
     case listShares = "list shares"
     case purgeZones = "purge zones"

@@ -60,6 +60,15 @@ extension ForwardingDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { try await base.journal(request) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { try await base.revert(reversion) }
 
+    public func subscriptions() async throws -> [Subscription] { try await base.subscriptions() }
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        try await base.modifySubscriptions(operations)
+    }
+    public func firings(after position: Int64?) async throws -> FiringPage { try await base.firings(after: position) }
+    public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+        try await base.noteFired(subscription, at: position)
+    }
+
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.resolve(shortGUIDs, by: addresses)
     }

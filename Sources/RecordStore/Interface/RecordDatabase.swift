@@ -191,6 +191,29 @@ public protocol RecordDatabase: Capable {
     ///   change tag differs from ``RecordReversion/recordChangeTag``; and all errors of a save.
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord
 
+    // MARK: Subscriptions (docs/subscriptions.md)
+
+    /// The caller's subscriptions in the database, ordered by id. ``Capability/keepSubscriptions``.
+    func subscriptions() async throws -> [Subscription]
+
+    /// Saves and deletes subscriptions of the caller. Each operation is attempted. A subscription is about changes that are saved after it, and ends
+    /// with its zone. ``Capability/keepSubscriptions``.
+    /// - Returns: the operations as they were done: a saved subscription has the owner of its zone.
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>]
+
+    /// The committed changes after a position that fire subscriptions, for all databases and users of the container and environment.
+    /// ``Capability/fireSubscriptions``.
+    ///
+    /// Earlier states of records are those of the journal. Without it, several changes of a record between two calls count as its latest one, and a
+    /// deletion fires every query subscription to its type.
+    /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
+    func firings(after position: Int64?) async throws -> FiringPage
+
+    /// Ends a subscription that fires once, unless its user has saved it again since. It is not among ``subscriptions()`` any more, but
+    /// ``firings(after:)`` finds it for the change that fired it as long as a device's token is good. ``Capability/fireSubscriptions``.
+    /// - Parameter position: the position of the change.
+    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws
+
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 

@@ -35,6 +35,13 @@ extension RecordDatabase {
     public func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage { throw unable(.keepJournal) }
     public func revert(_ reversion: RecordReversion) async throws -> StoredRecord { throw unable(.keepJournal) }
 
+    public func subscriptions() async throws -> [Subscription] { throw unable(.keepSubscriptions) }
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        throw unable(.keepSubscriptions)
+    }
+    public func firings(after position: Int64?) async throws -> FiringPage { throw unable(.fireSubscriptions) }
+    public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws { throw unable(.fireSubscriptions) }
+
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }

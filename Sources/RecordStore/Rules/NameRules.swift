@@ -17,6 +17,11 @@ public enum NameRules {
         }
     }
 
+    /// - Throws: `RecordError` BAD_REQUEST if the id of a subscription is empty, too long or contains control characters.
+    static func checkSubscriptionID(_ subscriptionID: Name) throws {
+        try check(subscriptionID, what: "subscriptionID", limit: Subscription.idLimit)
+    }
+
     /// The source of a new name, which decides whether dots are allowed.
     public enum Source: Sendable {
         /// A save, an imported row or a form. Only letters, digits and `_` are allowed, as in CloudKit.

@@ -10,8 +10,13 @@ public struct QueriedRecord: Sendable {
     /// Decodes only the fields that the query compares.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     public init(_ record: StoredRecord, for query: ResolvedQuery) throws {
+        try self.init(record, comparing: query.comparedFields)
+    }
+
+    /// Decodes some custom fields, for several queries.
+    /// - Throws: as ``init(_:for:)``.
+    init(_ record: StoredRecord, comparing names: Set<Name>) throws {
         self.record = record
-        let names = query.comparedFields
         values = names.isEmpty ? [] : try record.fields.pairs(of: names)
     }
 

@@ -62,6 +62,20 @@ public struct ResolvedQuery: Sendable {
         comparedFields = Self.comparedFields(filters, sorts)
     }
 
+    /// The query of a subscription, whose order is of no matter. Filters need the same indexes as in a query; without filters none is needed.
+    /// - Throws: the first problem as `RecordError`.
+    init(subscribing query: Query, in schema: Schema) throws {
+        var query = query
+        query.sorts = []
+        guard query.filters.isEmpty else {
+            try self.init(query, in: schema)
+            return
+        }
+        if query.recordType == Schema.usersType { throw QueryProblem.systemType.error }
+        if schema.types[query.recordType] == nil { throw QueryProblem.unknownType(query.recordType).error }
+        self.init(recordType: query.recordType, filters: [], sorts: [])
+    }
+
     private init(recordType: Name, filters: [Filter], sorts: [Sort]) {
         self.recordType = recordType
         self.filters = filters

@@ -79,13 +79,17 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
             self.client = client
         }
 
+        /// Makes the device known to the server, which tells of changes from now on.
+        mutating func register() async throws {
+            if token == nil { token = try await client.makeCourierToken(clientID: clientID) }
+        }
+
         /// - Throws: ``OperationError``.
         public mutating func next() async throws -> RemoteNotification? {
             do {
                 while true {
-                    let token: CourierToken
-                    if let known = self.token { token = known } else { token = try await client.makeCourierToken(clientID: clientID) }
-                    self.token = token
+                    try await register()
+                    guard let token else { continue }
                     do {
                         let object = try await client.nextNotification(at: token)
                         refused = 0

@@ -68,9 +68,13 @@ extension SyncEngine {
         while !Task.isCancelled {
             do {
                 try await database.save(Self.subscription)
-                for try await notification in database.container.notifications where notification.scope == nil || notification.scope == database.scope {
+                var notifications = database.container.notifications.makeAsyncIterator()
+                try await notifications.register()
+                // Nobody tells of a change between the last fetch and now.
+                wakes.send()
+                while let notification = try await notifications.next() {
                     backoff = .seconds(1)
-                    wakes.send()
+                    if notification.scope == nil || notification.scope == database.scope { wakes.send() }
                 }
             } catch {
                 try? await pacing.pause(backoff)

@@ -51,7 +51,7 @@ struct StoreFacts: Sendable {
     }
 
     /// The last assigned position; 0 if the file has no changes.
-    private static func position(_ db: Database) throws -> Int64 {
+    static func position(_ db: Database) throws -> Int64 {
         let row = try Row.fetchOne(db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
         let (zones, shares): (Int64?, Int64?) = (try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares"))
         return max(zones ?? 0, shares ?? 0)

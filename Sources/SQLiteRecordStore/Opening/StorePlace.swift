@@ -9,6 +9,7 @@ internal import Synchronization
 final class StorePlace: Sendable {
     let key: StoreKey
     let queries = QueryLog(since: Timestamp.now())
+    let subscriptionIndex = LatestSubscriptionIndex()
     /// Sent after each commit. Survives closing and reopening.
     let signals = Signals()
     var clock: @Sendable () -> Timestamp { settings.clock }

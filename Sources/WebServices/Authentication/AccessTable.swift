@@ -64,7 +64,8 @@ extension AccessTable.Ask {
         case .caller: self = .caller
         case .people: self = .people
         case .reading: self = path.root == .database(.public) ? .publicReading : .ownData
-        case .changing: self = path.root == .database(.public) ? .publicChange : .ownData
+        // Devices have no database: their tokens are the user's, as the public database's records are.
+        case .changing: self = path.root == .database(.public) || path.root == .device ? .publicChange : .ownData
         }
     }
 }

@@ -62,6 +62,9 @@ struct FaultMiddleware: Sendable {
         if fault.kind == .act {
             throw RecordError(.badRequest, "'\(name)' is a one-time event and can't be sent in a header: POST it to \(FaultServices.path)")
         }
+        if fault.shapesNotifications {
+            throw RecordError(.badRequest, "'\(name)' is about notifications, which belong to no request: POST it to \(FaultServices.path)")
+        }
         return fault
     }
 

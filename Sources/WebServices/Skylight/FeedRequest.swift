@@ -11,6 +11,7 @@ internal import Traffic
 struct FeedRequest: Sendable {
     let database: any RecordDatabase
     let assets: RequestAssets
+    let notifier: Notifier
     /// `nil` if the request names no zone.
     let zoneID: ZoneID?
     /// The start token. `nil` means the beginning, or the present for a live feed.
@@ -22,9 +23,10 @@ struct FeedRequest: Sendable {
     private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source sends when it reconnects.
-    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, note: RequestNote?) throws {
+    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, notifier: Notifier, note: RequestNote?) throws {
         self.database = database
         self.assets = assets
+        self.notifier = notifier
         self.note = note
         parameters = Dictionary(
             request.uri.queryParameters.map { (String($0.key), String($0.value)) }, uniquingKeysWith: { first, _ in first })

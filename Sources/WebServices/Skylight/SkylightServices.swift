@@ -20,6 +20,7 @@ enum SkylightServices {
         "changes/playback": { try await Playback($0).response() },
         "changes/follow": { try await Follow($0).response() },
         "commits": { try await Commits($0).response() },
+        "notifications": { try await NotificationEvents($0).response() },
         "schema/text": SchemaTextService.answer,
     ]
 

@@ -8,7 +8,7 @@ enum Wake: Sendable {
     case heartbeat
 
     /// The time between heartbeats on a quiet stream. Heartbeats let both sides detect a dead connection.
-    private static let interval: Duration = .seconds(15)
+    static let interval: Duration = .seconds(15)
 
     /// A comment of the event stream format, which clients ignore.
     static let signOfLife = ByteBuffer(string: ": still here\n\n")

@@ -15,7 +15,7 @@ struct NotedTarget {
 
     static let hidden = "hidden"
     /// Lower-case parameter names.
-    private static let secrets: Set<String> = ["ckapitoken", "ckwebauthtoken", "cksession"]
+    private static let secrets: Set<String> = ["ckapitoken", "ckwebauthtoken", "cksession", "tok"]
 
     init(_ request: Request) {
         let target = request.head.path ?? "/"

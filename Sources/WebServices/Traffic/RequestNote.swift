@@ -20,6 +20,8 @@ final class RequestNote: Sendable {
     private struct State {
         var request: ServedRequest
         var bodies = RequestBodies()
+        /// True for the tokens of devices, which are in the bodies.
+        var hidesBodies = false
         var isFinished = false
     }
 
@@ -54,7 +56,10 @@ final class RequestNote: Sendable {
     // MARK: The request
 
     func asked(at path: WebServicePath) {
-        update { $0.place(path) }
+        state.withLock { state in
+            state.request.place(path)
+            state.hidesBodies = path.root == .device
+        }
     }
 
     func asked(by caller: Caller) {
@@ -66,7 +71,7 @@ final class RequestNote: Sendable {
         state.withLock { state in
             state.request.bytesIn = body.count
             state.request.hasUnreadBody = false
-            if !body.isEmpty { state.bodies.request = RequestBodies.Body(body) }
+            if !body.isEmpty, !state.hidesBodies { state.bodies.request = RequestBodies.Body(body) }
         }
     }
 
@@ -91,7 +96,7 @@ final class RequestNote: Sendable {
     func answered(_ body: [UInt8]) {
         state.withLock { state in
             state.request.bytesOut = body.count
-            state.bodies.response = RequestBodies.Body(body)
+            if !state.hidesBodies { state.bodies.response = RequestBodies.Body(body) }
         }
     }
 

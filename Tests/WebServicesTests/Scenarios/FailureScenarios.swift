@@ -85,12 +85,11 @@ extension Scenario {
             post("private/records/lookup", #"{"zoneID":{},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#),
             post("/skylight/1/iCloud.com.example.Test/development/private/zones/purge", "{}", 400, #"{"reason":"<has zoneName>"}"#)),
         Scenario(
-            "what CloudKit has and this version has not says so",
-            post("private/subscriptions/modify", "{}", 400, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has not supported yet>"}"#),
-            get("private/subscriptions/list", 400, #"{"reason":"<has not supported yet>"}"#),
+            "services of devices are at their own path",
             post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
-            post("/device/1/iCloud.com.example.Test/development/tokens/create", "{}", 400, #"{"reason":"<has not supported yet>"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            post("/device/1/iCloud.com.example.Test/development/zones/list", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            get("/device/1/iCloud.com.example.Test/development/tokens/create", 405, #"{"reason":"<has 'tokens/create' accepts POST>"}"#),
             post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#)),
         Scenario(
             "who asks",

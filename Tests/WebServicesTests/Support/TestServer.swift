@@ -11,9 +11,9 @@ import SQLiteRecordStore
 import TestSupport
 import Testing
 import Traffic
-import WebServices
 
 @testable import Accounts
+@testable import WebServices
 
 /// The engines, which must give equal answers.
 enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
@@ -34,6 +34,7 @@ struct TestServer: Sendable {
     let log: RequestLog
     /// The access control.
     let access: AccessControl
+    let notifier: Notifier
     /// The routes, such as `GET /health`.
     let routes: [String]
     var accounts: Accounts { access.accounts }
@@ -46,7 +47,7 @@ struct TestServer: Sendable {
     static func run(
         _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
         clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
-        routes: @Sendable (Routes) -> Void = { _ in },
+        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
@@ -56,7 +57,7 @@ struct TestServer: Sendable {
             case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
-        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, routes: routes, body)
+        try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, patience: patience, routes: routes, body)
         await assets.close()
         await engine.close()
     }
@@ -85,18 +86,24 @@ struct TestServer: Sendable {
     private static func run(
         on engine: any RecordEngine, _ assets: AssetStores, _ folder: URL, _ mode: AccessControl.Mode = .open, trusting trusted: TrustedSites,
         log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(), protocolOnly: Bool = false,
-        routes: @Sendable (Routes) -> Void, _ body: @Sendable (TestServer) async throws -> Void
+        patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void, _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
         let router = Routes()
         // Delays after wrong passwords would slow the tests down, so they are skipped.
         let accounts = try Accounts(file: nil) { _ in }
         let access = AccessControl(mode, accounts: accounts, instanceSecret: instanceSecret)
         router.addGuards(trusting: trusted, tokensOf: accounts, memory: memory, protocolOnly: protocolOnly)
-        WebServices(engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle)
-            .addRoutes(to: router)
+        let notifier = Notifier(engine: engine, accounts: accounts, patience: patience, now: { assets.now() })
+        defer { notifier.close() }
+        WebServices(
+            engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle, notifier: notifier
+        ).addRoutes(to: router)
         routes(router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            try await body(TestServer(port: port, engine: engine, assets: assets, folder: folder, log: log, access: access, routes: router.routes.map(\.description)))
+            try await body(
+                TestServer(
+                    port: port, engine: engine, assets: assets, folder: folder, log: log, access: access, notifier: notifier,
+                    routes: router.routes.map(\.description)))
         }
     }
 }

@@ -1,0 +1,115 @@
+public import JSON
+public import Records
+
+/// One committed change, as subscriptions see it.
+public struct CommittedChange: Sendable, Hashable {
+    /// The change of a record.
+    public struct OfRecord: Sendable, Hashable {
+        public var event: Subscription.Event
+        /// The record as it became or, if it was deleted, as it was.
+        public var record: StoredRecord
+        /// False for a deletion before which the record is not known any more. It may have matched any query.
+        public var isKnown: Bool
+        public var signature: Signature
+    }
+
+    public var position: Int64
+    /// With its owner.
+    public var zoneID: ZoneID
+    /// The user in whose private database the change is. `nil` for the public database, and if only guests see the change.
+    public var owner: Name?
+    /// Users in whose shared databases the change is.
+    public var guests: Set<Name>
+    /// `nil` if the zone itself was created or ended.
+    public var record: OfRecord?
+
+    /// True if the zone is in the public database.
+    public var isPublic: Bool { zoneID.ownerRecordName == ZoneID.publicOwner }
+
+    public init(position: Int64, zoneID: ZoneID, owner: Name?, guests: Set<Name>, record: OfRecord? = nil) {
+        self.position = position
+        self.zoneID = zoneID
+        self.owner = owner
+        self.guests = guests
+        self.record = record
+    }
+
+    /// The changes of a record after a position.
+    /// - Parameters:
+    ///   - states: the record's states, latest first, up to the last one that is not after the position, as far as they are kept.
+    ///   - zone: the zone, as in a change of the zone itself.
+    public static func all(
+        of record: StoredRecord, _ states: [RecordJournalEntry], after position: Int64, in zone: CommittedChange
+    ) -> [CommittedChange] {
+        states.enumerated().filter { $0.element.position > position }.map { index, state in
+            let event: Subscription.Event =
+                switch state.act {
+                case .created: .create
+                case .modified: .update
+                case .deleted: .delete
+                }
+            let before = states.dropFirst(index + 1).first.flatMap { $0.act == .deleted ? nil : $0 }
+            let shown = event == .delete ? before ?? state : state
+            var change = zone
+            change.position = state.position
+            change.record = OfRecord(
+                event: event,
+                record: StoredRecord(
+                    recordID: RecordID(recordName: record.recordID.recordName, zoneID: zone.zoneID), recordType: shown.recordType,
+                    recordChangeTag: shown.recordChangeTag, created: record.created, modified: shown.signature, parent: shown.parent,
+                    fields: shown.fields),
+                isKnown: event != .delete || before != nil, signature: state.signature)
+            return change
+        }
+    }
+}
+
+/// A subscription with its owner.
+public struct StandingSubscription: Sendable, Hashable {
+    public var user: Name
+    public var scope: DatabaseScope
+    /// The last position before it. It is about later changes.
+    public var position: Int64
+    /// The position of the change that fired it, if it fires once. It is about no later changes.
+    public var lastPosition: Int64?
+    /// True if the user may read only the records that roles allow.
+    public var isHeldToRoles: Bool
+    public var subscription: Subscription
+
+    public init(user: Name, scope: DatabaseScope, position: Int64, isHeldToRoles: Bool, subscription: Subscription) {
+        self.user = user
+        self.scope = scope
+        self.position = position
+        self.isHeldToRoles = isHeldToRoles
+        self.subscription = subscription
+    }
+}
+
+/// A change, and the subscriptions that it fires.
+public struct Firing: Sendable, Hashable {
+    public var change: CommittedChange
+    /// Ordered by user, database and id.
+    public var subscriptions: [StandingSubscription]
+
+    public init(_ change: CommittedChange, _ subscriptions: [StandingSubscription]) {
+        self.change = change
+        self.subscriptions = subscriptions
+    }
+}
+
+/// The changes after a position that fire subscriptions, in commit order.
+public struct FiringPage: Sendable, Hashable {
+    /// Maximum number of records in a page. Changes of one record in two pages count as its latest change.
+    public static let recordLimit = 2000
+
+    public var firings: [Firing]
+    /// The position up to which all changes were examined.
+    public var position: Int64
+    public var moreComing: Bool
+
+    public init(_ firings: [Firing] = [], position: Int64, moreComing: Bool = false) {
+        self.firings = firings
+        self.position = position
+        self.moreComing = moreComing
+    }
+}

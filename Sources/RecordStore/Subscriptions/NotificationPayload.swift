@@ -1,0 +1,199 @@
+internal import JSON
+public import Records
+
+/// A notification as iCloud sends it, and as a web courier hands it out.
+public struct NotificationPayload: Sendable, Hashable {
+    /// The size limit of Apple's push service in bytes.
+    public static let sizeLimit = 4096
+    /// Lengths in bytes to which texts are cut, one after the other, until the notification fits.
+    private static let textLimits = [1000, 400, 150, 50, 0]
+
+    /// A JSON object with the members `aps`, for the system, and `ck`, for the app.
+    public let bytes: [UInt8]
+    /// True if parts were left out because of the size limit.
+    public let isPruned: Bool
+
+    /// - Parameters:
+    ///   - id: the same one for all notifications of a change.
+    ///   - badge: the number on the app's icon, if the subscription sets it.
+    /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
+    public init?(of standing: StandingSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) throws {
+        guard let info = standing.subscription.notificationInfo else { return nil }
+        var draft = NotificationDraft(standing: standing, change: change, container: container, id: id, info: info, badge: info.shouldBadge ? badge : nil)
+        try draft.readFields()
+        var bytes = draft.bytes
+        isPruned = bytes.count > Self.sizeLimit
+        if isPruned {
+            // The app can fetch the record, so its fields go first.
+            draft.additionalFields = []
+            draft.isPruned = true
+            bytes = draft.bytes
+            for limit in Self.textLimits where bytes.count > Self.sizeLimit {
+                draft.cutTexts(to: limit)
+                bytes = draft.bytes
+            }
+        }
+        self.bytes = bytes
+    }
+}
+
+/// The parts of a notification.
+private struct NotificationDraft {
+    let standing: StandingSubscription
+    let change: CommittedChange
+    let container: ContainerID
+    let id: String
+    var info: NotificationInfo
+    let badge: Int?
+    var additionalFields: [Field] = []
+    /// Values of the fields that localized texts name.
+    private var arguments: [Name: String] = [:]
+    var isPruned = false
+
+    init(standing: StandingSubscription, change: CommittedChange, container: ContainerID, id: String, info: NotificationInfo, badge: Int?) {
+        (self.standing, self.change, self.container, self.id, self.info, self.badge) = (standing, change, container, id, info, badge)
+    }
+
+    mutating func readFields() throws {
+        let named = Set(info.additionalFields + info.alertLocalizationArgs + info.titleLocalizationArgs + info.subtitleLocalizationArgs)
+        guard !named.isEmpty, let record = change.record?.record else { return }
+        // A field may have become encrypted, a list or a file since the user subscribed.
+        let fields = try record.fields.decoded().filter { named.contains($0.name) && !$0.isEncrypted && $0.value.isSmall }
+        additionalFields = info.additionalFields.compactMap { name in fields.first { $0.name == name } }
+        for field in fields { arguments[field.name] = field.value.asArgument }
+    }
+
+    mutating func cutTexts(to limit: Int) {
+        for path in [\.alertBody, \.title, \.subtitle, \.soundName, \.category, \.alertLaunchImage, \.alertActionLocalizationKey,
+            \.alertLocalizationKey, \.titleLocalizationKey, \.subtitleLocalizationKey] as [WritableKeyPath<NotificationInfo, String?>]
+        {
+            info[keyPath: path] = info[keyPath: path].flatMap { limit == 0 ? nil : $0.cut(to: limit) }
+        }
+        arguments = arguments.mapValues { $0.cut(to: limit) }
+    }
+
+    var bytes: [UInt8] {
+        var writer = JSONWriter(capacity: 512)
+        writer.object { writer in
+            writer.name("aps")
+            writer.object { writeForSystem(&$0) }
+            writer.name("ck")
+            writer.object { writeForApp(&$0) }
+        }
+        return writer.bytes
+    }
+
+    private func writeForSystem(_ writer: inout JSONWriter) {
+        var alert = JSONWriter()
+        alert.object { writer in
+            for (name, text) in [
+                ("title", info.title), ("title-loc-key", info.titleLocalizationKey), ("subtitle", info.subtitle), ("subtitle-loc-key", info.subtitleLocalizationKey),
+                ("body", info.alertBody), ("loc-key", info.alertLocalizationKey), ("action-loc-key", info.alertActionLocalizationKey),
+                ("launch-image", info.alertLaunchImage),
+            ] as [(Name, String?)] {
+                if let text { writer.member(name, text) }
+            }
+            for (name, fields) in [
+                ("title-loc-args", info.titleLocalizationArgs), ("subtitle-loc-args", info.subtitleLocalizationArgs), ("loc-args", info.alertLocalizationArgs),
+            ] as [(Name, [Name])] where !fields.isEmpty {
+                writer.name(name)
+                writer.array { writer in for field in fields { writer.value(arguments[field] ?? "") } }
+            }
+        }
+        if alert.bytes.count > 2 {
+            writer.name("alert")
+            writer.text(alert.bytes)
+        }
+        if let sound = info.soundName { writer.member("sound", sound) }
+        if let badge { writer.member("badge", Int64(badge)) }
+        if let category = info.category { writer.member("category", category) }
+        if info.shouldSendContentAvailable { writer.member("content-available", 1) }
+        if info.shouldSendMutableContent { writer.member("mutable-content", 1) }
+    }
+
+    private func writeForApp(_ writer: inout JSONWriter) {
+        writer.member("ce", 2)
+        writer.member("cid", container.description)
+        writer.member("ckuserid", standing.user)
+        writer.member("nid", id)
+        // The place of the mark is Skylight's guess.
+        if isPruned { writer.member("p", 1) }
+        switch standing.subscription.subject {
+        case .query: writer.name("qry")
+        case .zone: writer.name("fet")
+        case .database: writer.name("met")
+        }
+        writer.object { writer in
+            writer.member("dbs", standing.scope.number)
+            writer.member("sid", standing.subscription.subscriptionID)
+            writer.member("zid", change.zoneID.zoneName)
+            if let owner = change.zoneID.ownerRecordName { writer.member("zoid", owner) }
+            guard case .query = standing.subscription.subject, let record = change.record else { return }
+            writer.member("rid", record.record.recordID.recordName)
+            writer.member("fo", record.event.number)
+            if additionalFields.isEmpty { return }
+            writer.name("af")
+            writer.object { writer in
+                for field in additionalFields {
+                    writer.name(field.name)
+                    writer.value(field.value)
+                }
+            }
+        }
+    }
+}
+
+extension Subscription.Event {
+    /// The number in notifications.
+    fileprivate var number: Int64 {
+        switch self {
+        case .create: 1
+        case .update: 2
+        case .delete: 3
+        }
+    }
+}
+
+extension DatabaseScope {
+    /// The number in notifications.
+    fileprivate var number: Int64 {
+        switch self {
+        case .public: 0
+        case .private: 1
+        case .shared: 2
+        }
+    }
+}
+
+extension FieldValue {
+    /// True for the types that notifications carry.
+    fileprivate var isSmall: Bool {
+        switch self {
+        case .string, .int64, .double, .timestamp, .location, .reference: true
+        case .bytes, .asset, .list: false
+        }
+    }
+
+    /// The value in a localized text.
+    fileprivate var asArgument: String {
+        switch self {
+        case .string(let string): string
+        case .int64(let integer): String(integer)
+        case .double(let double): double.description
+        case .timestamp(let timestamp): String(timestamp.milliseconds)
+        case .reference(let reference): reference.recordName.string
+        default: ""
+        }
+    }
+}
+
+extension String {
+    /// The beginning of the text, whole characters of Unicode.
+    fileprivate func cut(to limit: Int) -> String {
+        if utf8.count <= limit { return self }
+        var length = limit
+        while length > 0, utf8[utf8.index(utf8.startIndex, offsetBy: length)] & 0xC0 == 0x80 { length -= 1 }
+        return String(decoding: utf8.prefix(length), as: UTF8.self)
+    }
+}

@@ -1,0 +1,127 @@
+internal import JSON
+public import Records
+
+/// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
+/// equal.
+public struct SubscriptionIndex: Sendable {
+    private let all: [StandingSubscription]
+    /// Zone and database subscriptions of private databases, by user.
+    private var feeds: [Name: [Int]] = [:]
+    /// Subscriptions of shared databases, by user.
+    private var guests: [Name: [Int]] = [:]
+    /// Query subscriptions by the owner of the database and the record type. The public database has no owner.
+    private var queries: [Name?: [Name: Queries]] = [:]
+
+    /// A query whose type or fields are no longer there never matches.
+    public init(_ subscriptions: [StandingSubscription], in schema: Schema) {
+        all = subscriptions.sorted { left, right in
+            if left.user != right.user { return left.user < right.user }
+            return left.scope == right.scope
+                ? left.subscription.subscriptionID < right.subscription.subscriptionID : left.scope.rawValue < right.scope.rawValue
+        }
+        for (number, standing) in all.enumerated() {
+            switch standing.subscription.subject {
+            case .query(let subject):
+                guard let query = try? ResolvedQuery(subscribing: subject.query, in: schema) else { continue }
+                let owner = standing.scope == .public ? nil : standing.user
+                queries[owner, default: [:]][query.recordType, default: Queries()].add(number, query)
+            case .zone, .database:
+                if standing.scope == .shared {
+                    guests[standing.user, default: []].append(number)
+                } else {
+                    feeds[standing.user, default: []].append(number)
+                }
+            }
+        }
+    }
+
+    public var isEmpty: Bool { all.isEmpty }
+
+    /// The subscriptions that a change fires.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
+    public func subscriptions(firedBy change: CommittedChange) throws -> [StandingSubscription] {
+        var fired: Set<Int> = []
+        if let record = change.record, change.owner != nil || change.isPublic, let queries = queries[change.owner]?[record.record.recordType] {
+            fired.formUnion(try queries.matches(record).filter { isAbout($0, change) })
+        }
+        if !change.zoneID.isDefault {
+            if let owner = change.owner { fired.formUnion(feeds[owner, default: []].filter { isAbout($0, change) }) }
+            for guest in change.guests { fired.formUnion(guests[guest, default: []].filter { isAbout($0, change) }) }
+        }
+        return fired.sorted().map { all[$0] }
+    }
+
+    private func isAbout(_ number: Int, _ change: CommittedChange) -> Bool {
+        let standing = all[number]
+        if change.position <= standing.position || change.position > standing.lastPosition ?? .max { return false }
+        switch standing.subscription.subject {
+        case .query(let subject):
+            return change.record.map { subject.firesOn.contains($0.event) } ?? false && subject.zoneID.map { $0 == change.zoneID } ?? true
+        case .zone(let zoneID, let recordType):
+            return zoneID == change.zoneID && change.record.map { record in recordType.map { $0 == record.record.recordType } ?? true } ?? false
+        case .database(let recordType):
+            return recordType == nil || change.record?.record.recordType == recordType
+        }
+    }
+}
+
+/// The query subscriptions of a database and record type.
+private struct Queries: Sendable {
+    /// By the value that a field must have.
+    private var byValue: [FieldKey: [Sought: [Int]]] = [:]
+    private var others: [Int] = []
+    private var queries: [Int: ResolvedQuery] = [:]
+    /// The fields that any of the queries compares.
+    private var comparedFields: Set<Name> = []
+
+    mutating func add(_ number: Int, _ query: ResolvedQuery) {
+        queries[number] = query
+        comparedFields.formUnion(query.comparedFields)
+        for filter in query.filters {
+            guard let values = Sought.values(of: filter) else { continue }
+            for value in values { byValue[filter.key, default: [:]][value, default: []].append(number) }
+            return
+        }
+        others.append(number)
+    }
+
+    func matches(_ change: CommittedChange.OfRecord) throws -> [Int] {
+        if !change.isKnown { return Array(queries.keys) }
+        let record = try QueriedRecord(change.record, comparing: comparedFields)
+        var candidates = others
+        for (key, numbers) in byValue {
+            if let value = record.value(of: key).flatMap({ Sought($0) }) { candidates += numbers[value, default: []] }
+        }
+        return candidates.filter { queries[$0]?.matches(record) ?? false }
+    }
+}
+
+/// A value that is equal to others exactly if it has the same text or number. References to one name in several zones have the same one.
+private enum Sought: Hashable {
+    case name(Name)
+    case number(Int64)
+    case bytes([UInt8])
+
+    init?(_ value: FieldValue) {
+        switch value {
+        case .string(let string): self = .name(Name(string))
+        case .reference(let reference): self = .name(reference.recordName)
+        case .int64(let integer): self = .number(integer)
+        case .timestamp(let timestamp): self = .number(timestamp.milliseconds)
+        case .bytes(let bytes): self = .bytes(bytes)
+        default: return nil
+        }
+    }
+
+    /// The values of which a record must have one to match; `nil` if other records may match too.
+    static func values(of filter: ResolvedQuery.Filter) -> Set<Sought>? {
+        let operands: [FieldValue]
+        switch (filter.comparator, filter.operand) {
+        case (.equals, .value(let operand)): operands = [operand]
+        case (.in, .anyOf(let candidates)): operands = candidates
+        default: return nil
+        }
+        let values = operands.compactMap { Sought($0) }
+        return values.count == operands.count ? Set(values) : nil
+    }
+}

@@ -1,0 +1,128 @@
+internal import JSON
+public import Records
+
+/// The rules for subscriptions: which kind each database has, and what a subscription must and may say.
+public enum SubscriptionRules {
+    /// Maximum number of subscriptions of a user in a database. CloudKit tells none.
+    public static let limit = 1000
+    /// Maximum number of fields that a notification carries.
+    public static let additionalFieldsLimit = 3
+    /// Time for which a device's token is good, in seconds: as long as those of iCloud.
+    public static let tokenLifetime: Int64 = 43_200
+
+    /// - Throws: `RecordError` AUTHENTICATION_REQUIRED for an anonymous caller, to whom no subscription could belong.
+    public static func check(_ caller: Caller) throws {
+        if caller.access == .anonymous { throw GrantRules.signInNeeded }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST with the rule, or the error of the query.
+    static func check(_ subscription: Subscription, in address: DatabaseAddress, _ schema: Schema) throws {
+        try NameRules.checkSubscriptionID(subscription.subscriptionID)
+        let info = subscription.notificationInfo ?? NotificationInfo()
+        if info.additionalFields.count > additionalFieldsLimit {
+            throw RecordError(
+                .badRequest,
+                "Too many additionalFields: \(info.additionalFields.count), and the limit is \(additionalFieldsLimit); fetch the record instead")
+        }
+        switch subscription.subject {
+        case .query(let subject):
+            if address.scope == .shared { throw wrongPlace("query", "the public and the private database; a shared database has database subscriptions") }
+            if subject.firesOn.isEmpty { throw RecordError.unexpectedInput("Expected 'firesOn' to have at least one of create, update, delete") }
+            if !subject.query.filters.allSatisfy({ $0.value.isFinite && $0.distance?.isFinite ?? true }) {
+                throw RecordError.unexpectedInput("A filter has a number that is not finite")
+            }
+            _ = try ResolvedQuery(subscribing: subject.query, in: schema)
+            for name in info.additionalFields { try check(name, of: schema.types[subject.query.recordType]) }
+        case .zone(let zoneID, _):
+            if address.scope != .private { throw wrongPlace("zone", "private databases") }
+            if zoneID.isDefault { throw ZoneRules.noFeed }
+            try checkFeedInfo(info)
+        case .database:
+            if address.scope == .public { throw wrongPlace("database", "private and shared databases; the public database has query subscriptions") }
+            try checkFeedInfo(info)
+        }
+    }
+
+    private static func wrongPlace(_ kind: String, _ places: String) -> RecordError {
+        RecordError(.badRequest, "Subscriptions of the type \(kind) exist in \(places)")
+    }
+
+    private static func checkFeedInfo(_ info: NotificationInfo) throws {
+        // CloudKit's own text.
+        if info.collapseIDKey != nil { throw RecordError(.badRequest, "cannot add collapseId to this subscription type") }
+        if !info.additionalFields.isEmpty { throw RecordError(.badRequest, "Only notifications of query subscriptions carry additionalFields") }
+    }
+
+    /// Fields that the type does not have yet may come later, by a save.
+    private static func check(_ field: Name, of type: RecordType?) throws {
+        guard let type = type?.fields[field]?.type else { return }
+        let isSmall = [.string, .int64, .double, .location, .timestamp, .reference].contains(type.valueType)
+        if !isSmall || type.isList || type.isEncrypted {
+            throw RecordError(.badRequest, "A notification can't carry the field '\(field)' of type \(type.wireName)")
+        }
+    }
+
+    /// CloudKit's text for a second subscription to the same under another id.
+    static let duplicate = RecordError(.internalError, "could not find subscription we just created")
+
+    public static let notFound = RecordError(.notFound, "Subscription not found")
+}
+
+/// Applies operations to the subscriptions of a user in a database, for all engines.
+public struct SubscriptionModifier {
+    private let address: DatabaseAddress
+    private let schema: Schema
+    private var present: [Name: Subscription]
+
+    /// - Parameter present: the user's subscriptions in the database.
+    public init(_ present: [Subscription], in address: DatabaseAddress, _ schema: Schema) {
+        self.address = address
+        self.schema = schema
+        self.present = Dictionary(present.map { ($0.subscriptionID, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Attempts every operation.
+    /// - Parameters:
+    ///   - zoneID: the zone ID with its owner. Throws `RecordError` ZONE_NOT_FOUND.
+    ///   - write: stores a change.
+    /// - Returns: the operations as they were done.
+    public mutating func apply(
+        _ operations: [SubscriptionOperation], zoneID: (ZoneID) throws -> ZoneID, write: (SubscriptionOperation) throws -> Void
+    ) throws -> [Result<SubscriptionOperation, RecordError>] {
+        try operations.map { operation in
+            do {
+                switch operation {
+                case .save(let subscription):
+                    let subscription = try admitted(subscription, zoneID)
+                    try write(.save(subscription))
+                    present[subscription.subscriptionID] = subscription
+                    return .success(.save(subscription))
+                case .delete(let subscriptionID):
+                    guard present.removeValue(forKey: subscriptionID) != nil else { throw SubscriptionRules.notFound }
+                    try write(operation)
+                    return .success(operation)
+                }
+            } catch let error as RecordError {
+                return .failure(error)
+            }
+        }
+    }
+
+    private func admitted(_ subscription: Subscription, _ zoneID: (ZoneID) throws -> ZoneID) throws -> Subscription {
+        try SubscriptionRules.check(subscription, in: address, schema)
+        let subscription = try subscription.zoneID.map { subscription.inZone(try zoneID($0)) } ?? subscription
+        if case .query(let subject) = subscription.subject {
+            let isDuplicate = present.values.contains { other in
+                guard other.subscriptionID != subscription.subscriptionID, case .query(let other) = other.subject else { return false }
+                return other.query.recordType == subject.query.recordType && other.query.filters == subject.query.filters
+                    && other.firesOn == subject.firesOn && other.zoneID == subject.zoneID
+            }
+            if isDuplicate { throw SubscriptionRules.duplicate }
+        }
+        if present[subscription.subscriptionID] == nil, present.count >= SubscriptionRules.limit {
+            throw RecordError(
+                .badRequest, "Too many subscriptions: a user may have \(SubscriptionRules.limit) in a database; delete those that are not needed")
+        }
+        return subscription
+    }
+}

@@ -1,0 +1,172 @@
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension SQLiteDatabase {
+    func firings(after position: Int64?) async throws -> FiringPage {
+        let now = store.clock()
+        var place = address
+        place.scope = .public
+        let view = DatabaseView(address: place, caller: caller, userNumber: 0)
+        return try await store.readAtLength(for: .query) { [store, limits = try store.journalLimits] db, catalog in
+            let present = try StoreFacts.position(db)
+            guard let position else { return FiringPage(position: present) }
+            let subscribers = try store.subscriptionIndex.reading(catalog, db)
+            if subscribers.index.isEmpty || present <= position { return FiringPage(position: present) }
+            return try FiringReader(subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db)
+                .page(after: position, upTo: present)
+        }
+    }
+}
+
+/// Reads the changes of all users after a position, and finds the subscriptions that they fire.
+private struct FiringReader {
+    private static let ownZones = ZoneRow.sql("WHERE z.owner IN (SELECT value FROM json_each(?)) AND z.position > ?")
+    private static let sharedZones = ZoneRow.sql(
+        """
+        JOIN shares s ON s.zone = z.number JOIN users g ON g.number = s.user
+        WHERE s.user IN (SELECT value FROM json_each(?)) AND max(z.position, s.position) > ?
+        """, and: "g.name, s.live, s.position")
+
+    let subscribers: LatestSubscriptionIndex.Reading
+    let limits: JournalLimits
+    let now: Timestamp
+    /// The public database.
+    let view: DatabaseView
+    let catalog: SchemaCatalog
+    let db: Database
+
+    /// A zone with changes that somebody subscribes to.
+    private struct Zone {
+        let row: ZoneRow
+        var guests: [Guest] = []
+
+        /// A view has one guest, and ends when that one leaves.
+        func guests(at position: Int64) -> Set<Name> {
+            Set(guests.filter { row.base != nil || $0.isStill || position <= $0.position }.map(\.name))
+        }
+    }
+
+    /// A user with whom a zone is shared, or was until a position.
+    private struct Guest {
+        let name: Name
+        let isStill: Bool
+        /// The user's part in the zone began, changed or ended there.
+        let position: Int64
+    }
+
+    private struct Place {
+        enum Subject {
+            case record(row: Int64)
+            case zone
+            /// A zone that comes or goes for one guest.
+            case guest(Name)
+        }
+
+        let position: Int64
+        let zone: Int64
+        let subject: Subject
+    }
+
+    func page(after position: Int64, upTo present: Int64) throws -> FiringPage {
+        let zones = try self.zones(after: position)
+        var places: [Place] = []
+        var isCut = false
+        for zone in zones.values {
+            places += try self.places(in: zone, after: position)
+            // One zone after another may have many changes, of which only the first of all are needed.
+            if places.count > 2 * FiringPage.recordLimit {
+                places = first(of: places)
+                isCut = true
+            }
+        }
+        isCut = isCut || places.count > FiringPage.recordLimit
+        places = first(of: places)
+        var changes: [CommittedChange] = []
+        for place in places {
+            guard let zone = zones[place.zone] else { continue }
+            changes += try self.changes(at: place, in: zone, after: position)
+        }
+        let last = isCut ? places.last?.position ?? present : present
+        var firings: [Firing] = []
+        for change in changes.sorted(by: { $0.position < $1.position }) {
+            let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change) }
+            if !fired.isEmpty { firings.append(Firing(change, fired)) }
+        }
+        return FiringPage(firings, position: last, moreComing: isCut)
+    }
+
+    private func first(of places: [Place]) -> [Place] {
+        Array(places.sorted { $0.position < $1.position }.prefix(FiringPage.recordLimit))
+    }
+
+    /// The zones of subscribers, and those that are shared with them, in which something has changed.
+    private func zones(after position: Int64) throws -> [Int64: Zone] {
+        var zones: [Int64: Zone] = [:]
+        for row in try ZoneRow.fetchAll(db, Self.ownZones, [subscribers.owners, position]) { zones[row.number] = Zone(row: row) }
+        try db.rows(Self.sharedZones, [subscribers.guests, position]) { row in
+            while try row.next() {
+                let zone = try ZoneRow(row)
+                let guest = Guest(
+                    name: Name(try row.value(ZoneRow.columnCount, in: "users") as String), isStill: try row.value(ZoneRow.columnCount + 1, in: "shares"),
+                    position: try row.value(ZoneRow.columnCount + 2, in: "shares"))
+                zones[zone.number, default: Zone(row: zone)].guests.append(guest)
+            }
+        }
+        return zones
+    }
+
+    /// The first changes of a zone and in it.
+    private func places(in zone: Zone, after position: Int64) throws -> [Place] {
+        // A view comes and goes with its only guest.
+        let parts = zone.row.base == nil ? zone.guests : []
+        var places = parts.filter { $0.position > position }.map { Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name)) }
+        if zone.row.position <= position { return places }
+        let itself = Place(position: zone.row.position, zone: zone.row.number, subject: .zone)
+        guard zone.row.kind == .changed else { return places + [itself] }
+        let limit = FiringPage.recordLimit + 1
+        let rows = try Int64.fetchAll(
+            db, cachedSQL: "SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
+            [try StoredRow.id(zone: zone.row.number, position: position), try StoredRow.id(zone: zone.row.number + 1, position: 0), limit])
+        places += rows.map { Place(position: StoredRow.position(ofID: $0), zone: zone.row.number, subject: .record(row: $0)) }
+        let isOfRecords = rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
+        return isOfRecords ? places : places + [itself]
+    }
+
+    private func changes(at place: Place, in zone: Zone, after position: Int64) throws -> [CommittedChange] {
+        let isOwners = zone.row.owner != 0 && zone.row.base == nil
+        var outline = CommittedChange(
+            position: place.position, zoneID: zone.row.zoneID, owner: isOwners ? zone.row.zoneID.ownerRecordName : nil, guests: [])
+        switch place.subject {
+        case .record(let row):
+            return try changes(of: row, in: zone.row, outline, after: position).map { change in
+                var change = change
+                change.guests = zone.guests(at: change.position)
+                return change
+            }
+        case .zone: outline.guests = zone.guests(at: place.position)
+        case .guest(let name): (outline.owner, outline.guests) = (nil, [name])
+        }
+        return [outline]
+    }
+
+    private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws -> [CommittedChange] {
+        guard let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM records WHERE id = ?", [row]),
+            let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db)
+        else { return [] }
+        var states: [RecordJournalEntry] = []
+        try journal.each(before: nil) { state in
+            states.append(state)
+            return state.position > position ? .next : .stop
+        }
+        return CommittedChange.all(of: journal.record, states, after: position, in: outline)
+    }
+
+    /// True if roles let the subscriber read the record.
+    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange) throws -> Bool {
+        guard standing.isHeldToRoles, let record = change.record?.record else { return true }
+        let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
+        return try subscriber.grants(db, catalog).canRead(record, catalog.schema)
+    }
+}

@@ -1,0 +1,137 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// Rows of `subscriptions`.
+enum SubscriptionRows {
+    /// A user's subscriptions in a database, ordered by id.
+    static func all(of user: Int64, in scope: DatabaseScope, _ db: Database) throws -> [Subscription] {
+        try Data.fetchAll(
+            db, cachedSQL: "SELECT content FROM subscriptions WHERE user = ? AND scope = ? AND firedAt IS NULL ORDER BY id", [user, scope.rawValue]
+        ).map(decoded)
+    }
+
+    private static func decoded(_ content: Data) throws -> Subscription {
+        do {
+            return try Subscription(RequestObject(Array(content)))
+        } catch {
+            throw DamagedRow(in: "subscriptions", "has one that can't be read")
+        }
+    }
+
+    /// - Parameters:
+    ///   - user: number of the subscriber.
+    ///   - zone: number of the zone with which it ends.
+    static func save(_ standing: StandingSubscription, of user: Int64, zone: Int64?, _ db: Database) throws {
+        var writer = JSONWriter(capacity: 512)
+        writer.value(standing.subscription)
+        try db.run(
+            "INSERT OR REPLACE INTO subscriptions (user, scope, id, zone, position, isHeldToRoles, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            [
+                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, zone, standing.position, standing.isHeldToRoles ? 1 : 0,
+                Data(writer.bytes),
+            ])
+        try noteChange(db)
+    }
+
+    static func delete(_ subscriptionID: Name, of user: Int64, in scope: DatabaseScope, _ db: Database) throws {
+        try db.run("DELETE FROM subscriptions WHERE user = ? AND scope = ? AND id = ?", [user, scope.rawValue, subscriptionID.string])
+        try noteChange(db)
+    }
+
+    /// Ends a subscription with the change that fired it, and forgets those that ended so before the oldest device's token.
+    static func noteFired(_ standing: StandingSubscription, at position: Int64, now: Timestamp, _ db: Database) throws {
+        try db.run(
+            """
+            UPDATE subscriptions SET firedAt = ?, firedMoment = ?
+            WHERE user = (SELECT number FROM users WHERE name = ?) AND scope = ? AND id = ? AND position = ? AND firedAt IS NULL
+            """,
+            [position, now.milliseconds, standing.user.string, standing.scope.rawValue, standing.subscription.subscriptionID.string, standing.position])
+        try db.run("DELETE FROM subscriptions WHERE firedMoment < ?", [now.milliseconds - SubscriptionRules.tokenLifetime * 1000])
+        try noteChange(db)
+    }
+
+    /// Ends the subscriptions that are about one zone.
+    static func end(with zone: Int64, _ db: Database) throws {
+        try db.run("DELETE FROM subscriptions WHERE zone = ?", [zone])
+        if db.changesCount > 0 { try noteChange(db) }
+    }
+
+    static func endAll(_ db: Database) throws {
+        try db.run("DELETE FROM subscriptions", [])
+        try noteChange(db)
+    }
+
+    // MARK: All users
+
+    /// Counts the changes, so that readers know their index is the latest.
+    private static func noteChange(_ db: Database) throws {
+        try db.run("INSERT INTO facts (name, value) VALUES ('subscriptionChanges', 1) ON CONFLICT DO UPDATE SET value = value + 1", [])
+    }
+
+    fileprivate static func changes(_ db: Database) throws -> Int64 {
+        try Int64.fetchOne(db, cachedSQL: "SELECT value FROM facts WHERE name = 'subscriptionChanges'") ?? 0
+    }
+
+    fileprivate static func all(_ db: Database) throws -> LatestSubscriptionIndex.Content {
+        try db.rows(
+            """
+            SELECT s.content, s.scope, s.position, s.isHeldToRoles, u.name, s.user, coalesce(s.firedAt, -1)
+            FROM subscriptions s JOIN users u ON u.number = s.user
+            """
+        ) { row in
+            var all = LatestSubscriptionIndex.Content()
+            while try row.next() {
+                guard let scope = DatabaseScope(rawValue: try row.value(1, in: "subscriptions")) else {
+                    throw DamagedRow(in: "subscriptions", "has a database that there is not")
+                }
+                let (user, firedAt): (Int64, Int64) = (try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions"))
+                var standing = StandingSubscription(
+                    user: Name(try row.value(4, in: "users") as String), scope: scope, position: try row.value(2, in: "subscriptions"),
+                    isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: try decoded(row.value(0, in: "subscriptions")))
+                if firedAt >= 0 { standing.lastPosition = firedAt }
+                all.subscriptions.append(standing)
+                if scope == .shared { all.guests.insert(user) } else { all.owners.insert(scope == .public ? 0 : user) }
+            }
+            return all
+        }
+    }
+}
+
+/// The subscriptions of all users, read again only after a change of them or of the schema.
+final class LatestSubscriptionIndex: Sendable {
+    fileprivate struct Content {
+        var subscriptions: [StandingSubscription] = []
+        /// Numbers of the users to whose private databases subscriptions are; 0 for the public database.
+        var owners: Set<Int64> = []
+        /// Numbers of the users to whose shared databases subscriptions are.
+        var guests: Set<Int64> = []
+    }
+
+    /// The index, and the users whose zones it is about, as JSON arrays of their numbers.
+    struct Reading: Sendable {
+        let index: SubscriptionIndex
+        let owners: String
+        let guests: String
+    }
+
+    private struct Version: Hashable {
+        let changes: Int64
+        let schema: Int64
+    }
+
+    private let latest = Mutex<(version: Version, reading: Reading)?>(nil)
+
+    func reading(_ catalog: SchemaCatalog, _ db: Database) throws -> Reading {
+        let version = Version(changes: try SubscriptionRows.changes(db), schema: catalog.version)
+        if let latest = latest.withLock({ $0 }), latest.version == version { return latest.reading }
+        let content = try SubscriptionRows.all(db)
+        let reading = Reading(
+            index: SubscriptionIndex(content.subscriptions, in: catalog.schema), owners: "\(content.owners.sorted())", guests: "\(content.guests.sorted())")
+        latest.withLock { $0 = (version, reading) }
+        return reading
+    }
+}

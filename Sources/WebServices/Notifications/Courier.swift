@@ -1,0 +1,259 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// Keeps the notifications for one device until it takes them: in order, each one once, and a limited number.
+final class Courier: Sendable {
+    /// Maximum number of notifications that wait. Above it, the oldest one is dropped.
+    static let limit = 1000
+
+    /// Bytes that wait in all couriers of a server.
+    final class Room: Sendable {
+        static let limit = 64 << 20
+        fileprivate let used = Atomic<Int>(0)
+
+        fileprivate var isFull: Bool { used.load(ordering: .relaxed) > Self.limit }
+    }
+
+    /// A notification that was handed out. It leaves the courier with ``confirm(_:)``.
+    struct Parcel: Sendable {
+        let number: Int
+        let bytes: [UInt8]
+        /// The environment and the position of the change, of the first one if several are one notification.
+        let place: Notifier.Place
+        let position: Int64
+    }
+
+    struct Notification: Sendable {
+        let bytes: [UInt8]
+        var key: CoalescingKey?
+        /// True to come before those that wait.
+        var isFirst = false
+        /// Time after which it is handed out.
+        var delay: Duration?
+    }
+
+    /// Only one of several notifications with the same key waits.
+    enum CoalescingKey: Sendable, Hashable {
+        /// Several changes in a zone are one notification: the device fetches all of them.
+        case zone(Notifier.Place, DatabaseScope, subscriptionID: Name, ZoneID)
+        /// The later one replaces the earlier one.
+        case collapseID(Notifier.Place, String)
+        /// One is enough for all.
+        case anything
+    }
+
+    private struct Waiting {
+        var parcel: Parcel
+        let key: CoalescingKey?
+        /// `nil` if it can be handed out.
+        var ready: ContinuousClock.Instant?
+        var isHanded = false
+
+        var isReady: Bool { !isHanded && ready.map { $0 <= .now } ?? true }
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var lastNumber = 0
+        /// Calls that wait, latest last. The latest one gets the next notification: the connection of an earlier one may be dead.
+        var takers: [Int] = []
+        var badge = 0
+        /// True while a task waits for notifications that come later.
+        var isWaking = false
+        var isClosed = false
+        /// The positions up to which changes were looked at for the device.
+        var read: [Notifier.Place: Int64] = [:]
+
+        /// The position up to which the device has been told of all changes; `nil` for a place that it does not follow.
+        func told(at place: Notifier.Place) -> Int64? {
+            read[place].map { read in min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read) }
+        }
+
+        /// - Returns: the growth of what waits, in bytes.
+        mutating func add(_ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool) -> Int {
+            if let key = notification.key, let index = waiting.firstIndex(where: { $0.key == key && !$0.isHanded }) {
+                guard case .collapseID = key else { return 0 }
+                let parcel = waiting[index].parcel
+                waiting[index].parcel = Parcel(number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position)
+                return notification.bytes.count - parcel.bytes.count
+            }
+            lastNumber += 1
+            let parcel = Parcel(number: lastNumber, bytes: notification.bytes, place: place, position: position)
+            waiting.insert(
+                Waiting(parcel: parcel, key: notification.key, ready: notification.delay.map { .now + $0 }), at: notification.isFirst ? 0 : waiting.count)
+            var growth = notification.bytes.count
+            while waiting.count > 1, waiting.count > Courier.limit || isFull && growth > 0, let oldest = waiting.firstIndex(where: { !$0.isHanded }) {
+                growth -= waiting.remove(at: oldest).parcel.bytes.count
+            }
+            return growth
+        }
+    }
+
+    let user: Name
+    /// The client that changes are not told to if it made them itself; `nil` if unknown.
+    let clientID: String?
+    private let room: Room
+    private let state = Mutex(State())
+    private let arrivals = Signals()
+
+    init(user: Name, clientID: String?, room: Room) {
+        self.user = user
+        self.clientID = clientID
+        self.room = room
+    }
+
+    deinit {
+        let bytes = state.withLock { $0.waiting.reduce(0) { $0 + $1.parcel.bytes.count } }
+        room.used.subtract(bytes, ordering: .relaxed)
+    }
+
+    var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// Number of calls that wait.
+    var takers: Int { state.withLock { $0.takers.count } }
+
+    /// Number of notifications that wait.
+    var count: Int { state.withLock { $0.waiting.count } }
+
+    // MARK: Places
+
+    /// Follows the changes of an environment after a position, unless it does already.
+    func follow(_ place: Notifier.Place, after position: Int64) {
+        state.withLock { state in if state.read[place] == nil { state.read[place] = position } }
+    }
+
+    func unfollow(_ place: Notifier.Place) { state.withLock { $0.read[place] = nil } }
+
+    var places: [Notifier.Place] { state.withLock { Array($0.read.keys) } }
+
+    /// The position up to which changes were looked at for the device.
+    func read(at place: Notifier.Place) -> Int64? { state.withLock { $0.read[place] } }
+
+    /// Notes that all changes after `since` and up to `position` were looked at.
+    func noteRead(_ position: Int64, since: Int64, at place: Notifier.Place) {
+        state.withLock { state in
+            guard let read = state.read[place] else { return }
+            // A store that was restored from a copy has earlier positions than it had.
+            if position > read || position < since { state.read[place] = position }
+        }
+    }
+
+    /// The position up to which the device has been told of all changes; `nil` for a place that it does not follow.
+    func told(at place: Notifier.Place) -> Int64? { state.withLock { $0.told(at: place) } }
+
+    // MARK: Notifications
+
+    /// The number on the app's icon after one more notification that changes it.
+    func nextBadge() -> Int {
+        state.withLock { state in
+            state.badge += 1
+            return state.badge
+        }
+    }
+
+    /// Adds the notifications of all changes at a position, except those that are coalesced into one that waits.
+    func add(_ notifications: [Notification], of position: Int64, at place: Notifier.Place) {
+        if notifications.isEmpty { return }
+        let growth = state.withLock { state -> Int in
+            if let read = state.read[place], position > read { state.read[place] = position }
+            return notifications.reduce(0) { $0 + state.add($1, of: position, at: place, isFull: room.isFull) }
+        }
+        room.used.add(growth, ordering: .relaxed)
+        arrivals.send()
+        if notifications.contains(where: { $0.delay != nil }) { wakeLater() }
+    }
+
+    /// Wakes those who wait whenever a late notification is ready.
+    private func wakeLater() {
+        let isWaking = state.withLock { state in
+            defer { state.isWaking = true }
+            return state.isWaking
+        }
+        if isWaking { return }
+        Task { [weak self] in
+            while let ready = self?.nextReady() {
+                try? await Task.sleep(until: ready, clock: .continuous)
+                self?.arrivals.send()
+            }
+        }
+    }
+
+    private func nextReady() -> ContinuousClock.Instant? {
+        state.withLock { state in
+            let next = state.waiting.filter { !$0.isHanded && !$0.isReady }.compactMap(\.ready).min()
+            state.isWaking = next != nil
+            return next
+        }
+    }
+
+    /// Hands out the first notification that nobody else has in hand. Waits for one.
+    /// - Returns: `nil` after the time, or if the courier is closed or the task is cancelled.
+    func next(within patience: Duration) async -> Parcel? {
+        let taker = state.withLock { state in
+            let taker = (state.takers.last ?? 0) + 1
+            state.takers.append(taker)
+            return taker
+        }
+        defer {
+            state.withLock { state in state.takers.removeAll { $0 == taker } }
+            // One that came before it is the latest now.
+            arrivals.send()
+        }
+        // Listens before the first look, so that nothing is missed in between.
+        let news = arrivals.listen()
+        if let parcel = takeFirst(for: taker) { return parcel }
+        return await withTaskGroup(of: Parcel?.self) { group in
+            group.addTask { [self] in
+                for await _ in news {
+                    if let parcel = takeFirst(for: taker) { return parcel }
+                }
+                return nil
+            }
+            group.addTask {
+                try? await Task.sleep(for: patience)
+                return nil
+            }
+            // A notification that comes at the last moment is not lost.
+            var parcel: Parcel?
+            for await result in group {
+                parcel = parcel ?? result
+                group.cancelAll()
+            }
+            return parcel
+        }
+    }
+
+    private func takeFirst(for taker: Int) -> Parcel? {
+        state.withLock { state in
+            guard state.takers.last == taker, let index = state.waiting.firstIndex(where: \.isReady) else { return nil }
+            state.waiting[index].isHanded = true
+            return state.waiting[index].parcel
+        }
+    }
+
+    /// Removes a notification that the device has.
+    func confirm(_ parcel: Parcel) {
+        let bytes = state.withLock { state -> Int in
+            guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return 0 }
+            return state.waiting.remove(at: index).parcel.bytes.count
+        }
+        room.used.subtract(bytes, ordering: .relaxed)
+    }
+
+    /// Takes back a notification that did not arrive. It is the next one again.
+    func takeBack(_ parcel: Parcel) {
+        state.withLock { state in
+            guard let index = state.waiting.firstIndex(where: { $0.parcel.number == parcel.number }) else { return }
+            state.waiting[index].isHanded = false
+        }
+        arrivals.send()
+    }
+
+    /// Ends all waiting.
+    func close() {
+        state.withLock { $0.isClosed = true }
+        arrivals.finish()
+    }
+}

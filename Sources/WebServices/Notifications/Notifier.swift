@@ -1,0 +1,338 @@
+public import Accounts
+internal import Foundation
+internal import JSON
+public import Logging
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// Hands committed changes to the couriers of the devices whose users subscribe to them.
+///
+/// It follows the commits of an environment while a device takes notifications of it. Saves never wait for it: it reads the changes from the store,
+/// page after page. A token keeps the position up to which its device was told, so that a server that starts again goes on from there.
+public final class Notifier: Sendable {
+    /// The environment of a container.
+    struct Place: Sendable, Hashable {
+        let container: ContainerID
+        let environment: Records.Environment
+
+        func address(_ scope: DatabaseScope) -> DatabaseAddress { DatabaseAddress(container: container, environment: environment, scope: scope) }
+    }
+
+    private struct Device {
+        let courier: Courier
+        /// The id of the token; `nil` for a stream.
+        let tokenID: String?
+        /// The only database that a stream is about.
+        var scope: DatabaseScope?
+    }
+
+    private struct State {
+        /// By the ids of their tokens. A token that nobody has used since the server started is only in the accounts.
+        var devices: [String: Device] = [:]
+        /// The number of the latest follower or stream.
+        var lastNumber = 0
+        /// The tasks that follow environments.
+        var followers: [Place: Follower] = [:]
+        var isClosed = false
+    }
+
+    private struct Follower {
+        let number: Int
+        /// Makes it look for changes.
+        let waker: AsyncStream<Void>.Continuation
+        let task: Task<Void, Never>
+    }
+
+    /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
+    let patience: Duration
+    private let engine: any RecordEngine
+    private let accounts: Accounts
+    private let faults: FaultInjection
+    private let now: @Sendable () -> Timestamp
+    private let logger: Logger
+    private let room = Courier.Room()
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - engine: the engine whose changes are told.
+    ///   - accounts: keeps the tokens of devices.
+    ///   - faults: the active fault injection (docs/rehearsals.md).
+    ///   - patience: time for which a request to the web courier waits.
+    public init(
+        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), patience: Duration = .seconds(55),
+        logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) {
+        self.patience = patience
+        self.engine = engine
+        self.accounts = accounts
+        self.faults = faults
+        self.logger = logger
+        self.now = now
+    }
+
+    deinit { close() }
+
+    // MARK: Tokens
+
+    /// Makes a token for a device, and registers it for changes that are committed after this call.
+    /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire; a file error.
+    func makeToken(for user: Name, clientID: String?, at place: Place) async throws -> String {
+        let position = try await present(at: place, for: user)
+        let now = now()
+        let secret = try await accounts.makeNotificationToken(
+            for: user, clientID: clientID, container: place.container, environment: place.environment, at: position, now: now,
+            expires: Timestamp(milliseconds: now.milliseconds + SubscriptionRules.tokenLifetime * 1000))
+        _ = courier(of: secret)
+        return secret
+    }
+
+    /// Registers a token for changes that are committed after this call, in the environment where it was made or in another one.
+    /// - Returns: `false` if the user has no such token.
+    /// - Throws: as ``makeToken(for:clientID:at:)``; `RecordError` BAD_REQUEST for a token with too many registrations.
+    func register(_ secret: String, of user: Name, at place: Place) async throws -> Bool {
+        let tokens = accounts.notificationTokens(secret, now: now())
+        guard let token = tokens.first, token.user == user else { return false }
+        if !tokens.contains(where: { Place($0.key) == place }) {
+            try await accounts.extend(token, to: place.container, place.environment, at: present(at: place, for: user))
+        }
+        return courier(of: secret) != nil
+    }
+
+    /// The position of the latest change.
+    /// - Throws: `RecordError` if the store can't tell which subscriptions changes fire.
+    func present(at place: Place, for user: Name) async throws -> Int64 {
+        try await engine.database(place.address(.public), as: Caller(userRecordName: user)).firings(after: nil).position
+    }
+
+    /// The courier of a token; `nil` if the token is unknown or has expired. From now on changes are followed for it.
+    func courier(of secret: String) -> Courier? {
+        let tokens = accounts.notificationTokens(secret, now: now())
+        guard let token = tokens.first else { return nil }
+        let places = Set(tokens.map { Place($0.key) })
+        return state.withLock { state -> Courier? in
+            if state.isClosed { return nil }
+            let device =
+                state.devices[token.key.id]
+                ?? Device(courier: Courier(user: token.user, clientID: token.clientID, room: room), tokenID: token.key.id)
+            state.devices[token.key.id] = device
+            for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
+            // A renamed container is another place.
+            for place in device.courier.places where !places.contains(place) { device.courier.unfollow(place) }
+            for place in places { follow(place, for: token.user, in: &state) }
+            return device.courier
+        }
+    }
+
+    /// Notes that the device has a notification.
+    func delivered(_ parcel: Courier.Parcel, by courier: Courier, of secret: String) {
+        courier.confirm(parcel)
+        for token in accounts.notificationTokens(secret, now: now()) where Place(token.key) == parcel.place {
+            if let told = courier.told(at: parcel.place) { accounts.noteTold(told, to: token.key) }
+        }
+    }
+
+    // MARK: Streams
+
+    /// A courier without a token, for the user's subscriptions to one database. It lasts until ``end(_:)``.
+    /// - Parameter position: the position after which changes are told.
+    func stream(to user: Name, of address: DatabaseAddress, after position: Int64) -> Courier {
+        let place = Place(container: address.container, environment: address.environment)
+        let courier = Courier(user: user, clientID: nil, room: room)
+        courier.follow(place, after: position)
+        state.withLock { state in
+            if state.isClosed { return courier.close() }
+            state.lastNumber += 1
+            state.devices["stream \(state.lastNumber)"] = Device(courier: courier, tokenID: nil, scope: address.scope)
+            follow(place, for: user, in: &state)
+        }
+        return courier
+    }
+
+    /// Follows again what could not be followed for some time.
+    func resume(_ courier: Courier) {
+        state.withLock { state in
+            if !state.isClosed { for place in courier.places { follow(place, for: courier.user, in: &state) } }
+        }
+    }
+
+    func end(_ courier: Courier) {
+        state.withLock { state in state.devices = state.devices.filter { $0.value.courier !== courier } }
+    }
+
+    /// Ends all following and waiting.
+    func close() {
+        let (followers, devices) = state.withLock { state in
+            state.isClosed = true
+            defer { (state.followers, state.devices) = ([:], [:]) }
+            return (Array(state.followers.values), Array(state.devices.values))
+        }
+        for follower in followers { follower.task.cancel() }
+        for device in devices { device.courier.close() }
+    }
+
+    // MARK: Following
+
+    /// Wakes the follower of an environment, and begins to follow it if nobody does.
+    private func follow(_ place: Place, for user: Name, in state: inout State) {
+        if let follower = state.followers[place] {
+            follower.waker.yield()
+            return
+        }
+        state.lastNumber += 1
+        let number = state.lastNumber
+        let (wakes, waker) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        waker.yield()
+        let task = Task { [weak self, engine, logger] in
+            do {
+                let database = try await engine.database(place.address(.public), as: Caller(userRecordName: user))
+                let commits = try database.commits()
+                let forwarding = Task {
+                    for await _ in commits { waker.yield() }
+                    waker.finish()
+                }
+                defer { forwarding.cancel() }
+                for await _ in wakes {
+                    do {
+                        guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
+                    } catch let error as RecordError where error.code == .tryAgainLater {
+                        // The store is busy, or is being closed or opened.
+                        try await Task.sleep(for: .seconds(1))
+                        waker.yield()
+                    }
+                }
+            } catch is CancellationError {
+            } catch {
+                logger.warning("Changes of \(place.container) (\(place.environment.rawValue)) are not told until a device asks again: \(error)")
+            }
+            self?.end(place, number)
+        }
+        state.followers[place] = Follower(number: number, waker: waker, task: task)
+    }
+
+    private func end(_ place: Place, _ number: Int) {
+        state.withLock { state in if state.followers[place]?.number == number { state.followers[place] = nil } }
+    }
+
+    /// Tells what was committed until now.
+    /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
+    private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
+        while let since = beginning(of: place, number) {
+            let page = try await database.firings(after: since)
+            let devices = devices(at: place)
+            // A subscription that fires once may be fired by several changes of the page.
+            var ended: Set<StandingSubscription> = []
+            var rest = page.firings[...]
+            while let position = rest.first?.change.position {
+                let same = rest.prefix { $0.change.position == position }
+                try await tell(same, of: position, to: devices, at: place, in: database, except: &ended)
+                rest = rest.dropFirst(same.count)
+            }
+            for device in devices.values.joined() {
+                device.courier.noteRead(page.position, since: since, at: place)
+                guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
+                accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
+            }
+            if !page.moreComing { return true }
+        }
+        return false
+    }
+
+    /// The devices that take notifications of an environment, by their users.
+    private func devices(at place: Place) -> [Name: [Device]] {
+        let devices = state.withLock { Array($0.devices.values) }
+        return Dictionary(grouping: devices.filter { $0.courier.read(at: place) != nil }, by: \.courier.user)
+    }
+
+    /// The position from which changes must be read for some device; `nil` if there is none, and the follower ends.
+    private func beginning(of place: Place, _ number: Int) -> Int64? {
+        let now = now()
+        return state.withLock { state in
+            for (id, device) in state.devices {
+                guard let tokenID = device.tokenID, accounts.notificationTokens(id: tokenID, now: now).isEmpty else { continue }
+                state.devices[id] = nil
+                device.courier.close()
+            }
+            let beginning = state.devices.values.compactMap { $0.courier.read(at: place) }.min()
+            if beginning == nil, state.followers[place]?.number == number { state.followers[place] = nil }
+            return beginning
+        }
+    }
+
+    private func tell(
+        _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place, in database: any RecordDatabase,
+        except ended: inout Set<StandingSubscription>
+    ) async throws {
+        var told: [Name: [Occasion]] = [:]
+        for firing in firings {
+            let id = UUID().uuidString
+            for standing in firing.subscriptions where !ended.contains(standing) {
+                told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
+                ended.insert(standing)
+                try await database.noteFired(standing, at: position)
+            }
+        }
+        for (user, occasions) in told {
+            for device in devices[user] ?? [] {
+                guard let read = device.courier.read(at: place), position > read else { continue }
+                let notifications = try occasions.flatMap { occasion in
+                    try occasion.notification(for: device, at: place).map { rehearsed($0, occasion, at: place) } ?? []
+                }
+                device.courier.add(notifications, of: position, at: place)
+            }
+        }
+    }
+
+    /// The notification as the faults that are on leave it.
+    private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier.Notification] {
+        if faults.isIdle { return [notification] }
+        func isOn(_ fault: InjectedFault) -> Bool {
+            faults.isOn(fault) { area in
+                area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+            }
+        }
+        if isOn(.lostNotifications) { return [] }
+        var notification = notification
+        if isOn(.coalescedNotifications) { notification.key = .anything }
+        notification.isFirst = isOn(.shuffledNotifications)
+        if isOn(.lateNotifications) { notification.delay = InjectedFault.notificationDelay }
+        guard isOn(.doubledNotifications) else { return [notification] }
+        var second = notification
+        second.key = nil
+        return [notification, second]
+    }
+
+    /// A change and one of the subscriptions that it fires.
+    private struct Occasion {
+        let change: CommittedChange
+        /// The same one for all notifications of the change.
+        let id: String
+        let standing: StandingSubscription
+
+        /// - Returns: `nil` if the device is not to be told.
+        func notification(for device: Device, at place: Place) throws -> Courier.Notification? {
+            guard device.scope.map({ $0 == standing.scope }) ?? true, !isOwn(of: device.courier) else { return nil }
+            let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
+            return try NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+                .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
+        }
+
+        /// True if the device made the change itself.
+        private func isOwn(of courier: Courier) -> Bool {
+            guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
+            return signature.userRecordName == courier.user && signature.deviceID == clientID
+        }
+
+        private func key(at place: Place) -> Courier.CoalescingKey? {
+            switch standing.subscription.subject {
+            case .query: standing.subscription.notificationInfo?.collapseIDKey.map { .collapseID(place, $0) }
+            case .zone, .database: .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
+            }
+        }
+    }
+}
+
+extension Notifier.Place {
+    init(_ key: NotificationToken.Key) { self.init(container: key.container, environment: key.environment) }
+}

@@ -1,0 +1,104 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension InMemoryDatabase {
+    func subscriptions() async throws -> [Subscription] {
+        try SubscriptionRules.check(caller)
+        return try store.read { ownSubscriptions(in: $0).sorted { $0.subscriptionID < $1.subscriptionID } }
+    }
+
+    private func ownSubscriptions(in state: InMemoryState) -> [Subscription] {
+        state.subscriptions.map(\.standing).filter { isOwn($0) && $0.lastPosition == nil }.map(\.subscription)
+    }
+
+    private func isOwn(_ standing: StandingSubscription) -> Bool { standing.user == caller.userRecordName && standing.scope == address.scope }
+
+    func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        try SubscriptionRules.check(caller)
+        return try store.write { state in
+            var modifier = SubscriptionModifier(ownSubscriptions(in: state), in: address, state.schema)
+            return try modifier.apply(operations) { zoneID in
+                if let zone = try zoneUnlessDefault(zoneID, in: state) { return view.zoneID(of: zone) }
+                return ZoneID(zoneName: zoneID.zoneName, ownerRecordName: address.scope == .public ? ZoneID.publicOwner : caller.userRecordName)
+            } write: { operation in
+                state.subscriptions.removeAll { isOwn($0.standing) && $0.standing.subscription.subscriptionID == operation.subscriptionID }
+                guard case .save(let subscription) = operation else { return }
+                let zone = try subscription.zoneID.flatMap { try zoneUnlessDefault($0, in: state)?.number }
+                let standing = StandingSubscription(
+                    user: caller.userRecordName, scope: address.scope, position: state.position,
+                    isHeldToRoles: GrantRules.areAsked(of: caller, in: address), subscription: subscription)
+                state.subscriptions.append(InMemoryState.SubscriptionRow(standing: standing, zone: zone))
+            }
+        }
+    }
+
+    func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
+        try store.write { state in
+            guard let index = state.subscriptions.firstIndex(where: { $0.standing == subscription }) else { return }
+            state.subscriptions[index].standing.lastPosition = position
+        }
+    }
+}
+
+// The subscriptions that changes fire. Every subscription is compared with every change.
+extension InMemoryDatabase {
+    func firings(after position: Int64?) async throws -> FiringPage {
+        let now = store.clock()
+        return try store.read { state in
+            guard let position else { return FiringPage(position: state.position) }
+            let changes = state.zones.values.flatMap { self.changes(in: $0, after: position, state, now) }
+            let firings = try changes.sorted { $0.position < $1.position }.compactMap { change in
+                let fired = try state.subscriptions.map(\.standing).filter { try fires($0, change, in: state) }.sorted { left, right in
+                    (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
+                        < (right.user.string, right.scope.rawValue, right.subscription.subscriptionID.string)
+                }
+                return fired.isEmpty ? nil : Firing(change, fired)
+            }
+            return FiringPage(firings, position: state.position)
+        }
+    }
+
+    private func changes(in zone: InMemoryState.ZoneRow, after position: Int64, _ state: InMemoryState, _ now: Timestamp) -> [CommittedChange] {
+        let shares = zone.owner == nil ? [] : state.shares.filter { $0.zone == zone.number }
+        let outline = CommittedChange(position: zone.position, zoneID: view.zoneID(of: zone), owner: zone.base == nil ? zone.owner : nil, guests: [])
+        var changes = zone.rows.values.flatMap { row in
+            let states = state.journal(of: row, at: now)
+            let known = states.prefix { $0.position > position }
+            return CommittedChange.all(of: row.record, Array(states.prefix(known.count + 1)), after: position, in: outline)
+        }
+        if zone.position > position, !changes.contains(where: { $0.position == zone.position }) { changes.append(outline) }
+        for index in changes.indices {
+            let seeing = shares.filter { zone.base != nil || $0.isLive || changes[index].position <= $0.position }
+            changes[index].guests = Set(seeing.map(\.participant.userRecordName))
+        }
+        // A view comes and goes with its only guest.
+        let parts = zone.base == nil ? shares.filter { $0.position > position } : []
+        return changes + parts.map { CommittedChange(position: $0.position, zoneID: outline.zoneID, owner: nil, guests: [$0.participant.userRecordName]) }
+    }
+
+    private func fires(_ standing: StandingSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool {
+        guard change.position > standing.position, change.position <= standing.lastPosition ?? .max else { return false }
+        let type = change.record?.record.recordType
+        switch standing.subscription.subject {
+        case .query(let subject):
+            guard let changed = change.record, subject.firesOn.contains(changed.event), type == subject.query.recordType, type.map({ state.schema.types[$0] != nil }) == true,
+                standing.scope == .public ? change.isPublic : change.owner == standing.user, subject.zoneID.map({ $0 == change.zoneID }) ?? true
+            else { return false }
+            if standing.isHeldToRoles {
+                let subscriber = Caller(userRecordName: standing.user, access: .signedIn)
+                let publicAddress = DatabaseAddress(container: address.container, environment: address.environment, scope: .public)
+                let grants = InMemoryDatabase(store: store, address: publicAddress, caller: subscriber).grants(in: state)
+                guard try grants.canRead(changed.record, state.schema) else { return false }
+            }
+            if subject.query.filters.isEmpty { return true }
+            guard let query = try? ResolvedQuery(Query(recordType: subject.query.recordType, filters: subject.query.filters), in: state.schema) else { return false }
+            return try !changed.isKnown || query.matches(QueriedRecord(changed.record, for: query))
+        case .zone(let zoneID, let recordType):
+            return change.owner == standing.user && zoneID == change.zoneID && type != nil && (recordType == nil || recordType == type)
+        case .database(let recordType):
+            let isSeen = standing.scope == .shared ? change.guests.contains(standing.user) : change.owner == standing.user
+            return isSeen && !change.zoneID.isDefault && (recordType == nil || recordType == type)
+        }
+    }
+}

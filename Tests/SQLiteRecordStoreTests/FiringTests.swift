@@ -1,0 +1,69 @@
+import JSON
+import RecordStore
+import Records
+import SQLiteRecordStore
+import StoreScenarios
+import TestSupport
+import Testing
+
+/// The pages of changes that fire subscriptions.
+@Suite struct FiringTests {
+    private static let zones: [ZoneID] = ["A", "B", "C"].map { ZoneID(zoneName: $0) }
+    private static let batch = 200
+
+    private static func fill(_ database: any RecordDatabase, _ zoneID: ZoneID, _ range: Range<Int>) async throws {
+        let operations = range.map { RecordOperation(.forceUpdate, recordName: Name("\(zoneID.zoneName)\($0)"), recordType: "Item") }
+        for outcome in try await database.modify(ModifyRequest(operations, zoneID: zoneID)) { _ = try outcome.get() }
+    }
+
+    private static func subscribe(_ database: any RecordDatabase) async throws {
+        let query = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create, .update])
+        for result in try await database.modifySubscriptions([.save(Subscription("q", to: .query(query)))]) { _ = try result.get() }
+    }
+
+    /// More changes than two pages hold, over several zones: each is told once, in commit order.
+    @Test(arguments: [1, 3]) func pagesLoseNothing(zoneCount: Int) async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        let zones = Self.zones.prefix(zoneCount)
+        _ = try await database.modifyZones(zones.map { .create($0) })
+        try await database.save("first", in: zones[0])
+        try await Self.subscribe(database)
+        let begin = try await database.firings(after: nil).position
+        let perZone = (2 * FiringPage.recordLimit / zoneCount / Self.batch + 1) * Self.batch
+        for start in stride(from: 0, to: perZone, by: Self.batch) {
+            for zoneID in zones { try await Self.fill(database, zoneID, start..<start + Self.batch) }
+        }
+        var (told, positions): ([Name], [Int64]) = ([], [])
+        var page = FiringPage(position: begin, moreComing: true)
+        var pages = 0
+        while page.moreComing {
+            page = try await database.firings(after: page.position)
+            told += page.firings.compactMap { $0.change.record?.record.recordID.recordName }
+            positions += page.firings.map(\.change.position)
+            pages += 1
+        }
+        #expect(pages >= 3 && told.count == perZone * zoneCount && Set(told).count == told.count)
+        #expect(positions == positions.sorted())
+        await engine.close()
+    }
+
+    /// A position stays good when the store is opened again, so that a restarted server tells what was committed before.
+    @Test func positionsOutliveTheStore() async throws {
+        let folder = try TemporaryFolder()
+        var engine = try SQLiteRecordEngine(folder: folder.url)
+        var database = try await engine.withZone()
+        try await database.save("first", in: notes)
+        try await Self.subscribe(database)
+        let position = try await database.firings(after: nil).position
+        try await database.save("untold", in: notes)
+        await engine.close()
+        engine = try SQLiteRecordEngine(folder: folder.url)
+        database = try await engine.full(.private)
+        let page = try await database.firings(after: position)
+        #expect(page.firings.map(\.subscriptions.first?.subscription.subscriptionID) == ["q"])
+        #expect(page.firings.first?.change.record?.record.recordID.recordName == "untold")
+        await engine.close()
+    }
+}

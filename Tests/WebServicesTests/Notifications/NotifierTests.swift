@@ -1,0 +1,214 @@
+import Accounts
+import Foundation
+import InMemoryRecordStore
+import JSON
+import RecordStore
+import Records
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import WebServices
+
+/// Devices are told of the changes that their users subscribe to.
+@Suite struct NotifierTests {
+    private static let patience = Duration.seconds(60)
+    private static let zone = ZoneID(zoneName: "Z")
+    private static let ada = Caller(userRecordName: "_a", deviceID: "phone")
+    private static let mac = Caller(userRecordName: "_a", deviceID: "mac")
+    private static let grace = Caller(userRecordName: "_b", deviceID: "pad")
+
+    private let engine = InMemoryRecordEngine()
+    private let accounts: Accounts
+    private let place: Notifier.Place
+
+    init() throws {
+        accounts = try Accounts(file: nil)
+        place = Notifier.Place(container: try #require(ContainerID("iCloud.com.example.Test")), environment: .development)
+    }
+
+    private func notifying(
+        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), at milliseconds: Int64 = 1, _ body: (Notifier) async throws -> Void
+    ) async throws {
+        let notifier = Notifier(engine: engine, accounts: accounts ?? self.accounts, faults: faults, now: { Timestamp(milliseconds: milliseconds) })
+        defer { notifier.close() }
+        try await body(notifier)
+    }
+
+    private func database(_ scope: DatabaseScope = .private, as caller: Caller = Self.ada) async throws -> any RecordDatabase {
+        try await engine.database(place.address(scope), as: caller)
+    }
+
+    private func save(_ name: Name, as caller: Caller = Self.mac, _ scope: DatabaseScope = .private) async throws {
+        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Item", fields: ["n": FieldInput(.int64(1))])
+        let zoneID = scope == .public ? .default : Self.zone
+        for outcome in try await database(scope, as: caller).modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try outcome.get() }
+    }
+
+    private func subscribe(_ subscriptions: [Subscription], _ scope: DatabaseScope = .private, as caller: Caller = Self.ada) async throws {
+        for result in try await database(scope, as: caller).modifySubscriptions(subscriptions.map { .save($0) }) { _ = try result.get() }
+    }
+
+    private static func query(_ id: Name, firesOnce: Bool = false, _ info: NotificationInfo? = Self.silent) -> Subscription {
+        let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create, .update], firesOnce: firesOnce)
+        return Subscription(id, to: .query(subject), notificationInfo: info)
+    }
+
+    private static let silent: NotificationInfo = {
+        var info = NotificationInfo()
+        info.shouldSendContentAvailable = true
+        return info
+    }()
+
+    private func registered(_ notifier: Notifier, _ caller: Caller = Self.ada) async throws -> Courier {
+        let token = try await notifier.makeToken(for: caller.userRecordName, clientID: caller.deviceID, at: place)
+        return try #require(notifier.courier(of: token))
+    }
+
+    /// The subscription, and the record or zone, of the next notification.
+    private static func next(_ courier: Courier) async throws -> String {
+        let parcel = try #require(await courier.next(within: patience))
+        courier.confirm(parcel)
+        guard case .object(let payload) = try JSONReader.value(of: parcel.bytes), case .object(let ck)? = payload["ck"] else { return "" }
+        for kind in ["qry", "fet", "met"] as [Name] {
+            guard case .object(let told)? = ck[kind], case .string(let sid)? = told["sid"], case .string(let zid)? = told["zid"] else { continue }
+            if case .string(let rid)? = told["rid"] { return "\(sid) \(rid)" }
+            return "\(sid) \(zid)"
+        }
+        return ""
+    }
+
+    private func begin() async throws {
+        _ = try await database().modifyZones([.create(Self.zone)])
+        try await save("first")
+    }
+
+    @Test func changesAfterTheRegistrationAreTold() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await notifying { notifier in
+            try await save("before")
+            let courier = try await registered(notifier)
+            let other = try await registered(notifier, Self.grace)
+            try await save("a")
+            try await save("b")
+            #expect(try await Self.next(courier) == "q a")
+            #expect(try await Self.next(courier) == "q b")
+            #expect(courier.count == 0 && other.count == 0)
+        }
+    }
+
+    @Test func theDeviceThatSavedIsNotTold() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await notifying { notifier in
+            let (phone, mac) = (try await registered(notifier, Self.ada), try await registered(notifier, Self.mac))
+            try await save("from phone", as: Self.ada)
+            try await save("from mac", as: Self.mac)
+            #expect(try await Self.next(phone) == "q from mac")
+            #expect(try await Self.next(mac) == "q from phone")
+            #expect(phone.count == 0 && mac.count == 0)
+        }
+    }
+
+    @Test func withoutContentNothingIsSent() async throws {
+        try await begin()
+        try await subscribe([Self.query("mute", nil)])
+        try await subscribe([Self.query("once", firesOnce: true)], .public)
+        try await notifying { notifier in
+            let courier = try await registered(notifier)
+            try await save("a")
+            try await save("p", .public)
+            try await save("p", .public)
+            #expect(try await Self.next(courier) == "once p")
+            #expect(courier.count == 0)
+        }
+        #expect(try await database(.public).subscriptions() == [])
+        #expect(try await database().subscriptions().map(\.subscriptionID) == ["mute"])
+    }
+
+    @Test func tokensBelongToTheirUserAndEnvironment() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await notifying { notifier in
+            let token = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            let production = Notifier.Place(container: place.container, environment: .production)
+            #expect(try await !notifier.register(token, of: "_b", at: place))
+            #expect(try await !notifier.register("none", of: "_a", at: place))
+            let courier = try #require(notifier.courier(of: token))
+            #expect(courier.user == "_a" && courier.places == [place] && notifier.courier(of: "none") == nil)
+            // The same token in another environment is one more place that it is told of.
+            #expect(try await notifier.register(token, of: "_a", at: production))
+            #expect(try await notifier.register(token, of: "_a", at: place))
+            #expect(Set(courier.places) == [place, production])
+            try await save("a")
+            #expect(try await Self.next(courier) == "q a")
+            for _ in 0..<NotificationToken.limitOfUser { _ = try await notifier.makeToken(for: "_a", clientID: nil, at: place) }
+            #expect(notifier.courier(of: token) == nil)
+        }
+    }
+
+    /// The next server tells of changes that were committed while none ran, and of those that one had in hand when it failed. It does not tell again of
+    /// one that was taken.
+    @Test func changesAreToldAfterARestart() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await subscribe([Self.query("once", firesOnce: true)], .public)
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "accounts.sqlite")
+        let token = Mutex("")
+        let first = try Accounts(file: file)
+        try await notifying(first) { notifier in
+            let made = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            token.withLock { $0 = made }
+            let courier = try #require(notifier.courier(of: made))
+            try await save("taken")
+            let parcel = try #require(await courier.next(within: Self.patience))
+            notifier.delivered(parcel, by: courier, of: made)
+            while first.notificationTokens(made, now: Timestamp(milliseconds: 1)).contains(where: { $0.told < parcel.position }) { await Task.yield() }
+            try await first.writeUses()
+            try await save("in hand")
+            try await save("p", .public)
+            // It fires before the server fails, and ends with that.
+            while try await !database(.public).subscriptions().isEmpty { await Task.yield() }
+            _ = await courier.next(within: Self.patience)
+        }
+        try await save("while nobody listened")
+        try await save("late", .public)
+        try await notifying(try Accounts(file: file)) { notifier in
+            let courier = try #require(notifier.courier(of: token.withLock { $0 }))
+            var told: [String] = []
+            for _ in 0..<3 { told.append(try await Self.next(courier)) }
+            #expect(told == ["q in hand", "once p", "q while nobody listened"])
+            #expect(courier.count == 0)
+        }
+        // A token lasts for 12 hours.
+        try await notifying(try Accounts(file: file), at: SubscriptionRules.tokenLifetime * 1000 + 2) { notifier in
+            #expect(notifier.courier(of: token.withLock { $0 }) == nil)
+        }
+    }
+
+    /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of them were looked at.
+    @Test(arguments: [
+        (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]), (.shuffledNotifications, ["q b", "q a", "z Last"]),
+        (.coalescedNotifications, ["q a", "z Last"]), (.lateNotifications, ["z Last"]),
+    ] as [(InjectedFault, [String])])
+    func rehearsals(fault: InjectedFault, expected: [String]) async throws {
+        try await begin()
+        _ = try await database().modifyZones([.create(ZoneID(zoneName: "Last"))])
+        try await subscribe([Self.query("q"), Subscription("z", to: .zone(ZoneID(zoneName: "Last"), recordType: nil), notificationInfo: Self.silent)])
+        let faults = FaultInjection()
+        try faults.start(FaultSetting(fault), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
+        try await notifying(with: faults) { notifier in
+            let courier = try await registered(notifier)
+            for name in ["a", "b"] as [Name] { try await save(name) }
+            let operation = RecordOperation(.forceUpdate, recordName: "end", recordType: "Other")
+            for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last"))) { _ = try outcome.get() }
+            let waiting = expected.count + (fault == .lateNotifications ? 2 : 0)
+            while courier.count < waiting { await Task.yield() }
+            var told: [String] = []
+            for _ in expected { told.append(try await Self.next(courier)) }
+            #expect(told == expected)
+        }
+    }
+}
