@@ -31,7 +31,7 @@ extension Container {
     private func call<Operation: DatabaseOperation, Value: Sendable>(
         _ operation: Operation, _ result: @escaping @Sendable (Operation.Event) -> Result<Value, OperationError>?
     ) async throws(OperationError) -> Value {
-        try await publicDatabase.callForOne(operation, result)
+        try await publicCloudDatabase.callForOne(operation, result)
     }
 }
 

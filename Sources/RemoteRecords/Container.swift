@@ -1,6 +1,5 @@
 public import CloudKitClient
 public import Foundation
-public import JSON
 public import Records
 
 /// A container: its databases, and the order of requests among all their operations. A program needs one for each environment and user.
@@ -29,15 +28,41 @@ public final class Container: Sendable {
 
     public var containerID: ContainerID { client.container }
     /// One database for all users of the app.
-    public var publicDatabase: Database { Database(self, .public) }
+    public var publicCloudDatabase: Database { Database(self, .public) }
     /// The user's own database.
-    public var privateDatabase: Database { Database(self, .private) }
+    public var privateCloudDatabase: Database { Database(self, .private) }
     /// The zones and records that others share with the user.
-    public var sharedDatabase: Database { Database(self, .shared) }
+    public var sharedCloudDatabase: Database { Database(self, .shared) }
 
-    /// The record name of the user who is signed in.
+    /// The database of a scope.
+    public func database(with scope: DatabaseScope) -> Database { Database(self, scope) }
+
+    /// If somebody is signed in.
+    public enum AccountStatus: Int, Sendable, Hashable, CaseIterable {
+        /// The server could not be asked.
+        case couldNotDetermine
+        case available
+        case restricted
+        case noAccount
+        case temporarilyUnavailable
+    }
+
+    /// Asks the server if somebody is signed in. `restricted` and `temporarilyUnavailable` are there for code that compares them: the web protocol
+    /// does not tell them.
+    /// - Throws: ``OperationError`` other than `notAuthenticated`.
+    public func accountStatus() async throws(OperationError) -> AccountStatus {
+        do throws(OperationError) {
+            _ = try await userRecordID()
+            return .available
+        } catch {
+            if error.code == .notAuthenticated { return .noAccount }
+            throw error
+        }
+    }
+
+    /// The user who is signed in.
     /// - Throws: ``OperationError``: `notAuthenticated` if nobody is.
-    public func userRecordName() async throws(OperationError) -> Name {
+    public func userRecordID() async throws(OperationError) -> RecordID {
         let user: ReceivedUser
         do {
             user = try await client.database(.public).caller()
@@ -45,6 +70,6 @@ public final class Container: Sendable {
             throw OperationError(any: error)
         }
         guard let name = user.userRecordName else { throw OperationError(.notAuthenticated, "The server does not tell the user's name") }
-        return name
+        return RecordID(recordName: name)
     }
 }

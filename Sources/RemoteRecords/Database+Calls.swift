@@ -9,18 +9,15 @@ internal import Synchronization
 
 extension Database {
     /// The outcomes of ``modifyRecords(saving:deleting:savePolicy:atomically:)``.
-    public struct ModifyResults: Sendable {
-        public var saveResults: [RecordID: Result<Record, OperationError>] = [:]
-        public var deleteResults: [RecordID: Result<Void, OperationError>] = [:]
-    }
+    public typealias ModifyResults = (
+        saveResults: [RecordID: Result<Record, OperationError>], deleteResults: [RecordID: Result<Void, OperationError>]
+    )
 
-    /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``.
-    public struct QueryResults: Sendable {
-        /// In the order of the query. The ID is `nil` if the server does not tell which record it could not read.
-        public var matchResults: [(recordID: RecordID?, result: Result<Record, OperationError>)] = []
-        /// `nil` after the last page.
-        public var queryCursor: QueryRecords.Cursor?
-    }
+    /// A page of ``records(matching:inZoneWith:desiredKeys:resultsLimit:)``: records in the order of the query, and a cursor, which is `nil` after the
+    /// last page. The ID is `nil` if the server does not tell which record it could not read.
+    public typealias QueryResults = (
+        matchResults: [(recordID: RecordID?, result: Result<Record, OperationError>)], queryCursor: QueryRecords.Cursor?
+    )
 
     /// A page of ``recordZoneChanges(inZoneWith:since:desiredKeys:resultsLimit:)``.
     public struct RecordZoneChanges: Sendable {
@@ -76,7 +73,7 @@ extension Database {
         atomically: Bool = true
     ) async throws(OperationError) -> ModifyResults {
         let operation = ModifyRecords(saving: records, deleting: recordIDs, savePolicy: savePolicy, isAtomic: atomically)
-        return try await collect(operation, into: ModifyResults()) { results, event in
+        return try await collect(operation, into: ([:], [:]) as ModifyResults) { results, event in
             switch event {
             case .progress: break
             case .saved(let recordID, let result): results.saveResults[recordID] = result
@@ -101,7 +98,7 @@ extension Database {
     }
 
     private func page(_ operation: QueryRecords) async throws(OperationError) -> QueryResults {
-        let found = Mutex(QueryResults())
+        let found = Mutex<QueryResults>(([], nil))
         let cursor = try await waitedFor.perform(operation) { event in
             if case .matched(let recordID, let result) = event { found.withLock { $0.matchResults.append((recordID, result)) } }
         }
@@ -145,16 +142,15 @@ extension Database {
     }
 
     /// The outcomes of ``modifyRecordZones(saving:deleting:)``.
-    public struct ModifyZoneResults: Sendable {
-        public var saveResults: [ZoneID: Result<ReceivedZone, OperationError>] = [:]
-        public var deleteResults: [ZoneID: Result<Void, OperationError>] = [:]
-    }
+    public typealias ModifyZoneResults = (
+        saveResults: [ZoneID: Result<ReceivedZone, OperationError>], deleteResults: [ZoneID: Result<Void, OperationError>]
+    )
 
     /// Creates and deletes zones.
     public func modifyRecordZones(
         saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []
     ) async throws(OperationError) -> ModifyZoneResults {
-        try await collect(ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete), into: ModifyZoneResults()) { results, event in
+        try await collect(ModifyRecordZones(saving: zoneIDsToSave, deleting: zoneIDsToDelete), into: ([:], [:]) as ModifyZoneResults) { results, event in
             switch event {
             case .saved(let zoneID, let result): results.saveResults[zoneID] = result
             case .deleted(let zoneID, let result): results.deleteResults[zoneID] = result

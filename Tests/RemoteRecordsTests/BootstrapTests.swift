@@ -18,7 +18,7 @@ import Testing
         let folder = try TemporaryFolder()
         try await LiveServer.run { server in
             try await server.device { client in
-                let database = Container(client).privateDatabase
+                let database = Container(client).privateCloudDatabase
                 try await database.save(zone)
                 let records = (0..<8).map { rank in
                     var record = Record(recordType: "Item", recordID: recordID(Name("r\(rank)")))
@@ -104,7 +104,7 @@ import Testing
     @Test(arguments: [false, true]) func parentsComeFirstIfAsked(parentsFirst: Bool) async throws {
         try await LiveServer.run { server in
             try await server.device { client in
-                let database = Container(client).privateDatabase
+                let database = Container(client).privateCloudDatabase
                 try await database.save(zone)
                 try await database.save(Record(recordType: "List", recordID: Self.recordID("parent")))
                 var child = Record(recordType: "Item", recordID: Self.recordID("child"))

@@ -16,14 +16,14 @@ import Testing
         try await LiveServer.run { server in
             try await server.device { client in
                 let container = Container(client)
-                try await container.privateDatabase.save(zone)
+                try await container.privateCloudDatabase.save(zone)
                 try await body(server, container, folder)
             }
         }
     }
 
     private static func cache(_ name: String, _ container: Container, _ folder: TemporaryFolder) async throws -> RecordCache {
-        try await RecordCache(folder.url.appending(path: "\(name).sqlite"), of: container.privateDatabase)
+        try await RecordCache(folder.url.appending(path: "\(name).sqlite"), of: container.privateCloudDatabase)
     }
 
     private static func recordID(_ name: Name) -> RecordID { RecordID(recordName: name, zoneID: zone) }
@@ -117,7 +117,7 @@ import Testing
             // The first request asks for the user.
             try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) { port, proxy in
                 try await server.device(through: port, pacing: Pacing()) { client in
-                    let killed = try await RecordCache(copy, of: Container(client).privateDatabase)
+                    let killed = try await RecordCache(copy, of: Container(client).privateCloudDatabase)
                     let sending = Task { try await killed.engine.sendChanges() }
                     try await eventually { proxy.isStopped }
                     try FileManager.default.copyItem(at: copy, to: found)
@@ -125,7 +125,7 @@ import Testing
                     _ = await sending.result
                 }
             }
-            let again = try await RecordCache(found, of: container.privateDatabase)
+            let again = try await RecordCache(found, of: container.privateCloudDatabase)
             #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
             try await again.sync()
             let record = try await again.record(for: Self.recordID("a"))
@@ -154,7 +154,7 @@ import Testing
     @Test func changesOfRecordsThatWereDeletedAreGivenUpOrKept() async throws {
         try await Self.live { _, container, folder in
             let first = try await Self.cache("first", container, folder)
-            let keeping = try await RecordCache(folder.url.appending(path: "keeping.sqlite"), of: container.privateDatabase) { meeting in
+            let keeping = try await RecordCache(folder.url.appending(path: "keeping.sqlite"), of: container.privateCloudDatabase) { meeting in
                 guard case .deleted(let mine) = meeting else { return RecordCache.mergingKeys(meeting) }
                 var record = Record(recordType: mine.recordType, recordID: mine.recordID)
                 record["text"] = mine["text"] as String?

@@ -18,7 +18,7 @@ import Testing
         try await LiveServer.run { server in
             try await server.device { client in
                 let container = Container(client)
-                try await container.privateDatabase.save(zone)
+                try await container.privateCloudDatabase.save(zone)
                 var random = SeededRandom(seed: seed)
                 var devices = (0..<count).map { _ in Device() }
                 var engines = try devices.map { try $0.engine(container) }

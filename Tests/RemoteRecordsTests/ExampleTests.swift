@@ -11,7 +11,7 @@ import Testing
 @Suite struct ExampleTests {
     // example
     func shop(in container: Container) async throws -> [String] {
-        let database = container.privateDatabase
+        let database = container.privateCloudDatabase
         let lists = ZoneID(zoneName: "Lists")
         try await database.save(lists)
 

@@ -13,7 +13,7 @@ import Testing
     private static func live(_ body: @Sendable (LiveServer, Database) async throws -> Void) async throws {
         try await LiveServer.run { server in
             try await server.device { client in
-                let database = Container(client).privateDatabase
+                let database = Container(client).privateCloudDatabase
                 try await database.save(zone)
                 try await body(server, database)
             }
@@ -77,7 +77,7 @@ import Testing
             page = try await database.records(continuingMatchFrom: try #require(page.queryCursor), resultsLimit: 3)
             ranks = try page.matchResults.map { try $0.result.get()["rank"] as Int? }
             #expect(ranks == [1] && page.queryCursor == nil)
-            let shared = await operationError { _ = try await database.container.sharedDatabase.records(matching: query) }
+            let shared = await operationError { _ = try await database.container.sharedCloudDatabase.records(matching: query) }
             #expect(shared?.code == .invalidArguments)
         }
     }
@@ -128,7 +128,7 @@ import Testing
             }
             #expect(Set(told.all.dropLast()) == ["changed More", "deleted Items"] && told.all.last == "token" && !end.moreComing)
             #expect(await operationError { try await database.deleteRecordZone(withID: zone) }?.code == .zoneNotFound)
-            let none = await operationError { _ = try await database.container.publicDatabase.databaseChanges() }
+            let none = await operationError { _ = try await database.container.publicCloudDatabase.databaseChanges() }
             #expect(none?.code == .badDatabase)
         }
     }

@@ -26,19 +26,19 @@ import Testing
     @Test(arguments: [true, false]) func aChangeIsMadeOnceHoweverTheProcessEnds(arrives: Bool) async throws {
         let folder = try TemporaryFolder()
         try await LiveServer.run { server in
-            _ = try await server.device { try await Container($0).privateDatabase.save(zone) }
+            _ = try await server.device { try await Container($0).privateCloudDatabase.save(zone) }
             for round in 1...Self.rounds {
                 let (file, found) = (folder.url.appending(path: "\(round).sqlite"), folder.url.appending(path: "\(round)-found.sqlite"))
                 let recordID = RecordID(recordName: Name("counter\(round)"), zoneID: zone)
                 let edited = try await server.device { client in
-                    var record = try await Container(client).privateDatabase.save(Record(recordType: "Counter", recordID: recordID))
+                    var record = try await Container(client).privateCloudDatabase.save(Record(recordType: "Counter", recordID: recordID))
                     record["value"] = round
                     return record
                 }
                 try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(1) : .stopBeforeRequest(1)) { port, proxy in
                     try await server.device(through: port, pacing: Pacing()) { client in
                         let container = try await Container(client, longLivedOperationsIn: file)
-                        let handle = try await container.privateDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+                        let handle = try await container.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
                         try await eventually { proxy.isStopped }
                         try FileManager.default.copyItem(at: file, to: found)
                         handle.cancel()
@@ -50,7 +50,7 @@ import Testing
                     try await Self.resume(Container(client, longLivedOperationsIn: found), told).get()
                     #expect(told.all == ["progress counter\(round) 1.0", "saved counter\(round)", "completed"])
                 }
-                let now = try await server.device { try await Container($0).privateDatabase.record(for: recordID) }
+                let now = try await server.device { try await Container($0).privateCloudDatabase.record(for: recordID) }
                 #expect(now["value"] == round as Int?)
                 #expect(try await server.versions(of: recordID) == 2)
             }
@@ -67,7 +67,7 @@ import Testing
             return records(item("a", tag: "2"))
         }) { container, server in
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
-            let handle = try await keeping.privateDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
             try await handle.value
             #expect(try await keeping.longLivedOperations().isEmpty)
             let next = try await Container(container.client, longLivedOperationsIn: found)
@@ -88,7 +88,7 @@ import Testing
         let (a, b) = (try edited("a", tag: "1"), try edited("b", tag: "1"))
         try await withAnswers(conflict, records(item("b", tag: "9", text: "theirs"))) { container, server in
             let keeping = try await Container(container.client, longLivedOperationsIn: file)
-            let handle = try await keeping.privateDatabase.addLongLived(ModifyRecords(saving: [a, b], isAtomic: false)) { _ in } onCompletion: { _ in
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [a, b], isAtomic: false)) { _ in } onCompletion: { _ in
                 try? FileManager.default.copyItem(at: file, to: found)
             }
             #expect(await operationError { try await handle.value }?.code == .partialFailure)
@@ -111,7 +111,7 @@ import Testing
         let edited = try edited("a", tag: "1")
         try await withAnswers(ScriptedServer.Reply.json("{}").after(requests: .max)) { container, server in
             let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
-            let handle = try await keeping.privateDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
             try await eventually { server.requests.count == 1 }
             #expect(try await keeping.longLivedOperations().count == 1)
             let twice = await operationError { try await keeping.resume(ModifyRecords.self, withID: handle.operationID) { _ in } onCompletion: { _ in } }

@@ -27,7 +27,7 @@ import Testing
         let answer = records(item("a", tag: "1"), item("b", tag: "2"), #""recordName":"c","deleted":true"#)
         try await withAnswers(answer) { container, server in
             let told = Told()
-            let handle = container.privateDatabase.add(
+            let handle = container.privateCloudDatabase.add(
                 ModifyRecords(saving: [Self.new("a"), Self.new("b")], deleting: [RecordID(recordName: "c", zoneID: zone)])
             ) { told.note($0.words) }
             try await handle.value
@@ -46,20 +46,20 @@ import Testing
             // A key that was saved is no change any more.
             record = record.saved(as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
             record["text"] = "new"
-            let saved = try await container.privateDatabase.modifyRecords(saving: [record], savePolicy: policy).saveResults[record.recordID]?.get()
+            let saved = try await container.privateCloudDatabase.modifyRecords(saving: [record], savePolicy: policy).saveResults[record.recordID]?.get()
             let sent = try Self.operations(server.requests[0])[0]
             #expect(sent["operationType"] == .string(kind))
             let body = try #require(sent["record"]).object
             #expect(body["fields"]?.object.names.sorted() == keys)
             #expect(body["recordChangeTag"] == (policy == .ifServerRecordUnchanged ? "1" : nil))
-            #expect(saved?.recordChangeTag == "2" && saved?.hasChanges == false && saved?["text"] == FieldValue.string("new"))
+            #expect(saved?.recordChangeTag == "2" && saved?.hasChanges == false && saved?["text"] == "new" as String?)
         }
     }
 
     @Test func conflictsHaveThreeVersions() async throws {
         let conflict = records(#""recordName":"a","serverErrorCode":"CONFLICT","reason":"changed""#)
         try await withAnswers(conflict, records(item("a", tag: "9", text: "theirs"))) { container, server in
-            let error = await operationError { try await container.privateDatabase.save(edited("a", tag: "1")) }
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
             #expect(error?.code == .serverRecordChanged)
             let versions = [error?.conflict?.ancestorRecord, error?.conflict?.clientRecord, error?.conflict?.serverRecord].map { $0?["text"] as String? }
             #expect(versions == ["old", "new", "theirs"] && error?.conflict?.serverRecord.recordChangeTag == "9")
@@ -71,7 +71,7 @@ import Testing
         let answer = records(item("a", tag: "1"), #""recordName":"b","serverErrorCode":"ACCESS_DENIED","reason":"no""#)
         try await withAnswers(answer) { container, _ in
             let operation = ModifyRecords(saving: [Self.new("a"), Self.new("b")], isAtomic: false)
-            let error = await operationError { try await container.privateDatabase.perform(operation) }
+            let error = await operationError { try await container.privateCloudDatabase.perform(operation) }
             #expect(error?.code == .partialFailure && error?.partialErrors.mapValues(\.code) == [.record(RecordID(recordName: "b", zoneID: zone)): .permissionFailure])
         }
     }
@@ -82,11 +82,11 @@ import Testing
             return saved(names)
         }) { container, server in
             let many = (0..<450).map { Self.new("r\($0)") }
-            let results = try await container.privateDatabase.modifyRecords(saving: many, atomically: false)
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: many, atomically: false)
             #expect(results.saveResults.count == 450)
             #expect(try server.requests.map { try Self.operations($0).count } == [200, 200, 50])
             // An atomic request can't be divided.
-            let refused = try await container.privateDatabase.modifyRecords(saving: many)
+            let refused = try await container.privateCloudDatabase.modifyRecords(saving: many)
             #expect(server.requests.count == 3 && refused.saveResults.count == 450)
             for result in refused.saveResults.values {
                 #expect(throws: OperationError.self) { try result.get() }
@@ -100,7 +100,7 @@ import Testing
             return names.count > 3 ? .error("BAD_REQUEST", status: 413) : saved(names)
         }) { container, server in
             let told = Told()
-            try await container.privateDatabase.perform(ModifyRecords(saving: (0..<8).map { Self.new("r\($0)") }, isAtomic: false)) { event in
+            try await container.privateCloudDatabase.perform(ModifyRecords(saving: (0..<8).map { Self.new("r\($0)") }, isAtomic: false)) { event in
                 if case .saved = event { told.note(event.words) }
             }
             #expect(try server.requests.map { try Self.operations($0).count } == [8, 4, 2, 2, 4, 2, 2])
@@ -117,7 +117,7 @@ import Testing
         }) { container, server in
             let told = Told()
             let error = await operationError {
-                try await container.privateDatabase.perform(ModifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, isAtomic: false)) { event in
+                try await container.privateCloudDatabase.perform(ModifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, isAtomic: false)) { event in
                     if case .saved = event { told.note(event.words) }
                 }
             }
@@ -131,7 +131,7 @@ import Testing
         try await withAnswers(records()) { container, server in
             var broken = Self.new("b")
             broken["file"] = AssetFile(fileURL: URL(filePath: "/nowhere/file"))
-            let results = try await container.privateDatabase.modifyRecords(saving: [Self.new("a"), broken])
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [Self.new("a"), broken])
             let codes = results.saveResults.mapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
             #expect(codes == [RecordID(recordName: "a", zoneID: zone): .batchRequestFailed, broken.recordID: .assetFileNotFound])
             #expect(server.requests.isEmpty)
@@ -151,7 +151,7 @@ import Testing
             var record = Self.new("a")
             record["file"] = AssetFile(fileURL: file)
             let told = Told()
-            try await container.privateDatabase.perform(ModifyRecords(saving: [record])) { event in
+            try await container.privateCloudDatabase.perform(ModifyRecords(saving: [record])) { event in
                 told.note(event.words)
                 if case .saved(_, .success(let saved)) = event {
                     let file: AssetFile? = saved["file"]
@@ -167,7 +167,7 @@ import Testing
 
     @Test func aSaveThatArrivedIsNotMadeTwice() async throws {
         try await withAnswers(.close, records(item("a", tag: "2", text: "new"))) { container, server in
-            let saved = try await container.privateDatabase.save(edited("a", tag: "1"))
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
             #expect(saved.recordChangeTag == "2" && !saved.hasChanges)
             #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false])
         }
@@ -175,7 +175,7 @@ import Testing
 
     @Test func aSaveThatDidNotArriveIsMadeAgain() async throws {
         try await withAnswers(.close, records(item("a", tag: "1", text: "old")), records(item("a", tag: "2"))) { container, server in
-            let saved = try await container.privateDatabase.save(edited("a", tag: "1"))
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
             #expect(saved.recordChangeTag == "2")
             #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, true])
         }
@@ -191,7 +191,7 @@ import Testing
             return names == ["a"] ? records(item("a", tag: "2", text: "new")) : records(item("b", tag: "1", text: "old"))
         }) { container, server in
             let changes = [try edited("a", tag: "1"), try edited("b", tag: "1")]
-            let results = try await container.privateDatabase.modifyRecords(saving: changes, atomically: false)
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: changes, atomically: false)
             let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
             #expect(tags == [changes[0].recordID: "2", changes[1].recordID: "3"])
             #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, false, false, true])
@@ -202,15 +202,15 @@ import Testing
     @Test func aSaveThatArrivesLateIsNoConflict() async throws {
         let conflict = records(#""recordName":"a","serverErrorCode":"CONFLICT","reason":"changed""#)
         try await withAnswers(.close, records(item("a", tag: "1", text: "old")), conflict, records(item("a", tag: "2", text: "new"))) { container, server in
-            let saved = try await container.privateDatabase.save(edited("a", tag: "1"))
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
             #expect(saved.recordChangeTag == "2" && server.requests.count == 4)
         }
     }
 
     @Test func aSaveThatSomeoneElseCameBeforeIsAConflict() async throws {
         try await withAnswers(.close, records(item("a", tag: "5", text: "theirs"))) { container, server in
-            let error = await operationError { try await container.privateDatabase.save(edited("a", tag: "1")) }
-            #expect(error?.code == .serverRecordChanged && error?.conflict?.serverRecord["text"] == FieldValue.string("theirs") && server.requests.count == 2)
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverRecordChanged && error?.conflict?.serverRecord["text"] == "theirs" as String? && server.requests.count == 2)
         }
     }
 
@@ -218,7 +218,7 @@ import Testing
     @Test func anAtomicBatchArrivedAsAWhole() async throws {
         let now = records(item("a", tag: "2", text: "new"), item("b", tag: "9", text: "theirs"))
         try await withAnswers(.close, now) { container, server in
-            let results = try await container.privateDatabase.modifyRecords(saving: [edited("a", tag: "1"), edited("b", tag: "1")])
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [edited("a", tag: "1"), edited("b", tag: "1")])
             let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
             #expect(tags == [RecordID(recordName: "a", zoneID: zone): "2", RecordID(recordName: "b", zoneID: zone): "9"] && server.requests.count == 2)
         }
@@ -227,7 +227,7 @@ import Testing
     @Test func aDeletionThatArrivedIsDone() async throws {
         let missing = records(#""recordName":"a","serverErrorCode":"NOT_FOUND","reason":"none""#)
         try await withAnswers(.close, missing) { container, server in
-            try await container.privateDatabase.deleteRecord(withID: RecordID(recordName: "a", zoneID: zone))
+            try await container.privateCloudDatabase.deleteRecord(withID: RecordID(recordName: "a", zoneID: zone))
             #expect(server.requests.count == 2)
         }
     }

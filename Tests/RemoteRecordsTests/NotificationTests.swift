@@ -78,7 +78,7 @@ import Testing
         try await LiveServer.run { server in
             try await server.device(pacing: Pacing()) { listening in
                 try await server.device { saving in
-                    let database = Container(saving).privateDatabase
+                    let database = Container(saving).privateCloudDatabase
                     try await database.save(zone)
                     let app = Device()
                     let engine = try app.engine(Container(listening))

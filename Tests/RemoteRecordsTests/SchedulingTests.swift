@@ -61,7 +61,7 @@ import Testing
     @Test func operationsWaitForOthersWhateverBecomesOfThem() async throws {
         let refused = ScriptedServer.Reply.error("ACCESS_DENIED", status: 403)
         try await withScript({ request, number in number == 0 ? refused : Self.noZones }) { container, server in
-            let database = container.privateDatabase
+            let database = container.privateCloudDatabase
             let told = Told()
             let first = database.add(FetchRecordZones([zone]))
             let second = database.add(FetchRecordZones(), after: [first]) { _ in told.note("never") }
@@ -78,13 +78,13 @@ import Testing
     @Test func discretionaryOperationsWaitForTheNetwork() async throws {
         let clock = VirtualClock()
         try await withScript(clock: clock, { _, number in number < 16 ? .close : Self.noZones }) { container, server in
-            let patient = container.privateDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(30)))
+            let patient = container.privateCloudDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(30)))
             try await patient.perform(FetchRecordZones())
             // One pause after each failure, of the request or of the operation.
             #expect(server.requests.count == 17 && clock.pauses.count == 16)
         }
         try await withAnswers(.close) { container, _ in
-            let waited = container.privateDatabase.configured(OperationConfiguration(qualityOfService: .userInitiated, timeoutIntervalForRequest: .seconds(30)))
+            let waited = container.privateCloudDatabase.configured(OperationConfiguration(qualityOfService: .userInitiated, timeoutIntervalForRequest: .seconds(30)))
             let error = await operationError { try await waited.perform(FetchRecordZones()) }
             #expect(error?.code == .networkFailure)
         }
@@ -100,7 +100,7 @@ import Testing
 
     @Test func aReadIsCancelledWhileItWaitsForItsAnswer() async throws {
         try await withAnswers(Self.held) { container, server in
-            let handle = container.privateDatabase.add(FetchRecordZones())
+            let handle = container.privateCloudDatabase.add(FetchRecordZones())
             try await eventually { server.requests.count == 1 }
             handle.cancel()
             #expect(await handle.result.error?.code == .operationCancelled)
@@ -109,7 +109,7 @@ import Testing
 
     @Test func anOperationIsCancelledBeforeItsTurn() async throws {
         try await withScript(requestsAtOnce: 1, { _, _ in Self.held }) { container, server in
-            let database = container.privateDatabase
+            let database = container.privateCloudDatabase
             let first = database.add(FetchRecordZones())
             try await eventually { server.requests.count == 1 }
             let second = database.add(FetchRecordZones())
@@ -129,7 +129,7 @@ import Testing
     @Test func aSaveThatIsCancelledOnItsWayIsNotKnown() async throws {
         try await withAnswers(Self.held) { container, server in
             let told = Told()
-            let handle = container.privateDatabase.add(ModifyRecords(saving: [try edited("a", tag: "1")])) { told.note($0.words) }
+            let handle = container.privateCloudDatabase.add(ModifyRecords(saving: [try edited("a", tag: "1")])) { told.note($0.words) }
             try await eventually { server.requests.count == 1 }
             handle.cancel()
             #expect(await handle.result.error?.code == .operationCancelled)
@@ -139,7 +139,7 @@ import Testing
 
     @Test func aCallIsCancelledWithItsTask() async throws {
         try await withAnswers(Self.held) { container, server in
-            let database = container.privateDatabase
+            let database = container.privateCloudDatabase
             let task = Task { await operationError { _ = try await database.allRecordZones() } }
             try await eventually { server.requests.count == 1 }
             task.cancel()
@@ -152,7 +152,7 @@ import Testing
             .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("r\(number)", tag: "1"))}],"syncToken":"t\#(number)","moreComing":true}]}"#)
         }) { container, server in
             var names: [Name] = []
-            for try await event in container.privateDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
+            for try await event in container.privateCloudDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
                 if case .changed(let recordID?, _) = event { names.append(recordID.recordName) }
                 if names.count == 3 { break }
             }
@@ -168,7 +168,7 @@ import Testing
     @Test func aLoopEndsWithTheErrorOfItsOperation() async throws {
         try await withAnswers(.error("ZONE_NOT_FOUND", status: 404)) { container, _ in
             let error = await operationError {
-                for try await _ in container.privateDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {}
+                for try await _ in container.privateCloudDatabase.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {}
             }
             #expect(error?.code == .zoneNotFound)
         }
@@ -177,7 +177,7 @@ import Testing
     /// A callback may wait for an operation of its own, however few requests there may be at once.
     @Test func callbacksMayWaitForOperations() async throws {
         try await withScript(requestsAtOnce: 1, { _, _ in .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#) }) { container, server in
-            let database = container.privateDatabase
+            let database = container.privateCloudDatabase
             let told = Told()
             try await database.perform(FetchRecordZones()) { _ in
                 let zones = try? await database.allRecordZones()

@@ -19,11 +19,11 @@ import Testing
             try await server.device { first in
                 try await server.device(of: 1) { second in
                     let (anna, ben) = (Container(first), Container(second))
-                    try await anna.privateDatabase.save(zone)
+                    try await anna.privateCloudDatabase.save(zone)
                     var child = Record(recordType: "Thing", recordID: child)
                     child["text"] = "Milk"
                     child.parent = root.recordName
-                    let results = try await anna.privateDatabase.modifyRecords(saving: [Record(recordType: "List", recordID: root), child])
+                    let results = try await anna.privateCloudDatabase.modifyRecords(saving: [Record(recordType: "List", recordID: root), child])
                     for result in results.saveResults.values { _ = try result.get() }
                     try await body(server, anna, ben)
                 }
@@ -35,12 +35,12 @@ import Testing
 
     /// The list shared with Ben, by his address.
     private static func share(_ anna: Container, _ permission: SharePermission = .readWrite) async throws -> Record {
-        var share = Record(sharing: try await anna.privateDatabase.record(for: root))
+        var share = Record(sharing: try await anna.privateCloudDatabase.record(for: root))
         share.shareTitle = "Food"
         var ben = try await anna.shareParticipant(for: LookupInfo(emailAddress: "ben@example.com"))
         ben.permission = permission
         share.sharing?.addParticipant(ben)
-        return try await anna.privateDatabase.save(share)
+        return try await anna.privateCloudDatabase.save(share)
     }
 
     @Test func aSharedListIsReadAndChangedByAGuest() async throws {
@@ -48,7 +48,7 @@ import Testing
             let share = try await Self.share(anna)
             #expect(share.sharing?.rootName == "list" && share.sharing?.owner?.userRecordName == server.users[0] && !share.hasChanges)
             let link = ShareLink(shortGUID: try #require(share.shortGUID))
-            let list = try await anna.privateDatabase.record(for: Self.root)
+            let list = try await anna.privateCloudDatabase.record(for: Self.root)
             #expect(list.share == share.recordID && list.shortGUID == link.shortGUID)
 
             let metadata = try await ben.shareMetadata(for: link, fetchesRootRecord: true)
@@ -61,13 +61,13 @@ import Testing
             // A second time changes nothing.
             try await ben.accept(link)
 
-            let database = ben.sharedDatabase
+            let database = ben.sharedCloudDatabase
             let zones = try await database.allRecordZones()
             #expect(zones.map(\.zoneID) == [zoneID])
             var milk = try await database.record(for: RecordID(recordName: "milk", zoneID: zoneID))
             milk["text"] = "Milk and bread"
             try await database.save(milk)
-            let seen = try await anna.privateDatabase.record(for: Self.child)
+            let seen = try await anna.privateCloudDatabase.record(for: Self.child)
             #expect(seen["text"] == "Milk and bread" as String? && seen.modified?.userRecordName == server.users[1])
             // A record that is not below the list is refused.
             let error = await operationError { try await database.save(Record(recordType: "Thing", in: zoneID)) }
@@ -80,10 +80,10 @@ import Testing
         try await Self.live { _, anna, _ in
             let list = Record(recordType: "List", in: zone)
             let share = Record(sharing: list)
-            let results = try await anna.privateDatabase.modifyRecords(saving: [share, list]).saveResults
+            let results = try await anna.privateCloudDatabase.modifyRecords(saving: [share, list]).saveResults
             let saved = try #require(results[share.recordID]).get()
             #expect(try results[list.recordID]?.get() != nil && saved.sharing?.participants.map(\.role) == [.owner])
-            let again = try await anna.privateDatabase.record(for: list.recordID)
+            let again = try await anna.privateCloudDatabase.record(for: list.recordID)
             #expect(again.share == share.recordID)
         }
     }
@@ -93,22 +93,22 @@ import Testing
             var share = try await Self.share(anna)
             let link = ShareLink(shortGUID: try #require(share.shortGUID))
             try await ben.accept(link)
-            share = try await anna.privateDatabase.record(for: share.recordID)
+            share = try await anna.privateCloudDatabase.record(for: share.recordID)
             let participant = try #require(share.sharing?.participants.last)
             #expect(participant.status == .accepted && participant.userRecordName == server.users[1])
             var again = participant
             again.permission = .readOnly
             share.sharing?.addParticipant(again)
             #expect(share.sharing?.participants.count == 2 && share.hasChanges && share.withoutChanges.sharing?.participants.last?.permission == .readWrite)
-            share = try await anna.privateDatabase.save(share)
+            share = try await anna.privateCloudDatabase.save(share)
             let milk = RecordID(recordName: "milk", zoneID: Self.shared(in: server))
-            var record = try await ben.sharedDatabase.record(for: milk)
+            var record = try await ben.sharedCloudDatabase.record(for: milk)
             record["text"] = "no"
             let edited = record
-            #expect(await operationError { try await ben.sharedDatabase.save(edited) }?.code == .permissionFailure)
+            #expect(await operationError { try await ben.sharedCloudDatabase.save(edited) }?.code == .permissionFailure)
             share.sharing?.removeParticipant(participant)
-            try await anna.privateDatabase.save(share)
-            let gone = await operationError { _ = try await ben.sharedDatabase.record(for: milk) }
+            try await anna.privateCloudDatabase.save(share)
+            let gone = await operationError { _ = try await ben.sharedCloudDatabase.record(for: milk) }
             #expect(gone?.code == .zoneNotFound || gone?.code == .unknownItem)
             #expect(await operationError { _ = try await ben.shareMetadata(for: link) }?.code == .permissionFailure)
         }
@@ -118,18 +118,18 @@ import Testing
         try await Self.live { server, anna, ben in
             var share = Record(sharing: zone)
             share.sharing?.publicPermission = .readOnly
-            share = try await anna.privateDatabase.save(share)
+            share = try await anna.privateCloudDatabase.save(share)
             #expect(share.recordID.recordName == Share.zoneWideName)
             let link = ShareLink(shortGUID: try #require(share.shortGUID))
             let metadata = try await ben.accept(link)
             #expect(metadata.rootRecordID == nil && metadata.participantRole == .publicUser)
-            let changes = try await ben.sharedDatabase.recordZoneChanges(inZoneWith: Self.shared(in: server))
+            let changes = try await ben.sharedCloudDatabase.recordZoneChanges(inZoneWith: Self.shared(in: server))
             #expect(Set(changes.modifications.compactMap(\.recordID?.recordName)) == ["list", "milk", Share.zoneWideName])
             // Leaving takes only the guest's part.
-            try await ben.sharedDatabase.deleteRecord(withID: metadata.share.recordID)
-            let left = try await ben.sharedDatabase.allRecordZones()
+            try await ben.sharedCloudDatabase.deleteRecord(withID: metadata.share.recordID)
+            let left = try await ben.sharedCloudDatabase.allRecordZones()
             #expect(left.isEmpty)
-            _ = try await anna.privateDatabase.record(for: Self.child)
+            _ = try await anna.privateCloudDatabase.record(for: Self.child)
         }
     }
 
@@ -140,7 +140,7 @@ import Testing
             #expect(await operationError { try await ben.accept("none") }?.code == .unknownItem)
             let told = Told()
             let error = await operationError {
-                try await ben.publicDatabase.perform(FetchShareMetadata([link, "none"])) { event in
+                try await ben.publicCloudDatabase.perform(FetchShareMetadata([link, "none"])) { event in
                     if case .fetched(let link, let result) = event { told.note("\(link.shortGUID) \((try? result.get()) != nil)") }
                 }
             }

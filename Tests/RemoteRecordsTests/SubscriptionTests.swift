@@ -13,7 +13,7 @@ import Testing
         try await withAnswers(.json(#"{"subscriptions":[{"subscriptionID":"new"},\#(missing)]}"#)) { container, server in
             let subscription = Subscription("new", to: .zone(zone, recordType: nil))
             let told = Told()
-            try await container.privateDatabase.perform(ModifySubscriptions(saving: [subscription], deleting: ["old"])) { event in
+            try await container.privateCloudDatabase.perform(ModifySubscriptions(saving: [subscription], deleting: ["old"])) { event in
                 switch event {
                 case .saved(let name, let result): told.note("saved \(name) \((try? result.get()) == subscription)")
                 case .deleted(let name, let result): told.note("deleted \(name) \((try? result.get()) != nil)")
@@ -28,7 +28,7 @@ import Testing
 
     @Test func aLostAnswerIsAskedForAgain() async throws {
         try await withAnswers(.close, .json(#"{"subscriptions":[{"subscriptionID":"s"}]}"#)) { container, server in
-            try await container.privateDatabase.save(Subscription("s", to: .database(recordType: nil)))
+            try await container.privateCloudDatabase.save(Subscription("s", to: .database(recordType: nil)))
             #expect(server.requests.count == 2 && server.requests[0].body == server.requests[1].body)
         }
     }
@@ -39,7 +39,7 @@ import Testing
         try await withScript({ request, _ in
             .json(request.path.hasSuffix("list") ? #"{"subscriptions":[\#(one)]}"# : #"{"subscriptions":[\#(request.body.contains("none") ? missing : one)]}"#)
         }) { container, _ in
-            let database = container.privateDatabase
+            let database = container.privateCloudDatabase
             // Zones are named as the app names them, without the owner that the server adds.
             let expected = Subscription("s", to: .zone(zone, recordType: nil))
             let all = try await database.allSubscriptions()
@@ -53,7 +53,7 @@ import Testing
         let refused = #"{"subscriptionID":"s","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#
         try await withAnswers(.json(#"{"subscriptions":[\#(refused)]}"#)) { container, _ in
             let operation = ModifySubscriptions(saving: [Subscription("s", to: .database(recordType: nil))])
-            let error = await operationError { try await container.privateDatabase.perform(operation) }
+            let error = await operationError { try await container.privateCloudDatabase.perform(operation) }
             #expect(error?.code == .partialFailure && error?.partialErrors[.subscription("s")]?.code == .internalError)
         }
     }

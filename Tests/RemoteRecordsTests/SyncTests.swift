@@ -16,7 +16,7 @@ import Testing
     private static func live(_ count: Int, _ body: @Sendable (LiveServer, [Container]) async throws -> Void) async throws {
         try await LiveServer.run { server in
             try await connect(count, to: server, []) { containers in
-                try await containers[0].privateDatabase.save(zone)
+                try await containers[0].privateCloudDatabase.save(zone)
                 try await body(server, containers)
             }
         }
@@ -87,7 +87,7 @@ import Testing
             #expect(next.state.pendingRecordZoneChanges.count == 2)
             try await Self.sync(next)
             #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
-            let fetched = try await containers[0].privateDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
+            let fetched = try await containers[0].privateCloudDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
             #expect(fetched["text"] == "two" as String?)
         }
     }
@@ -214,7 +214,7 @@ import Testing
         }
         try await Self.live(1) { _, containers in
             let app = Impatient()
-            try await SyncEngine(containers[0].privateDatabase, state: nil, delegate: app).fetchChanges()
+            try await SyncEngine(containers[0].privateCloudDatabase, state: nil, delegate: app).fetchChanges()
             #expect(app.told.all == ["invalidArguments"])
         }
     }

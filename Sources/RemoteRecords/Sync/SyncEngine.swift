@@ -155,7 +155,7 @@ public final class SyncEngine: Sendable {
     /// Another user must not get the changes of the one before.
     func checkAccount() async throws {
         if knowsAccount.withLock({ $0 }) { return }
-        let current = try await database.container.userRecordName()
+        let current = try await database.container.userRecordID().recordName
         let previous = kept.withLock { $0.userRecordName }
         knowsAccount.withLock { $0 = true }
         if previous == current { return }

@@ -88,19 +88,21 @@ public struct Record: Sendable, Hashable {
         }
     }
 
-    /// The value of a key; `nil` for none, and for a file that was not uploaded. An encrypted key stays so.
-    public subscript(key: Name) -> FieldValue? {
-        get { fields[key]?.value }
-        set { self[content: key] = newValue.map { .value($0, isEncrypted: fields[key]?.isEncrypted ?? false) } }
-    }
-
     /// The value of a key as a Swift type; `nil` for none, and for a value of another type. An encrypted key stays so.
     public subscript<Value: RecordValue>(key: Name) -> Value? {
         get { fields[key].flatMap { Value.read($0) } }
-        set {
-            let isEncrypted = fields[key]?.isEncrypted ?? false
-            self[content: key] = newValue.map { isEncrypted ? $0.fieldContent.encrypted : $0.fieldContent }
-        }
+        set { set(newValue?.fieldContent, for: key) }
+    }
+
+    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, ``Location``, ``Reference``, ``AssetFile``, or an
+    /// array of one; `nil` for none. An encrypted key stays so.
+    public subscript(key: Name) -> (any RecordValue)? {
+        get { fields[key].flatMap(\.recordValue) }
+        set { set(newValue?.fieldContent, for: key) }
+    }
+
+    private mutating func set(_ content: FieldContent?, for key: Name) {
+        self[content: key] = fields[key]?.isEncrypted == true ? content?.encrypted : content
     }
 
     /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be encrypted.

@@ -39,6 +39,23 @@ extension PlainRecordElement {
     }
 }
 
+extension FieldContent {
+    /// The content as the Swift type for it; `nil` for a list of elements that are not of its type.
+    var recordValue: (any RecordValue)? {
+        let types: [any RecordValue.Type] =
+            switch self {
+            case .file: [AssetFile.self]
+            case .files: [[AssetFile].self]
+            case .value(.list, _): [[String].self, [Int].self, [Double].self, [Date].self, [Data].self, [Location].self, [Reference].self]
+            case .value: [String.self, Int.self, Double.self, Date.self, Data.self, Location.self, Reference.self]
+            }
+        for type in types {
+            if let value = type.read(self) { return value }
+        }
+        return nil
+    }
+}
+
 extension Array: RecordValue where Element: RecordElement {
     public static func read(_ content: FieldContent) -> [Element]? { Element.readList(content) }
     public var fieldContent: FieldContent { Element.fieldContent(of: self) }

@@ -25,7 +25,7 @@ final class Device: SyncEngineDelegate {
     var texts: [Name: String] { disk.records.reduce(into: [:]) { texts, pair in texts[pair.key.recordName] = pair.value["text"] } }
 
     func engine(_ container: Container) throws -> SyncEngine {
-        try SyncEngine(container.privateDatabase, state: disk.state, delegate: self)
+        try SyncEngine(container.privateCloudDatabase, state: disk.state, delegate: self)
     }
 
     /// Changes a record, or makes it.
