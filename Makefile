@@ -49,6 +49,9 @@ check: export PYTHON_TESTS = $(QUICK)
 check: export PYTHON_TESTS_AT_A_TIME = 0
 check: export SWIFT_TESTS = --skip '$(LENGTHY)'
 
+# The examples, too.
+test check: export SKYLIGHT_EXAMPLES = 1
+
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"
 	@SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" \

@@ -275,6 +275,7 @@ let package = Package(
                 .product(name: "Logging", package: "swift-log"),
             ]
         ),
+        tests("SkylightTestingTests", of: ["SkylightTesting", "TestSupport", "RemoteRecords", "RecordStore", "Records", "JSON"]),
         tests(
             "MirroringTests",
             of: [
@@ -401,6 +402,24 @@ let package = Package(
         ),
     ]
 )
+
+// `make check` and `make test` build and run the examples. No other build has them.
+if Context.environment["SKYLIGHT_EXAMPLES"] != nil {
+    package.targets += [
+        .target(
+            name: "ExampleSupport", dependencies: ["RemoteRecords", .product(name: "Logging", package: "swift-log")], path: "Examples/Support",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "todo-list", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/TodoList", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "container-backup", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/ContainerBackup", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "shopping-list", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/ShoppingList", swiftSettings: swiftSettings),
+        tests(
+            "ExamplesTests",
+            of: ["todo-list", "container-backup", "shopping-list", "SkylightTesting", "TestSupport", "RemoteRecords", "RecordStore", "Records", "JSON"]),
+    ]
+}
 
 // `make bench` measures the store with these. No other build has them.
 if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {

@@ -25,7 +25,7 @@ public final class SkylightServer: Sendable {
         public let emailAddress: String?
     }
 
-    /// The address of the server, for clients that are no Swift programs.
+    /// The address of the server, for a client in another process.
     public var address: String { "http://127.0.0.1:\(port)" }
     public let port: Int
     /// The container that was made with the server.
@@ -154,16 +154,25 @@ public final class SkylightServer: Sendable {
             logger: Logger(label: "skylight.testing") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
     }
 
-    /// A new sign-in of a user.
     private func credentials(of user: User, in container: ContainerID) async throws -> ContainerCredentials {
-        let request = SignInRequest(container: container, environment: .development)
-        let session = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date())
-        guard let token = WebAuthToken(session.token) else { throw RecordError(.internalError, "The token of the sign-in can't be read") }
+        guard let token = WebAuthToken(try await webAuthToken(of: user, in: container)) else {
+            throw RecordError(.internalError, "The token of the sign-in can't be read")
+        }
         return .webAuth(apiToken: try await apiToken(of: container), user: WebAuthCredential(token) { _ in })
     }
 
-    /// The API token of a container, for clients that are no Swift programs.
-    public func apiToken(of container: ContainerID) async throws -> String {
+    /// Signs a user in, for a client in another process.
+    /// - Parameter container: `nil` for the one that was made with the server.
+    /// - Returns: a new web auth token.
+    public func webAuthToken(of user: User, in container: ContainerID? = nil) async throws -> String {
+        let request = SignInRequest(container: container ?? self.container, environment: .development)
+        return try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date()).token
+    }
+
+    /// The API token of a container, for a client in another process.
+    /// - Parameter container: `nil` for the one that was made with the server.
+    public func apiToken(of container: ContainerID? = nil) async throws -> String {
+        let container = container ?? self.container
         if let token = apiTokens.withLock({ $0[container] }) { return token }
         let made = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
         return apiTokens.withLock { tokens in

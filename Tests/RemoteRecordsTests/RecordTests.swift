@@ -61,7 +61,7 @@ import Testing
         record["none"] = [Int]()
         record[encrypted: "secret"] = Data([7])
         record.parent = "p"
-        let again = try Record(json: JSONReader.value(of: JSONWriter.bytes(of: .object(record.json))).object)
+        let again = try Record(encoded: record.encoded)
         #expect(again == record && again.withoutChanges == record.withoutChanges && again.parentHasChanged)
         #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
     }

@@ -9,18 +9,27 @@ internal import Records
 public struct UnreadableRecord: Error, Sendable {}
 
 extension Record {
+    /// The whole record with its changes, for a store of the app's own. Files are only named: keep them too.
+    public var encoded: [UInt8] { JSONWriter.bytes(of: .object(json)) }
+
+    /// The record of ``encoded``.
+    /// - Throws: ``UnreadableRecord``.
+    public init(encoded: [UInt8]) throws {
+        guard case .object(let object)? = try? JSONReader.value(of: encoded) else { throw UnreadableRecord() }
+        try self.init(json: object)
+    }
+
     /// The record without its fields: what an app stores beside a model of its own, to save the model later without fetching the record.
     public var encodedSystemFields: [UInt8] {
         var record = Record(recordType: recordType, recordID: recordID)
         record.copySystemFields(of: self)
-        return JSONWriter.bytes(of: .object(record.json))
+        return record.encoded
     }
 
     /// The record of ``encodedSystemFields``. It has no fields; those that are set are sent with the next save.
     /// - Throws: ``UnreadableRecord``.
     public init(encodedSystemFields: [UInt8]) throws {
-        guard case .object(let object)? = try? JSONReader.value(of: encodedSystemFields) else { throw UnreadableRecord() }
-        try self.init(json: object)
+        try self.init(encoded: encodedSystemFields)
     }
 
     private mutating func copySystemFields(of other: Record) {
