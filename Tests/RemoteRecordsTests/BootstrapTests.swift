@@ -93,10 +93,10 @@ import Testing
 
     private final class Order: SyncEngineDelegate {
         let told = Told()
-        func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
-        func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
-            guard case .fetchedRecordZoneChanges(_, let modifications, _) = event else { return }
-            told.note(modifications.map(\.recordID.recordName.string).joined(separator: " "))
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            guard case .fetchedRecordZoneChanges(let event) = event else { return }
+            told.note(event.modifications.map(\.record.recordID.recordName.string).joined(separator: " "))
         }
     }
 
@@ -114,7 +114,9 @@ import Testing
                 parent["text"] = "changed"
                 try await database.save(parent)
                 let app = Order()
-                try await SyncEngine(database, state: nil, parentsFirst: parentsFirst, delegate: app).fetchChanges()
+                var configuration = SyncEngine.Configuration(database: database, stateSerialization: nil, delegate: app)
+                configuration.parentsFirst = parentsFirst
+                try await SyncEngine(configuration).fetchChanges()
                 #expect(app.told.all == [parentsFirst ? "parent child" : "child parent"])
             }
         }

@@ -73,6 +73,23 @@ import Testing
         }
     }
 
+    @Test func onlyTheScopeIsSent() async throws {
+        try await Self.live(1) { _, containers in
+            let anna = Device()
+            let engine = try anna.engine(containers[0])
+            let (a, b) = (RecordID(recordName: "a", zoneID: zone), RecordID(recordName: "b", zoneID: zone))
+            anna.edit("a", "one", engine)
+            anna.edit("b", "two", engine)
+            engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "Later"))])
+            try await engine.sendChanges(.init(scope: .recordIDs([b])))
+            #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(a)] && engine.state.pendingDatabaseChanges.count == 1)
+            try await engine.sendChanges(.init(scope: .zoneIDs([zone])))
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty && engine.state.pendingDatabaseChanges.count == 1)
+            try await engine.sendChanges()
+            #expect(engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
     /// The state that was stored has what was not sent, and the position.
     @Test func aKilledAppGoesOn() async throws {
         try await Self.live(1) { server, containers in
@@ -206,15 +223,15 @@ import Testing
     @Test func anEngineDoesNotWaitForItself() async throws {
         final class Impatient: SyncEngineDelegate {
             let told = Told()
-            func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
-            func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
+            func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+            func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
                 guard case .willFetchChanges = event else { return }
-                if let error = await operationError({ try await engine.sendChanges() }) { told.note("\(error.code)") }
+                if let error = await operationError({ try await syncEngine.sendChanges() }) { told.note("\(error.code)") }
             }
         }
         try await Self.live(1) { _, containers in
             let app = Impatient()
-            try await SyncEngine(containers[0].privateCloudDatabase, state: nil, delegate: app).fetchChanges()
+            try await SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app)).fetchChanges()
             #expect(app.told.all == ["invalidArguments"])
         }
     }

@@ -116,14 +116,14 @@ import Testing
 
     /// An app that never makes a batch of its pending change.
     private struct Silent: SyncEngineDelegate {
-        func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {}
-        func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {}
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
     }
 
     @Test func devicesThatNeverSettleAreAnError() async throws {
         try await SkylightServer.run { skylight in
             let database = try await skylight.device(of: skylight.makeUser("Anna")).privateCloudDatabase
-            let engine = try SyncEngine(database, state: nil, delegate: Silent())
+            let engine = try SyncEngine(.init(database: database, stateSerialization: nil, delegate: Silent()))
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: Self.zone))])
             await #expect(throws: NeverSettled.self) { try await skylight.settle([engine], within: 3) }
         }

@@ -8,7 +8,7 @@ internal import Synchronization
 final class CacheDelegate: SyncEngineDelegate {
     private struct Inbox {
         /// Events since the last state.
-        var events: [SyncEvent] = []
+        var events: [SyncEngine.Event] = []
         /// The error that broke the file. The engine is ahead of the file from then on.
         var failure: (any Error)?
     }
@@ -57,7 +57,7 @@ final class CacheDelegate: SyncEngineDelegate {
         signals.send()
     }
 
-    private func takeEvents() -> [SyncEvent] {
+    private func takeEvents() -> [SyncEngine.Event] {
         inbox.withLock { inbox in
             defer { inbox.events = [] }
             return inbox.events
@@ -68,8 +68,9 @@ final class CacheDelegate: SyncEngineDelegate {
         inbox.withLock { $0.failure = $0.failure ?? error }
     }
 
-    func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? {
-        let changes = engine.state.nextRecordZoneChanges()
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+        let (state, scope) = (syncEngine.state, context.options.scope)
+        let changes = scope == .all ? state.nextRecordZoneChanges() : state.pendingRecordZoneChanges.filter { scope.contains($0) }
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
             let found = try await queue.read { database in
@@ -86,34 +87,36 @@ final class CacheDelegate: SyncEngineDelegate {
         }
     }
 
-    func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
+    func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
         guard case .stateUpdate = event else { return inbox.withLock { $0.events.append(event) } }
         // The error is kept for the caller of the engine.
-        try? await write(engine)
+        try? await write(syncEngine)
     }
 
     // MARK: Events
 
-    private static func store(_ event: SyncEvent, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver) throws {
+    private static func store(_ event: SyncEngine.Event, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver) throws {
         switch event {
-        case .accountChange(.signOut), .accountChange(.switchAccounts): try records.removeAll()
-        case .fetchedDatabaseChanges(_, let deletions):
-            for zoneID in deletions { try records.removeAll(in: zoneID) }
-        case .fetchedRecordZoneChanges(_, let modifications, let deletions):
-            for record in modifications { try take(record, in: records, engine, resolver) }
-            for (recordID, _) in deletions { try drop(recordID, in: records, engine, resolver) }
-        case .didFetchRecordZoneChanges(let zoneID, let error):
-            if let error {
+        case .accountChange(let event):
+            if case .signIn = event.changeType { return }
+            try records.removeAll()
+        case .fetchedDatabaseChanges(let event):
+            for deletion in event.deletions { try records.removeAll(in: deletion.zoneID) }
+        case .fetchedRecordZoneChanges(let event):
+            for modification in event.modifications { try take(modification.record, in: records, engine, resolver) }
+            for deletion in event.deletions { try drop(deletion.recordID, in: records, engine, resolver) }
+        case .didFetchRecordZoneChanges(let event):
+            if let error = event.error {
                 // Everything comes again; what does not come is gone.
-                if error.code == .changeTokenExpired { try records.markAll(in: zoneID) }
+                if error.code == .changeTokenExpired { try records.markAll(in: event.zoneID) }
             } else {
-                for recordID in try records.marked(in: zoneID) { try drop(recordID, in: records, engine, resolver) }
+                for recordID in try records.marked(in: event.zoneID) { try drop(recordID, in: records, engine, resolver) }
             }
-        case .sentRecordZoneChanges(let saved, let deleted, let failedSaves, let failedDeletes):
-            for record in saved { try settle(record, in: records) }
-            for recordID in deleted { try records.removeHidden(recordID) }
-            for (record, error) in failedSaves { try fail(record, error, in: records, engine, resolver) }
-            for (recordID, error) in failedDeletes { try records.refuse(recordID, error.description) }
+        case .sentRecordZoneChanges(let event):
+            for record in event.savedRecords { try settle(record, in: records) }
+            for recordID in event.deletedRecordIDs { try records.removeHidden(recordID) }
+            for failed in event.failedRecordSaves { try fail(failed.record, failed.error, in: records, engine, resolver) }
+            for (recordID, error) in event.failedRecordDeletes { try records.refuse(recordID, error.description) }
         default: break
         }
     }

@@ -63,7 +63,7 @@ extension SyncEngine {
             missing.subtract(page.modifications + page.deletions)
             let deletions = isListing && !page.moreComing ? page.deletions + missing : page.deletions
             if !page.modifications.isEmpty || !deletions.isEmpty {
-                await tell(.fetchedDatabaseChanges(modifications: page.modifications, deletions: deletions))
+                await tell(.fetchedDatabaseChanges(.init(page.modifications, deletions)))
             }
             let newToken = page.changeToken
             guard !page.moreComing || newToken != token else {
@@ -85,7 +85,7 @@ extension SyncEngine {
     /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
     private func fetch(_ zoneID: ZoneID) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
-        await tell(.willFetchRecordZoneChanges(zoneID, fromTheBeginning: fromTheBeginning))
+        await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
         var since = kept.withLock { $0.zoneTokens[zoneID] }
         do throws(OperationError) {
             var changes = FetchedChanges()
@@ -99,10 +99,10 @@ extension SyncEngine {
                 if parentsFirst, page.moreComing, changes.count < FetchedChanges.limit { continue }
                 if !changes.isEmpty {
                     let records = parentsFirst ? changes.parentsFirst : changes.records
-                    await tell(.fetchedRecordZoneChanges(zoneID, modifications: records, deletions: changes.deletions))
+                    await tell(.fetchedRecordZoneChanges(.init(zoneID, records, changes.deletions)))
                 }
                 changes = FetchedChanges()
-                if !page.moreComing { await tell(.didFetchRecordZoneChanges(zoneID, nil)) }
+                if !page.moreComing { await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: nil))) }
                 await update { state in
                     state.zoneTokens[zoneID] = page.changeToken
                     guard !page.moreComing else { return }
@@ -114,7 +114,7 @@ extension SyncEngine {
         } catch {
             switch error.code {
             case .changeTokenExpired where since != nil:
-                await tell(.didFetchRecordZoneChanges(zoneID, error))
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
                 await update { state in
                     state.zoneTokens[zoneID] = nil
                     state.zonesWithoutHistory.remove(zoneID)
@@ -123,14 +123,14 @@ extension SyncEngine {
                 try await fetch(zoneID)
             case .zoneNotFound, .userDeletedZone:
                 // The feed of the database told it before it was deleted.
-                await tell(.didFetchRecordZoneChanges(zoneID, error))
-                await tell(.fetchedDatabaseChanges(modifications: [], deletions: [zoneID]))
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+                await tell(.fetchedDatabaseChanges(.init([], [zoneID])))
                 await update { state in
                     state.forget(zoneID)
                     state.pending.removeAll(in: [zoneID])
                 }
             default:
-                await tell(.didFetchRecordZoneChanges(zoneID, error))
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
                 throw error
             }
         }

@@ -1,16 +1,17 @@
+internal import CloudKitClient
 internal import Records
 internal import Synchronization
 
 extension SyncEngine {
-    func send() async throws(OperationError) {
+    func send(_ options: SendChangesOptions) async throws(OperationError) {
         await tell(.willSendChanges)
         var failure: OperationError?
         do throws(OperationError) {
             repeat {
-                try await sendZones()
-                try await sendRecords()
+                try await sendZones(options.scope)
+                try await sendRecords(options)
                 // The app may have added zones meanwhile.
-            } while !kept.withLock({ $0.pendingDatabaseChanges.isEmpty })
+            } while kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } })
         } catch {
             failure = error
         }
@@ -18,43 +19,46 @@ extension SyncEngine {
         if let failure { throw failure }
     }
 
-    private func sendZones() async throws(OperationError) {
-        let changes = kept.withLock { $0.pendingDatabaseChanges }
+    private func sendZones(_ scope: SendChangesOptions.Scope) async throws(OperationError) {
+        let changes = kept.withLock { $0.pendingDatabaseChanges.filter { scope.contains($0) } }
         if changes.isEmpty { return }
         let results = try await database.modifyRecordZones(
             saving: changes.compactMap { if case .saveZone(let zoneID) = $0 { zoneID } else { nil } },
             deleting: changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } })
-        var saved: [ZoneID] = []
-        var deleted: [ZoneID] = []
+        var sent = Event.SentDatabaseChanges()
         var failed: [(change: PendingDatabaseChange, error: OperationError)] = []
         for change in changes {
             switch change {
             case .saveZone(let zoneID):
                 switch results.saveResults[zoneID] {
-                case .success?: saved.append(zoneID)
-                case .failure(let error)?: failed.append((change, error))
+                case .success(let zone)?: sent.savedZones.append(zone)
+                case .failure(let error)?:
+                    failed.append((change, error))
+                    sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
                 case nil: break
                 }
             case .deleteZone(let zoneID):
                 switch results.deleteResults[zoneID] {
-                case .success?: deleted.append(zoneID)
-                case .failure(let error)?: failed.append((change, error))
+                case .success?: sent.deletedZoneIDs.append(zoneID)
+                case .failure(let error)?:
+                    failed.append((change, error))
+                    sent.failedZoneDeletes[zoneID] = error
                 case nil: break
                 }
             }
         }
         let again = failed.filter { $0.error.isMendedByTime }
         let done = changes.filter { change in !again.contains { $0.change == change } }
-        await tell(.sentDatabaseChanges(saved: saved, deleted: deleted, failed: failed))
-        await update { state in
+        await tell(.sentDatabaseChanges(sent))
+        await update { [deleted = sent.deletedZoneIDs] state in
             state.pendingDatabaseChanges.removeAll { done.contains($0) }
             for zoneID in deleted { state.forget(zoneID) }
         }
         if let first = again.first { throw first.error }
     }
 
-    private func sendRecords() async throws(OperationError) {
-        while let batch = await nextBatch() {
+    private func sendRecords(_ options: SendChangesOptions) async throws(OperationError) {
+        while let batch = await nextBatch(options) {
             if !batch.missing.isEmpty { await update { state in for recordID in batch.missing { state.pending.remove(recordID) } } }
             if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
                 if batch.missing.isEmpty { return }
@@ -85,10 +89,7 @@ extension SyncEngine {
     /// Tells what became of a batch.
     /// - Parameter failure: set to an error after which sending stops for now.
     private func take(_ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ failure: inout OperationError?) async {
-        var saved: [Record] = []
-        var deleted: [RecordID] = []
-        var failedSaves: [(record: Record, error: OperationError)] = []
-        var failedDeletes: [(recordID: RecordID, error: OperationError)] = []
+        var sent = Event.SentRecordZoneChanges()
         var known: Set<RecordID> = []
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
         for event in events {
@@ -96,10 +97,10 @@ extension SyncEngine {
             case .progress: break
             case .saved(let recordID, .success(let record)):
                 known.insert(recordID)
-                saved.append(record)
+                sent.savedRecords.append(record)
             case .deleted(let recordID, .success):
                 known.insert(recordID)
-                deleted.append(recordID)
+                sent.deletedRecordIDs.append(recordID)
             case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
                 if error.isMendedByTime || error.code == .serverResponseLost || error.code == .operationCancelled {
                     failure = failure ?? error
@@ -107,17 +108,15 @@ extension SyncEngine {
                     failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
                 } else if let record = records[recordID] {
                     known.insert(recordID)
-                    failedSaves.append((record, error))
+                    sent.failedRecordSaves.append(.init(record: record, error: error))
                 } else {
                     known.insert(recordID)
-                    failedDeletes.append((recordID, error))
+                    sent.failedRecordDeletes[recordID] = error
                 }
             }
         }
         // Told first: a program that ends in between must not find the changes gone and their outcome unknown.
-        if !known.isEmpty {
-            await tell(.sentRecordZoneChanges(saved: saved, deleted: deleted, failedSaves: failedSaves, failedDeletes: failedDeletes))
-        }
+        if !known.isEmpty { await tell(.sentRecordZoneChanges(sent)) }
         await update { $0.pending.end(known: known) }
     }
 }

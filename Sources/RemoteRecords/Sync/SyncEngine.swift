@@ -1,4 +1,5 @@
 internal import CloudKitClient
+internal import Foundation
 public import Records
 internal import Synchronization
 
@@ -11,8 +12,27 @@ public final class SyncEngine: Sendable {
     /// ``serialization`` with its own change.
     public struct State: Sendable {
         /// A moment of an engine.
-        public struct Serialization: Sendable {
+        public struct Serialization: Sendable, Codable {
             let state: SyncState
+
+            init(state: SyncState) {
+                self.state = state
+            }
+
+            /// - Throws: ``UnreadableRecord`` for other bytes than ``bytes``.
+            public init(bytes: [UInt8]) throws {
+                state = try SyncState(bytes)
+            }
+
+            public init(from decoder: any Decoder) throws {
+                try self.init(bytes: Array(decoder.singleValueContainer().decode(Data.self)))
+            }
+
+            public func encode(to encoder: any Encoder) throws {
+                var container = encoder.singleValueContainer()
+                try container.encode(Data(bytes))
+            }
+
             /// Made when they are asked for. They have all pending changes, so that storing them costs as much as there are.
             public var bytes: [UInt8] { state.bytes }
         }
@@ -66,17 +86,11 @@ public final class SyncEngine: Sendable {
     private let turn = AsyncSemaphore(limit: 1, refusal: RecordError(.tryAgainLater, "Too many syncs wait"))
     private let knowsAccount = Mutex(false)
 
-    /// - Parameters:
-    ///   - database: private or shared.
-    ///   - serialization: the bytes of the last `stateUpdate` that was stored; `nil` for a new app.
-    ///   - parentsFirst: true to get records after those that they refer to, by `parent` or by a reference in the same zone. Pages of a zone are told
-    ///     together then, up to 10,000 records.
-    ///   - delegate: takes events and makes batches. The engine keeps it.
-    /// - Throws: ``UnreadableRecord`` for other bytes; ``OperationError`` for the public database, which has no feed.
-    public convenience init(
-        _ database: Database, state serialization: [UInt8]?, parentsFirst: Bool = false, delegate: any SyncEngineDelegate
-    ) throws {
-        try self.init(database, try serialization.map { try SyncState($0) } ?? SyncState(), parentsFirst: parentsFirst, delegate: delegate)
+    /// - Throws: ``OperationError`` for the public database, which has no feed.
+    public convenience init(_ configuration: Configuration) throws(OperationError) {
+        try self.init(
+            configuration.database, configuration.stateSerialization?.state ?? SyncState(), parentsFirst: configuration.parentsFirst,
+            delegate: configuration.delegate)
     }
 
     init(_ database: Database, _ state: SyncState, parentsFirst: Bool, delegate: any SyncEngineDelegate) throws(OperationError) {
@@ -100,10 +114,10 @@ public final class SyncEngine: Sendable {
 
     /// Sends the pending changes.
     /// - Throws: ``OperationError`` if sending has to stop; what was not sent stays pending.
-    public func sendChanges() async throws {
+    public func sendChanges(_ options: SendChangesOptions = SendChangesOptions()) async throws {
         try await alone { engine in
             try await engine.checkAccount()
-            try await engine.send()
+            try await engine.send(options)
         }
     }
 
@@ -114,7 +128,7 @@ public final class SyncEngine: Sendable {
         try await alone { engine in
             engine.knowsAccount.withLock { $0 = false }
             guard let previous = engine.kept.withLock({ $0.userRecordName }) else { return }
-            await engine.tell(.accountChange(.signOut(previous: previous)))
+            await engine.tell(.accountChange(.init(changeType: .signOut(previousUser: RecordID(recordName: previous)))))
             await engine.update { $0.reset(for: nil) }
         }
     }
@@ -125,16 +139,16 @@ public final class SyncEngine: Sendable {
     @discardableResult
     func update<Value>(_ change: (inout SyncState) -> Value) async -> Value {
         let (value, state) = kept.withLock { state in (change(&state), state) }
-        await tell(.stateUpdate(State.Serialization(state: state)))
+        await tell(.stateUpdate(.init(stateSerialization: State.Serialization(state: state))))
         return value
     }
 
-    func tell(_ event: SyncEvent) async {
-        await Self.$isHandling.withValue(true) { await delegate.handleEvent(event, of: self) }
+    func tell(_ event: Event) async {
+        await Self.$isHandling.withValue(true) { await delegate.handleEvent(event, syncEngine: self) }
     }
 
-    func nextBatch() async -> RecordZoneChangeBatch? {
-        await Self.$isHandling.withValue(true) { await delegate.nextRecordZoneChangeBatch(of: self) }
+    func nextBatch(_ options: SendChangesOptions) async -> RecordZoneChangeBatch? {
+        await Self.$isHandling.withValue(true) { await delegate.nextRecordZoneChangeBatch(SendChangesContext(options: options), syncEngine: self) }
     }
 
     /// Waits for other work of the engine.
@@ -155,16 +169,17 @@ public final class SyncEngine: Sendable {
     /// Another user must not get the changes of the one before.
     func checkAccount() async throws {
         if knowsAccount.withLock({ $0 }) { return }
-        let current = try await database.container.userRecordID().recordName
+        let current = try await database.container.userRecordID()
         let previous = kept.withLock { $0.userRecordName }
         knowsAccount.withLock { $0 = true }
-        if previous == current { return }
+        if previous == current.recordName { return }
         if let previous {
-            await tell(.accountChange(.switchAccounts(previous: previous, current: current)))
-            await update { $0.reset(for: current) }
+            let change = Event.AccountChange.ChangeType.switchAccounts(previousUser: RecordID(recordName: previous), currentUser: current)
+            await tell(.accountChange(.init(changeType: change)))
+            await update { $0.reset(for: current.recordName) }
         } else {
-            await tell(.accountChange(.signIn(current: current)))
-            await update { $0.userRecordName = current }
+            await tell(.accountChange(.init(changeType: .signIn(currentUser: current))))
+            await update { $0.userRecordName = current.recordName }
         }
     }
 }

@@ -25,7 +25,8 @@ final class Device: SyncEngineDelegate {
     var texts: [Name: String] { disk.records.reduce(into: [:]) { texts, pair in texts[pair.key.recordName] = pair.value["text"] } }
 
     func engine(_ container: Container) throws -> SyncEngine {
-        try SyncEngine(container.privateCloudDatabase, state: disk.state, delegate: self)
+        let state = try disk.state.map { try SyncEngine.State.Serialization(bytes: $0) }
+        return try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: state, delegate: self))
     }
 
     /// Changes a record, or makes it.
@@ -50,30 +51,34 @@ final class Device: SyncEngineDelegate {
         stored.withLock { $0.state = engine.state.serialization.bytes }
     }
 
-    func nextRecordZoneChangeBatch(of engine: SyncEngine) async -> RecordZoneChangeBatch? {
-        await RecordZoneChangeBatch(pendingChanges: engine.state.pendingRecordZoneChanges) { recordID in
+    func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+        let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
+        return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in
             stored.withLock { $0.records[recordID] }
         }
     }
 
-    func handleEvent(_ event: SyncEvent, of engine: SyncEngine) async {
+    func handleEvent(_ event: SyncEngine.Event, syncEngine engine: SyncEngine) async {
         if let words = event.words { told.note(words) }
         let pending = Set(engine.state.pendingRecordZoneChanges)
         var again: [PendingRecordZoneChange] = []
         stored.withLock { stored in
             switch event {
-            case .stateUpdate(let state): stored.state = state.bytes
-            case .accountChange(.signIn): break
-            case .accountChange: stored.records = [:]
-            case .fetchedDatabaseChanges(_, let deletions): stored.records = stored.records.filter { !deletions.contains($0.key.zoneID) }
-            case .willFetchRecordZoneChanges(_, let fromTheBeginning): stored.came = fromTheBeginning ? [] : nil
-            case .fetchedRecordZoneChanges(_, let modifications, let deletions):
-                for record in modifications {
+            case .stateUpdate(let event): stored.state = event.stateSerialization.bytes
+            case .accountChange(let event):
+                if case .signIn = event.changeType { break }
+                stored.records = [:]
+            case .fetchedDatabaseChanges(let event):
+                let zoneIDs = Set(event.deletions.map(\.zoneID))
+                stored.records = stored.records.filter { !zoneIDs.contains($0.key.zoneID) }
+            case .willFetchRecordZoneChanges(let event): stored.came = event.fromTheBeginning ? [] : nil
+            case .fetchedRecordZoneChanges(let event):
+                for record in event.modifications.map(\.record) {
                     stored.came?.insert(record.recordID)
                     if pending.contains(.deleteRecord(record.recordID)) { continue }
                     stored.records[record.recordID] = pending.contains(.saveRecord(record.recordID)) ? stored.mine(on: record) : record
                 }
-                for (recordID, _) in deletions {
+                for recordID in event.deletions.map(\.recordID) {
                     // An edit here outlives a deletion there.
                     guard pending.contains(.saveRecord(recordID)), let mine = stored.records[recordID] else {
                         stored.records[recordID] = nil
@@ -81,19 +86,20 @@ final class Device: SyncEngineDelegate {
                     }
                     stored.records[recordID] = mine.madeAnew
                 }
-            case .didFetchRecordZoneChanges(let zoneID, nil):
+            case .didFetchRecordZoneChanges(let event) where event.error == nil:
                 if let came = stored.came {
-                    stored.records = stored.records.filter { $0.key.zoneID != zoneID || came.contains($0.key) || pending.contains(.saveRecord($0.key)) }
+                    stored.records = stored.records.filter { $0.key.zoneID != event.zoneID || came.contains($0.key) || pending.contains(.saveRecord($0.key)) }
                 }
                 stored.came = nil
-            case .sentRecordZoneChanges(let saved, _, let failedSaves, _):
-                for record in saved where !pending.contains(.saveRecord(record.recordID)) && stored.records[record.recordID] != nil {
+            case .sentRecordZoneChanges(let event):
+                for record in event.savedRecords where !pending.contains(.saveRecord(record.recordID)) && stored.records[record.recordID] != nil {
                     stored.records[record.recordID] = record
                 }
-                for (record, error) in failedSaves {
+                for failed in event.failedRecordSaves {
+                    let record = failed.record
                     guard let mine = stored.records[record.recordID] else { continue }
-                    switch error.code {
-                    case .serverRecordChanged: stored.records[record.recordID] = error.conflict.map { stored.mine(on: $0.serverRecord) } ?? mine
+                    switch failed.error.code {
+                    case .serverRecordChanged: stored.records[record.recordID] = failed.error.serverRecord.map { stored.mine(on: $0) } ?? mine
                     case .unknownItem: stored.records[record.recordID] = mine.madeAnew
                     default: continue
                     }
@@ -124,24 +130,28 @@ extension Record {
     }
 }
 
-extension SyncEvent {
+extension SyncEngine.Event {
     /// `nil` for updates of the state.
     var words: String? {
         switch self {
         case .stateUpdate: nil
-        case .accountChange(.signIn): "sign in"
-        case .accountChange(.signOut): "sign out"
-        case .accountChange(.switchAccounts): "switch accounts"
+        case .accountChange(let event):
+            switch event.changeType {
+            case .signIn: "sign in"
+            case .signOut: "sign out"
+            case .switchAccounts: "switch accounts"
+            }
         case .willFetchChanges: "will fetch"
-        case .fetchedDatabaseChanges(let modifications, let deletions): "zones +\(modifications.count) -\(deletions.count)"
-        case .willFetchRecordZoneChanges(_, let fromTheBeginning): fromTheBeginning ? "will fetch zone anew" : "will fetch zone"
-        case .fetchedRecordZoneChanges(_, let modifications, let deletions): "records +\(modifications.count) -\(deletions.count)"
-        case .didFetchRecordZoneChanges(_, let error): error.map { "did fetch zone: \($0.code)" } ?? "did fetch zone"
+        case .fetchedDatabaseChanges(let event): "zones +\(event.modifications.count) -\(event.deletions.count)"
+        case .willFetchRecordZoneChanges(let event): event.fromTheBeginning ? "will fetch zone anew" : "will fetch zone"
+        case .fetchedRecordZoneChanges(let event): "records +\(event.modifications.count) -\(event.deletions.count)"
+        case .didFetchRecordZoneChanges(let event): event.error.map { "did fetch zone: \($0.code)" } ?? "did fetch zone"
         case .didFetchChanges: "did fetch"
         case .willSendChanges: "will send"
-        case .sentDatabaseChanges(let saved, let deleted, let failed): "sent zones +\(saved.count) -\(deleted.count) !\(failed.count)"
-        case .sentRecordZoneChanges(let saved, let deleted, let failedSaves, let failedDeletes):
-            "sent records +\(saved.count) -\(deleted.count) !\(failedSaves.count + failedDeletes.count)"
+        case .sentDatabaseChanges(let event):
+            "sent zones +\(event.savedZones.count) -\(event.deletedZoneIDs.count) !\(event.failedZoneSaves.count + event.failedZoneDeletes.count)"
+        case .sentRecordZoneChanges(let event):
+            "sent records +\(event.savedRecords.count) -\(event.deletedRecordIDs.count) !\(event.failedRecordSaves.count + event.failedRecordDeletes.count)"
         case .didSendChanges: "did send"
         }
     }
