@@ -1,4 +1,4 @@
-// The query form: adds and removes rows, and adapts comparators to the field, without a
+// The forms with filters, of queries and of subscriptions: adds and removes rows, and adapts comparators to the field, without a
 // page load. The server always renders the form. This script only replaces it in the page.
 
 import { Typing } from './typing.js'
@@ -41,11 +41,10 @@ async function redraw(form, control) {
   const changed = control.name.match(/^filter(\d+)$/)
   if (changed) for (const part of ['is', 'value', 'within']) parameters.delete(part + changed[1])
   parameters.set('draft', '1')
-  const url = `${form.getAttribute('action')}?${parameters}`
   const typing = new Typing(form, control)
   const text = new Typing(writtenForm())
   try {
-    const answer = await fetch(url, { headers: { Accept: 'text/html' } })
+    const answer = await ask(form, parameters)
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     const fresh = page.querySelector('form[data-ask]')
     if (!answer.ok || !fresh) throw new Error('no form')
@@ -64,14 +63,22 @@ async function redraw(form, control) {
   }
 }
 
+// The page with the form as it is. A form that saves something posts its fields, and says that they are a draft.
+function ask(form, parameters) {
+  const headers = { Accept: 'text/html' }
+  const address = form.getAttribute('action')
+  return form.method === 'post' ? fetch(address, { method: 'POST', headers, body: parameters }) : fetch(`${address}?${parameters}`, { headers })
+}
+
 // After input in a value, only the text beside the form changes.
 async function retell(form) {
+  if (!writtenForm()) return
   const [number, drawn] = [++told, latest]
   const parameters = new URLSearchParams(new FormData(form))
   parameters.set('draft', '1')
   const text = new Typing(writtenForm())
   try {
-    const answer = await fetch(`${form.getAttribute('action')}?${parameters}`, { headers: { Accept: 'text/html' } })
+    const answer = await ask(form, parameters)
     if (!answer.ok) return
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
     // A form that was replaced meanwhile already has its text.

@@ -5,5 +5,5 @@ import ArgumentParser
 struct SkylightBenchmarks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "skylight-benchmarks", abstract: "Measures the store without a server; `make bench` runs it.",
-        subcommands: [Fill.self, Play.self, Fetch.self, Save.self, Index.self, Tree.self])
+        subcommands: [Fill.self, Play.self, Fetch.self, Save.self, Index.self, Tree.self, Match.self])
 }

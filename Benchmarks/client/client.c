@@ -5,6 +5,8 @@
 //   client fetch PORT PATH [HEADER]                  the same without looking at what is read
 //   client upload PORT PATH FILE                     posts a file and reads the answer
 //   client stall PORT PATH CONNECTIONS               asks for a long answer on each connection, reads a little of it, and then never again
+//   client take PORT FILE SLOW                       sends each request of a file on its own connection, again and again, until a notification
+//                                                    of a record whose name begins with `fence`. So many are slow: they pause for half a second
 //
 // A file holds whole HTTP requests, each after its length in four bytes (little-endian). RATE is requests per second in all, 0 for as
 // fast as the answers come. SECONDS ends it, going through the file again and again; 0 means once through. What was found is said in a
@@ -221,12 +223,19 @@ static int by_value(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static int load(int port, const char *file, int count, double rate, double seconds) {
+static char *read_requests(const char *file, char **end) {
     FILE *input = fopen(file, "rb");
     struct stat status;
     if (!input || fstat(fileno(input), &status)) fail(file);
-    char *requests = malloc((size_t)status.st_size), *end = requests + status.st_size, *next = requests;
+    char *requests = malloc((size_t)status.st_size);
     if (!requests || fread(requests, 1, (size_t)status.st_size, input) != (size_t)status.st_size) fail(file);
+    fclose(input);
+    *end = requests + status.st_size;
+    return requests;
+}
+
+static int load(int port, const char *file, int count, double rate, double seconds) {
+    char *end, *requests = read_requests(file, &end), *next = requests;
     struct connection *connections = calloc((size_t)count, sizeof *connections);
     struct pollfd *polls = calloc((size_t)count, sizeof *polls);
     size_t capacity = 1 << 20, done = 0, sent = 0, failed = 0;
@@ -299,6 +308,78 @@ static int load(int port, const char *file, int count, double rate, double secon
     return failed ? 1 : 0;
 }
 
+// MARK: take
+
+/// A client that takes one notification after the other.
+struct taker {
+    const char *request;
+    uint32_t length;
+    double pause, due;
+    int is_waiting, is_done;
+    struct answer answer;
+};
+
+static int take_notifications(int port, const char *file, int slow) {
+    char *end, *requests = read_requests(file, &end);
+    size_t count = 0, left, told = 0, empty = 0;
+    uint32_t length;
+    for (char *next = requests; next < end; next += 4 + length, count++) memcpy(&length, next, 4);
+    struct taker *takers = calloc(count, sizeof *takers);
+    struct pollfd *polls = calloc(count, sizeof *polls);
+    if (!takers || !polls) fail("memory");
+    char *next = requests;
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&takers[i].length, next, 4);
+        takers[i].request = next + 4;
+        takers[i].pause = i < (size_t)slow ? 5e5 : 0;
+        next += 4 + takers[i].length;
+        polls[i].fd = open_connection(port, 0);
+        polls[i].events = POLLIN;
+    }
+    static char bytes[1 << 16];
+    int is_announced = 0;
+    for (left = count; left;) {
+        double soonest = 1e6;
+        for (size_t i = 0; i < count; i++) {
+            struct taker *taker = &takers[i];
+            if (taker->is_done || taker->is_waiting) continue;
+            double rest = taker->due - now();
+            if (rest > 0) {
+                if (rest < soonest) soonest = rest;
+                continue;
+            }
+            begin(&taker->answer);
+            taker->answer.body = 0;
+            taker->is_waiting = 1;
+            send_all(polls[i].fd, taker->request, taker->length);
+        }
+        if (!is_announced++) {
+            printf("{\"holding\":%zu}\n", count);
+            fflush(stdout);
+        }
+        if (poll(polls, (nfds_t)count, (int)(soonest / 1e3) + 1) < 0) fail("poll");
+        for (size_t i = 0; i < count; i++) {
+            struct taker *taker = &takers[i];
+            if (!(polls[i].revents & (POLLIN | POLLHUP | POLLERR))) continue;
+            ssize_t received = recv(polls[i].fd, bytes, sizeof bytes, 0);
+            if (received <= 0) fail("the server ended a connection");
+            take(&taker->answer, bytes, (size_t)received);
+            if (memmem(bytes, (size_t)received, "\"rid\":\"fence", 12) && !taker->is_done) {
+                taker->is_done = 1;
+                left--;
+            }
+            if (taker->answer.part != DONE) continue;
+            if (taker->answer.status != 200) fail("an answer without status 200");
+            // Without a notification, the answer is `null`.
+            if (taker->answer.body == 4) empty++; else told++;
+            taker->is_waiting = 0;
+            taker->due = now() + taker->pause;
+        }
+    }
+    printf("{\"told\":%zu,\"empty\":%zu}\n", told, empty);
+    return 0;
+}
+
 int main(int count, char **arguments) {
     const char *work = count > 3 ? arguments[1] : "";
     int port = count > 3 ? atoi(arguments[2]) : 0;
@@ -307,7 +388,8 @@ int main(int count, char **arguments) {
     if (strcmp(work, "fetch") == 0 && (count == 4 || count == 5)) return read_one(port, arguments[3], header, 1);
     if (strcmp(work, "upload") == 0 && count == 5) return upload(port, arguments[3], arguments[4]);
     if (strcmp(work, "stall") == 0 && count == 5) return stall(port, arguments[3], atoi(arguments[4]));
+    if (strcmp(work, "take") == 0 && count == 5) return take_notifications(port, arguments[3], atoi(arguments[4]));
     if (strcmp(work, "load") == 0 && count == 7) return load(port, arguments[3], atoi(arguments[4]), atof(arguments[5]), atof(arguments[6]));
-    fprintf(stderr, "client load|read|fetch|upload|stall PORT …: the top of client.c says with what\n");
+    fprintf(stderr, "client load|read|fetch|upload|stall|take PORT …: the top of client.c says with what\n");
     return 64;
 }

@@ -17,6 +17,7 @@ import reading
 import report
 import saving
 import serving
+import telling
 import tools
 
 ROWS = {
@@ -34,6 +35,10 @@ ROWS = {
     "resaves": saving.random_saves,
     "index": saving.index_under_saves,
     "tree": saving.tree_under_saves,
+    "matching": telling.matching,
+    "subscriptions": telling.saves_with_subscriptions,
+    "told": telling.until_told,
+    "couriers": telling.couriers_under_saves,
     "downloads": assets.downloads,
     "small-assets": assets.small_files,
     "uploads": assets.uploads,

@@ -2,7 +2,6 @@
 
 import bench
 import report
-import tools
 from report import Row
 
 #: The options of a server without the log.
@@ -28,24 +27,8 @@ def request_log(run):
 
 
 def _compare(run, work, noting, other, file, connections):
-    """Short turns, many of them, each side first as often: a twentieth is less than what a machine does by itself from minute to minute."""
-    seconds, turns = (0.5, 2) if run.quick else (1.5, 4 * run.rounds)
-    for server in (noting, other):
-        server.load(file, connections, 0, seconds)
-
-    def measure(server):
-        before = server.processor_seconds()
-        found = server.load(file, connections, 0, seconds)
-        return found["count"] / found["seconds"], (server.processor_seconds() - before) / found["count"] * 1e6
-
-    found = []
-    for turn in range(turns):
-        sides = [noting, other]
-        results = {server: measure(server) for server in (sides if turn % 2 == 0 else reversed(sides))}
-        found.append((results[noting], results[other]))
-    rates, costs = ([tools.median(pair[side][what] for pair in found) for side in (0, 1)] for what in (0, 1))
-    # Each turn is compared by itself: what slows the machine down for a while falls on both sides of it.
-    result, met = report.at_least(tools.median(mine[0] / its[0] for mine, its in found), _LIMIT)
+    rates, costs, ratio = run.side_by_side(noting, other, file, connections)
+    result, met = report.at_least(ratio, _LIMIT)
     yield Row(
         f"{work}, requests noted", f"≥ {_LIMIT}x of --request-log 0", f"{report.rate(rates[0])}, {report.micros(costs[0])} CPU",
         f"not noted {report.rate(rates[1])}, {report.micros(costs[1])} CPU", result, met,

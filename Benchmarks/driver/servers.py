@@ -108,6 +108,12 @@ class Server:
         readers.stdout.readline()
         return readers
 
+    def take(self, file, slow):
+        """Lets clients take notifications, each with a request of a file, until one comes of a record whose name begins with `fence`."""
+        takers = subprocess.Popen([tools.client(), "take", str(self.port), file, str(slow)], stdout=subprocess.PIPE, text=True)
+        takers.stdout.readline()
+        return takers
+
     # Single requests
 
     def send(self, path, body=None, method=None, headers=None):

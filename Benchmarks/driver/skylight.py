@@ -114,5 +114,8 @@ class Store:
     def index(self, data, container, **options):
         return self._run("index", data, container, **options)
 
+    def match(self, data, container, **options):
+        return self._run("match", data, container, **options)
+
     def tree(self, data, container, **options):
         return self._run("tree", data, container, **options)

@@ -70,6 +70,11 @@ extension Accounts {
         credentials.withLock { $0.notificationTokens[id] ?? [] }.filter { $0.expires >= now }
     }
 
+    /// Tokens of all users, also those that have expired and are not forgotten yet. The latest come first.
+    public func notificationTokens(where isWanted: (NotificationToken) -> Bool) -> [NotificationToken] {
+        credentials.withLock { $0.notificationTokens }.values.joined().filter(isWanted).sorted { $0.number > $1.number }
+    }
+
     /// Adds a permission to a token, for the changes after a position. One that is there stays as it is.
     /// - Parameter token: another permission of the same token.
     /// - Throws: `RecordError` BAD_REQUEST if it has too many; a file error.

@@ -27,7 +27,7 @@ public struct NotificationToken: Sendable, Hashable {
 
     public internal(set) var key: Key
     /// Later tokens have greater numbers.
-    let number: Int64
+    public let number: Int64
     /// The user record name.
     public let user: Name
     /// The client that changes are not told to if it made them itself; `nil` if unknown.

@@ -192,6 +192,15 @@ static const char no_feed_mustache[] = {
 static const char nothing_found_mustache[] = {
 #embed "../../Templates/nothing_found.mustache" suffix(, 0)
 };
+static const char notification_mustache[] = {
+#embed "../../Templates/notification.mustache" suffix(, 0)
+};
+static const char notification_rows_mustache[] = {
+#embed "../../Templates/notification_rows.mustache" suffix(, 0)
+};
+static const char notifications_mustache[] = {
+#embed "../../Templates/notifications.mustache" suffix(, 0)
+};
 static const char other_place_mustache[] = {
 #embed "../../Templates/other_place.mustache" suffix(, 0)
 };
@@ -213,6 +222,9 @@ static const char preview_mustache[] = {
 static const char query_mustache[] = {
 #embed "../../Templates/query.mustache" suffix(, 0)
 };
+static const char query_filters_mustache[] = {
+#embed "../../Templates/query_filters.mustache" suffix(, 0)
+};
 static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
 };
@@ -224,6 +236,9 @@ static const char record_mustache[] = {
 };
 static const char record_assets_mustache[] = {
 #embed "../../Templates/record_assets.mustache" suffix(, 0)
+};
+static const char record_clients_mustache[] = {
+#embed "../../Templates/record_clients.mustache" suffix(, 0)
 };
 static const char record_compare_mustache[] = {
 #embed "../../Templates/record_compare.mustache" suffix(, 0)
@@ -260,6 +275,9 @@ static const char record_restore_mustache[] = {
 };
 static const char record_sharing_mustache[] = {
 #embed "../../Templates/record_sharing.mustache" suffix(, 0)
+};
+static const char record_told_mustache[] = {
+#embed "../../Templates/record_told.mustache" suffix(, 0)
 };
 static const char refresh_mustache[] = {
 #embed "../../Templates/refresh.mustache" suffix(, 0)
@@ -332,6 +350,12 @@ static const char signed_in_mustache[] = {
 };
 static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
+};
+static const char subscription_mustache[] = {
+#embed "../../Templates/subscription.mustache" suffix(, 0)
+};
+static const char subscriptions_mustache[] = {
+#embed "../../Templates/subscriptions.mustache" suffix(, 0)
 };
 static const char telemetry_mustache[] = {
 #embed "../../Templates/telemetry.mustache" suffix(, 0)
@@ -497,6 +521,9 @@ static const struct embedded_file files[] = {
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"nothing_found.mustache", nothing_found_mustache},
+    {"notification.mustache", notification_mustache},
+    {"notification_rows.mustache", notification_rows_mustache},
+    {"notifications.mustache", notifications_mustache},
     {"other_place.mustache", other_place_mustache},
     {"others.mustache", others_mustache},
     {"picked_deleted.mustache", picked_deleted_mustache},
@@ -504,10 +531,12 @@ static const struct embedded_file files[] = {
     {"picking.mustache", picking_mustache},
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
+    {"query_filters.mustache", query_filters_mustache},
     {"query_form.mustache", query_form_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
     {"record_assets.mustache", record_assets_mustache},
+    {"record_clients.mustache", record_clients_mustache},
     {"record_compare.mustache", record_compare_mustache},
     {"record_conflict.mustache", record_conflict_mustache},
     {"record_copied.mustache", record_copied_mustache},
@@ -520,6 +549,7 @@ static const struct embedded_file files[] = {
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
     {"record_sharing.mustache", record_sharing_mustache},
+    {"record_told.mustache", record_told_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
     {"rehearsal.mustache", rehearsal_mustache},
@@ -544,6 +574,8 @@ static const struct embedded_file files[] = {
     {"signature.mustache", signature_mustache},
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
+    {"subscription.mustache", subscription_mustache},
+    {"subscriptions.mustache", subscriptions_mustache},
     {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},

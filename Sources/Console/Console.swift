@@ -23,6 +23,8 @@ public struct Console: Sendable {
     package let log: RequestLog
     /// The web services of this server, for replays of requests; `nil` if replays are not available.
     package let webServices: (any HTTPResponder<ServingRequestContext>)?
+    /// Sends notifications again; `nil` if this is not available.
+    package let notificationSender: (any NotificationSender)?
     package let renderer: PageRenderer
     /// The background jobs that process many records.
     package let runs = BackgroundRuns()
@@ -34,6 +36,7 @@ public struct Console: Sendable {
     ///   - faults: the fault injection settings of the web services.
     ///   - log: the request log of the web services.
     ///   - webServices: answers replayed requests; `nil` disables replays.
+    ///   - notificationSender: sends notifications of the log again; `nil` disables this.
     ///   - access: the access rules; `nil` lets all clients in.
     ///   - templatesFolder: the folder of the templates, which are read again for each page; `nil` for the templates in the binary.
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
@@ -41,7 +44,8 @@ public struct Console: Sendable {
     public init(
         engine: any RecordEngine, connections: ContainersByEngine? = nil, accounts: Accounts, assets: AssetStores,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
-        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, access: AccessControl? = nil, templatesFolder: String?, publicFolder: String?
+        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, notificationSender: (any NotificationSender)? = nil, access: AccessControl? = nil,
+        templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
         self.connections = connections
@@ -51,6 +55,7 @@ public struct Console: Sendable {
         self.faults = faults
         self.log = log
         self.webServices = webServices
+        self.notificationSender = notificationSender
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), faults: faults)
     }
 

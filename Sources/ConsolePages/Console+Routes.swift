@@ -10,7 +10,7 @@ extension Console {
     /// Requires the guards of `HTTPServing` before it: they set the security headers and refuse forms from other sites.
     package func addRoutes(to routes: Routes) {
         let (router, open) = addFrame(to: routes)
-        addRecordPages(to: router) { try await DeliveryPanel.load($0, $1, $2) }
+        addRecordPages(to: router) { try await ClientsPanel.load($0, $1, $2) }
         addTrafficPages(to: router) { QueryForm($0, of: $1)?.parameters }
         addAdminPages(to: router, open: open)
     }

@@ -36,13 +36,15 @@ extension Console {
     }
 
     /// Adds a form that answers with a page or a redirect.
-    /// - Parameter takesLong: true if the action may run so long that it must stop when the client disconnects.
+    /// - Parameters:
+    ///   - takesLong: true if the action may run so long that it must stop when the client disconnects.
+    ///   - readsZones: true if the page of the answer shows the zones.
     func submit(
-        _ path: String, on router: Routes.Group, takesLong: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
+        _ path: String, on router: Routes.Group, takesLong: Bool = false, readsZones: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post("\(Self.placePath)/\(path)") { request, context in
             let fields = try await request.form(limit: Self.recordFormLimit)
-            let visit = try await Visit(request, context, fields: fields, console: self)
+            let visit = try await Visit(request, context, fields: fields, console: self, readsZones: readsZones)
             return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit) } : try await action(visit) }
         }
     }

@@ -21,5 +21,6 @@ extension Console {
         addEditPages(to: router)
         addMirrorPages(to: router)
         addSharePages(to: router)
+        addSubscriptionPages(to: router)
     }
 }

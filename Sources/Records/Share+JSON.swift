@@ -95,7 +95,7 @@ extension RecordSharing {
     /// - Throws: `RecordError` INTERNAL_ERROR if the text is damaged.
     public static func stored(_ text: [UInt8], hierarchy: Int64?) throws -> RecordSharing {
         guard case .object(let members)? = try? JSONReader.value(of: text), let sharing = try? RecordSharing(members) else {
-            throw RecordError(.internalError, "What is stored about the sharing of a record is damaged")
+            throw RecordError(.internalError, "The stored sharing of a record is damaged")
         }
         return RecordSharing(shortGUID: sharing.shortGUID, shareName: sharing.shareName, share: sharing.share, hierarchy: hierarchy)
     }

@@ -45,23 +45,30 @@ public struct Share: Sendable, Hashable {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
     }
 
-    /// The index among the ``participants`` of a user's invitation that is not accepted yet; `nil` if there is none.
+    /// The index among the ``participants`` of a user's invitation that gives a right and is not accepted yet; `nil` if there is none.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
         participants.firstIndex { participant in
-            participant.status == .invited && (participant.userRecordName.map { $0 == userRecordName } ?? participant.lookupInfo.matches(addresses))
+            participant.status == .invited && permission(of: participant) != .none
+                && (participant.userRecordName.map { $0 == userRecordName } ?? participant.lookupInfo.matches(addresses))
         }
+    }
+
+    /// The right that a participant has or gets with the acceptance: the participant's own; without one, and for those who came by the link, that of
+    /// everybody with the link.
+    public func permission(of participant: ShareParticipant) -> SharePermission {
+        participant.role == .publicUser || participant.permission == .none ? publicPermission : participant.permission
     }
 
     /// The permission of a user, as long as the user takes part; `.none` for all others.
     public func permission(of userRecordName: Name) -> SharePermission {
         guard let participant = participant(userRecordName), participant.status == .accepted else { return .none }
-        return participant.role == .publicUser ? publicPermission : participant.permission
+        return permission(of: participant)
     }
 
-    /// The users who accepted, without the owner.
+    /// The users who accepted and have a right, without the owner.
     public var guests: [Name] {
-        participants.compactMap { $0.role != .owner && $0.status == .accepted ? $0.userRecordName : nil }
+        participants.compactMap { $0.role != .owner && $0.status == .accepted && permission(of: $0) != .none ? $0.userRecordName : nil }
     }
 }
 
@@ -113,6 +120,15 @@ public struct ShareParticipant: Sendable, Hashable {
         self.status = status
         self.permission = permission
         self.accepted = accepted
+    }
+
+    /// The user, as far as the entry names one.
+    public var user: Name? { userRecordName ?? lookupInfo.userRecordName }
+
+    /// True if both are known to be the same user, by the user record name or an address.
+    public func isSamePerson(as other: ShareParticipant) -> Bool {
+        if let user, let theirs = other.user { return user == theirs }
+        return lookupInfo.matches(other.lookupInfo)
     }
 }
 

@@ -36,18 +36,22 @@ extension Subscription {
 }
 
 extension NotificationInfo {
-    fileprivate typealias Part<Value> = (name: Name, path: any WritableKeyPath<NotificationInfo, Value> & Sendable)
+    /// A member with its name in JSON.
+    public typealias Part<Value> = (name: Name, path: any WritableKeyPath<NotificationInfo, Value> & Sendable)
 
-    fileprivate static let texts: [Part<String?>] = [
+    /// The members that are texts.
+    public static let texts: [Part<String?>] = [
         ("alertBody", \.alertBody), ("alertLocalizationKey", \.alertLocalizationKey), ("alertActionLocalizationKey", \.alertActionLocalizationKey),
         ("alertLaunchImage", \.alertLaunchImage), ("title", \.title), ("titleLocalizationKey", \.titleLocalizationKey), ("subtitle", \.subtitle),
         ("subtitleLocalizationKey", \.subtitleLocalizationKey), ("soundName", \.soundName), ("category", \.category), ("collapseIDKey", \.collapseIDKey),
     ]
-    fileprivate static let lists: [Part<[Name]>] = [
+    /// The members that are names of fields.
+    public static let lists: [Part<[Name]>] = [
         ("alertLocalizationArgs", \.alertLocalizationArgs), ("titleLocalizationArgs", \.titleLocalizationArgs),
         ("subtitleLocalizationArgs", \.subtitleLocalizationArgs), ("additionalFields", \.additionalFields),
     ]
-    fileprivate static let switches: [Part<Bool>] = [
+    /// The members that are on or off.
+    public static let switches: [Part<Bool>] = [
         ("shouldBadge", \.shouldBadge), ("shouldSendContentAvailable", \.shouldSendContentAvailable),
         ("shouldSendMutableContent", \.shouldSendMutableContent),
     ]

@@ -10,9 +10,8 @@ struct CascadeLimits: Sendable {
     var recordsInRequest = BatchModifier.cascadeLimit
     /// Maximum work units in one background step. Records that are examined but can't be deleted count too.
     var recordsInStep = 4096
-    /// Maximum time of one step on the writer: long enough to outweigh the sync of the commit, short enough for
-    /// waiting saves.
-    var step = Duration.milliseconds(30)
+    /// Maximum time of one step on the writer; `nil` for that of ``WorkPace``.
+    var step: Duration?
     /// Test hook, awaited before each step.
     var beforeStep: (@Sendable () async -> Void)?
 }
@@ -26,8 +25,7 @@ struct CascadeState: Sendable {
 /// Continues cascades in the background that exceeded the limit of the deleting request, and walks down the trees of shared hierarchies.
 ///
 /// Each store has one such task. It works in steps, each of which is a save like any other. Its whole state is in
-/// `cascades` and `hierarchyWalks`, so it resumes after the store is reopened. A save waits for one step at most, so no pause is needed
-/// between steps.
+/// `cascades` and `hierarchyWalks`, so it resumes after the store is reopened.
 final class CascadeWorker: Sendable {
     private static let patienceAfterFailure = Duration.seconds(1)
 
@@ -54,9 +52,12 @@ final class CascadeWorker: Sendable {
         let task = Task.detached(priority: .low) { [weak store, weak self] in
             var signals = work.makeAsyncIterator()
             while await signals.next() != nil {
-                while let store, let self, !Task.isCancelled {
+                guard let store, let self else { return }
+                var pace = WorkPace(store)
+                while !Task.isCancelled {
                     do {
-                        if try await !step(store) { break }
+                        if try await !step(store, limits.step ?? pace.budget) { break }
+                        await pace.rest()
                     } catch {
                         let details = StoreProblem.details(of: error)
                         if messages.isNew(details) { logger.error("A cascading deletion can't continue: \(details)") }
@@ -79,12 +80,12 @@ final class CascadeWorker: Sendable {
     }
 
     /// - Returns: `true` if work is left.
-    private func step(_ store: SQLiteStore) async throws -> Bool {
+    private func step(_ store: SQLiteStore, _ budget: Duration) async throws -> Bool {
         if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) { return false }
         await limits.beforeStep?()
         let now = clock()
         return try await store.write { [limits] db, state in
-            let end = ContinuousClock.now + limits.step
+            let end = ContinuousClock.now + budget
             if var walk = try HierarchyWalkRows.take(db) {
                 let before = walk.items.count
                 let changes = RecordChanges(db, state: state, now: now, request: .null)
@@ -102,6 +103,7 @@ final class CascadeWorker: Sendable {
             var cascade = Cascade(table)
             let changes = RecordChanges(db, state: state, now: now, request: table.request)
             _ = try cascade.run(in: changes) { work in work < limits.recordsInStep && ContinuousClock.now < end }
+            if !cascade.walks.isEmpty { try changes.leave(cascade.walks) }
             state = try changes.finish()
             state.cascades.count += cascade.queue.growth
             return state.cascades.count > 0

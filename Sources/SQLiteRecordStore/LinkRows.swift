@@ -8,6 +8,8 @@ enum LinkRows {
     /// The condition of the partial index `dependent_links`. SQLite uses the index only if the query repeats it
     /// literally.
     static let isDependent = "action <> 'NONE'"
+    /// The condition of the partial index `child_links`.
+    static let isOfChild = "field = '\(SystemField.parent.schemaName)'"
 
     /// Names of the records that refer to a target with DELETE_SELF and were last saved before it was deleted. Empty
     /// for a deleted zone.

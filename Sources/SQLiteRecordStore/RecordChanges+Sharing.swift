@@ -53,8 +53,8 @@ extension RecordChanges {
 
     func children(of parent: Name, in zone: Int64, after: Name?, limit: Int) throws -> [Name] {
         try String.fetchAll(
-            db, cachedSQL: "SELECT source FROM links WHERE zone = ? AND target = ? AND source > ? AND field = ? ORDER BY source LIMIT ?",
-            [zone, parent.string, after?.string ?? "", SystemField.parent.schemaName.string, limit]
+            db, cachedSQL: "SELECT source FROM links WHERE zone = ? AND target = ? AND source > ? AND \(LinkRows.isOfChild) ORDER BY source LIMIT ?",
+            [zone, parent.string, after?.string ?? "", limit]
         ).map { Name($0) }
     }
 

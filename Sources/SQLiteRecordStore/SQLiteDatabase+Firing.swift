@@ -20,6 +20,26 @@ extension SQLiteDatabase {
     }
 }
 
+// For those who look for the reason.
+extension SQLiteDatabase {
+    func standingSubscriptions() async throws -> [StandingSubscription] {
+        try await store.readAtLength(for: .query) { [store] db, catalog in try store.subscriptionIndex.reading(catalog, db).index.all }
+    }
+
+    func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
+        let now = store.clock()
+        return try await store.readAtLength(for: .query) { [view, limits = try store.journalLimits] db, catalog in
+            let standing = StandingSubscription(
+                user: view.caller.userRecordName, scope: view.address.scope, position: 0,
+                isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
+            let subscribers = LatestSubscriptionIndex.Reading(
+                index: SubscriptionIndex([standing], in: catalog.schema), owners: view.isShared ? "[]" : "[\(view.ownerNumber)]",
+                guests: view.isShared ? "[\(view.userNumber)]" : "[]")
+            return try FiringReader(subscribers: subscribers, limits: limits, now: now, view: view, catalog: catalog, db: db).latest(limit)
+        }
+    }
+}
+
 /// Reads the changes of all users after a position, and finds the subscriptions that they fire.
 private struct FiringReader {
     private static let ownZones = ZoneRow.sql("WHERE z.owner IN (SELECT value FROM json_each(?)) AND z.position > ?")
@@ -41,6 +61,9 @@ private struct FiringReader {
     private struct Zone {
         let row: ZoneRow
         var guests: [Guest] = []
+
+        /// The position of the latest change in the zone, or of its guests.
+        var lastPosition: Int64 { max(row.position, guests.map(\.position).max() ?? 0) }
 
         /// A view has one guest, and ends when that one leaves.
         func guests(at position: Int64) -> Set<Name> {
@@ -83,18 +106,44 @@ private struct FiringReader {
         }
         isCut = isCut || places.count > FiringPage.recordLimit
         places = first(of: places)
-        var changes: [CommittedChange] = []
-        for place in places {
-            guard let zone = zones[place.zone] else { continue }
-            changes += try self.changes(at: place, in: zone, after: position)
-        }
-        let last = isCut ? places.last?.position ?? present : present
+        var last = isCut ? places.last?.position ?? present : present
         var firings: [Firing] = []
-        for change in changes.sorted(by: { $0.position < $1.position }) {
-            let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change) }
-            if !fired.isEmpty { firings.append(Firing(change, fired)) }
+        var (size, before) = (0, position)
+        var grants: [Name: GrantRules] = [:]
+        for place in places {
+            if size > FiringPage.sizeLimit {
+                (last, isCut) = (before, true)
+                break
+            }
+            before = place.position
+            guard let zone = zones[place.zone] else { continue }
+            for change in try changes(at: place, in: zone, after: position) {
+                let fired = try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) }
+                if fired.isEmpty { continue }
+                firings.append(Firing(change, fired))
+                size += firings[firings.count - 1].size
+            }
         }
-        return FiringPage(firings, position: last, moreComing: isCut)
+        return FiringPage(firings.sorted { $0.change.position < $1.change.position }, position: last, moreComing: isCut)
+    }
+
+    /// The latest changes in the zones of the subscribers, the latest first, whether anybody is told of them or not.
+    func latest(_ limit: Int) throws -> [Firing] {
+        var places: [(place: Place, zone: Zone)] = []
+        var floor: Int64 = 0
+        for zone in try zones(after: 0).values.sorted(by: { $0.lastPosition > $1.lastPosition }) {
+            // All later zones are older.
+            if zone.lastPosition <= floor { break }
+            places += try self.places(in: zone, after: floor, latest: limit).map { ($0, zone) }
+            places.sort { $0.place.position > $1.place.position }
+            places = Array(places.prefix(limit))
+            if places.count == limit, let last = places.last { floor = last.place.position - 1 }
+        }
+        let changes = try places.flatMap { try self.changes(at: $0.place, in: $0.zone, after: floor) }.filter { $0.isSeen(by: view.caller, in: view.address.scope) }
+        var grants: [Name: GrantRules] = [:]
+        return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
+            Firing(change, try subscribers.index.subscriptions(firedBy: change).filter { try mayTell($0, change, &grants) })
+        }
     }
 
     private func first(of places: [Place]) -> [Place] {
@@ -117,20 +166,23 @@ private struct FiringReader {
         return zones
     }
 
-    /// The first changes of a zone and in it.
-    private func places(in zone: Zone, after position: Int64) throws -> [Place] {
+    private static let firstRecords = "SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?"
+    private static let latestRecords = "SELECT id FROM (SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?) ORDER BY id"
+
+    /// The changes of a zone and in it: the first ones, or the latest ones up to a number.
+    private func places(in zone: Zone, after position: Int64, latest: Int? = nil) throws -> [Place] {
         // A view comes and goes with its only guest.
         let parts = zone.row.base == nil ? zone.guests : []
         var places = parts.filter { $0.position > position }.map { Place(position: $0.position, zone: zone.row.number, subject: .guest($0.name)) }
         if zone.row.position <= position { return places }
         let itself = Place(position: zone.row.position, zone: zone.row.number, subject: .zone)
         guard zone.row.kind == .changed else { return places + [itself] }
-        let limit = FiringPage.recordLimit + 1
+        let limit = latest ?? FiringPage.recordLimit + 1
         let rows = try Int64.fetchAll(
-            db, cachedSQL: "SELECT id FROM records WHERE id > ? AND id < ? ORDER BY id LIMIT ?",
+            db, cachedSQL: latest == nil ? Self.firstRecords : Self.latestRecords,
             [try StoredRow.id(zone: zone.row.number, position: position), try StoredRow.id(zone: zone.row.number + 1, position: 0), limit])
         places += rows.map { Place(position: StoredRow.position(ofID: $0), zone: zone.row.number, subject: .record(row: $0)) }
-        let isOfRecords = rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
+        let isOfRecords = latest == nil && rows.count == limit || rows.last.map { StoredRow.position(ofID: $0) } == zone.row.position
         return isOfRecords ? places : places + [itself]
     }
 
@@ -152,21 +204,28 @@ private struct FiringReader {
     }
 
     private func changes(of row: Int64, in zone: ZoneRow, _ outline: CommittedChange, after position: Int64) throws -> [CommittedChange] {
-        guard let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM records WHERE id = ?", [row]),
-            let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db)
-        else { return [] }
-        var states: [RecordJournalEntry] = []
-        try journal.each(before: nil) { state in
-            states.append(state)
-            return state.position > position ? .next : .stop
+        guard let name = try String.fetchOne(db, cachedSQL: "SELECT name FROM records WHERE id = ?", [row]) else { return [] }
+        do {
+            guard let journal = try JournalReader(of: Name(name), in: zone, limits, at: now, catalog, db) else { return [] }
+            var states: [RecordJournalEntry] = []
+            try journal.each(before: nil) { state in
+                states.append(state)
+                return state.position > position ? .next : .stop
+            }
+            return CommittedChange.all(of: journal.record, states, after: position, in: outline)
+        } catch is DamagedRow {
+            // A record that can't be read keeps no other from being told. The check of the database reports it.
+            return []
         }
-        return CommittedChange.all(of: journal.record, states, after: position, in: outline)
     }
 
     /// True if roles let the subscriber read the record.
-    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange) throws -> Bool {
+    /// - Parameter grants: the permissions that were read before, by user.
+    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
         guard standing.isHeldToRoles, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)
-        return try subscriber.grants(db, catalog).canRead(record, catalog.schema)
+        let rules = grants[standing.user] ?? subscriber.grants(db, catalog)
+        grants[standing.user] = rules
+        return try rules.canRead(record, catalog.schema)
     }
 }

@@ -24,11 +24,12 @@ extension SchemaEditor {
         }
     }
 
-    /// Turns some records of a type in a zone into deletions, by name.
+    /// Turns some records of a type in a zone into deletions, by name. Guests do not see them any more, nor the records below them.
     /// - Parameters:
     ///   - catalog: has the indexes that lose the records' rows.
     ///   - mayGoOn: asked after each record.
     /// - Returns: the last record; `nil` if none is left.
+    /// - Throws: `RecordError` BAD_REQUEST if a share needs one of them.
     mutating func removeRecords(
         of type: Name, in zone: ZoneRow, after place: IndexChunk.Place, from catalog: SchemaCatalog, while mayGoOn: () -> Bool
     ) throws -> IndexChunk.Place? {
@@ -36,15 +37,49 @@ extension SchemaEditor {
         var tally = ChangeTally()
         var room = state.journalLimits.bytes.subtractingSaturated(state.journalBytes)
         var last: IndexChunk.Place?
+        var walks: [HierarchyWalk.Item] = []
         for row in try Self.rows(of: type, after: place, zone.zoneID, state.catalog, db) {
             last = IndexChunk.Place(zone: zone.number, name: row.record.recordID.recordName)
             // The list of a damaged file may name other rows.
-            if !row.isDeleted, row.record.recordType == type { try remove(row, of: number, in: zone.number, from: catalog, &room, &tally) }
+            if !row.isDeleted, row.record.recordType == type {
+                try remove(row, of: number, in: zone.number, from: catalog, &room, &tally)
+                if row.record.sharing?.hierarchy != nil {
+                    walks += try change { [signature] in try $0.followRemoval(of: row.record, in: zone.number, by: signature) }
+                }
+            }
             if !mayGoOn() { break }
         }
         try tally.write(db, now: signature.timestamp)
         state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
+        if !walks.isEmpty { try change { try $0.finish(walks: walks) } }
         return last
+    }
+
+    private mutating func change<Value>(_ body: (RecordChanges) throws -> Value) throws -> Value {
+        let changes = RecordChanges(db, state: state, now: signature.timestamp, request: RequestMark.value(of: nil), words: words)
+        let value = try body(changes)
+        state = try changes.finish()
+        return value
+    }
+
+    /// A record of a type that a share needs, because it holds the share or is its root.
+    /// - Returns: the error for deleting the type; `nil` if there is none.
+    static func refusal(ofRemoving type: Name, _ catalog: SchemaCatalog, _ db: Database) throws -> RecordError? {
+        guard let number = catalog.typeNumbers[type],
+            let row = try Row.fetchOne(
+                db,
+                cachedSQL: """
+                    SELECT h.zone, h.share, r.name FROM hierarchies h CROSS JOIN records r ON r.zone = h.zone AND r.name IN (h.root, h.share)
+                    WHERE h.live = 1 AND r.type = ? AND r.state & 1 = 0 LIMIT 1
+                    """, [number])
+        else { return nil }
+        let (zone, share, name): (Int64, String, String) = (
+            try row.value("zone", in: "hierarchies"), try row.value("share", in: "hierarchies"), try row.value("name", in: "records")
+        )
+        guard let found = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else {
+            throw DamagedRow(in: "zones", "has no zone of the number \(zone)")
+        }
+        return SchemaRules.needed(RecordID(recordName: Name(name), zoneID: found.zoneID), of: type, by: Name(share))
     }
 
     /// - Parameter room: bytes that the journal may still take.
@@ -69,7 +104,7 @@ extension SchemaEditor {
         try db.run(
             """
             UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
-            request = NULL, version = version + 1 WHERE id = ?
+            request = NULL, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ?
             """,
             [
                 StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string, signature.deviceID,
@@ -97,9 +132,10 @@ extension SchemaEditor {
         guard let rows = try Self.rows(of: type, after: place, state.catalog, db) else { return nil }
         var place = rows.place
         var tally = ChangeTally()
+        let isView = try isView(place.zone)
         for row in rows.rows {
             place.name = row.record.recordID.recordName
-            try strip(row, of: fields, in: type, zone: place.zone, from: catalog, &tally)
+            try strip(row, of: fields, in: type, zone: place.zone, isView: isView, from: catalog, &tally)
             if !mayGoOn() { break }
         }
         try tally.write(db, now: signature.timestamp)
@@ -117,9 +153,10 @@ extension SchemaEditor {
                     StoredRow.id(zone: zone, position: positions.lowerBound), StoredRow.id(zone: zone, position: positions.upperBound),
                     state.catalog.typeNumber(of: type),
                 ])
+            let isView = try isView(zone)
             for name in names {
                 guard let row = try db.row(named: Name(name), in: zone, .default, state.catalog) else { continue }
-                try strip(row, of: fields, in: type, zone: zone, from: catalog, &tally)
+                try strip(row, of: fields, in: type, zone: zone, isView: isView, from: catalog, &tally)
             }
         }
         try tally.write(db, now: signature.timestamp)
@@ -131,8 +168,12 @@ extension SchemaEditor {
         try newWords.write(db)
     }
 
+    private func isView(_ zone: Int64) throws -> Bool {
+        try Int64.fetchOne(db, cachedSQL: "SELECT base FROM zones WHERE number = ?", [zone]) != nil
+    }
+
     private mutating func strip(
-        _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, from catalog: SchemaCatalog, _ tally: inout ChangeTally
+        _ row: StoredRow, of fields: Set<Name>, in type: Name, zone: Int64, isView: Bool, from catalog: SchemaCatalog, _ tally: inout ChangeTally
     ) throws {
         // The list of a damaged file may name other rows.
         if row.isDeleted || row.record.recordType != type { return }
@@ -145,7 +186,8 @@ extension SchemaEditor {
         try db.run("UPDATE records SET fields = ? WHERE id = ?", [Data(record.fields.bytes), row.id])
         let (old, new) = try IndexEntries.difference(from: (row.record, before), to: (record, after), catalog: catalog, words: words)
         try write(new, replacing: old, of: name, in: zone)
-        let (filesBefore, files) = (AssetRows.measured(before.values), AssetRows.measured(after.values))
+        // The copies in views have no files of their own.
+        let (filesBefore, files) = (AssetRows.measured(isView ? [] : Array(before.values)), AssetRows.measured(isView ? [] : Array(after.values)))
         try AssetRows.write(files.uses, replacing: filesBefore.uses, of: name, in: zone, now: signature.timestamp, db)
         tally.shrink(
             type: try state.catalog.typeNumber(of: type), bytes: row.record.fields.bytes.count - record.fields.bytes.count,
@@ -156,14 +198,14 @@ extension SchemaEditor {
 
     // MARK: Reading
 
-    /// The living zones with records of a type, by owner and name.
+    /// The living zones with records of a type, without views, by owner and name.
     static func zones(of type: Name, _ catalog: SchemaCatalog, _ db: Database) throws -> [ZoneRow] {
         guard catalog.typeNumbers[type] != nil else { return [] }
         let members = try catalog.members(of: type)
         var numbers: [Int64] = []
         while let zone = try IndexChunk.zone(after: IndexChunk.Place(zone: (numbers.last ?? -1) + 1), members: members, db) { numbers.append(zone.number) }
         return try ZoneRow.fetchAll(
-            db, ZoneRow.sql("WHERE z.number IN (SELECT value FROM json_each(?)) ORDER BY coalesce(u.name, ''), z.name"),
+            db, ZoneRow.sql("WHERE z.number IN (SELECT value FROM json_each(?)) AND z.base IS NULL ORDER BY coalesce(u.name, ''), z.name"),
             ["[\(numbers.map(String.init).joined(separator: ","))]"])
     }
 

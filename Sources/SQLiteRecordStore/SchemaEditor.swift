@@ -55,7 +55,8 @@ struct SchemaEditor {
         try SubscriptionRows.endAll(db)
         // All remaining rows belong to deleted zones and are removed with them.
         try SchemaCatalog.retireFieldNumbers(db)
-        for table in ["indexWork", "composites", "fields", "roles"] { try db.execute(sql: "DELETE FROM \(table)") }
+        state.cascades.count -= try HierarchyWalkRows.count(db)
+        for table in ["hierarchyWalks", "indexWork", "composites", "fields", "roles"] { try db.execute(sql: "DELETE FROM \(table)") }
         try db.execute(sql: "UPDATE types SET removed = 1, grants = ''")
         var catalog = SchemaCatalog()
         (catalog.version, catalog.indexLimits) = (state.catalog.version, state.catalog.indexLimits)

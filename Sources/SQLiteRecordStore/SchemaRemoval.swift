@@ -16,7 +16,11 @@ struct SchemaRemoval {
     let clock: @Sendable () -> Timestamp
 
     /// - Returns: by type, the position up to which saves have lost the values of the removed fields.
+    /// - Throws: `RecordError` BAD_REQUEST if a share needs a record of a removed type. Then nothing is removed.
     func run(_ change: SchemaChange) async throws -> [Name: Int64] {
+        for type in change.removedTypes.sorted() {
+            if let refusal = try await store.read({ db, catalog in try SchemaEditor.refusal(ofRemoving: type, catalog, db) }) { throw refusal }
+        }
         for type in change.removedTypes.sorted() where try await isLarge(type) { try await removeRecords(of: type) }
         var reached: [Name: Int64] = [:]
         for (type, fields) in change.removedFields.sorted(by: { $0.key < $1.key }) where try await isLarge(type) {

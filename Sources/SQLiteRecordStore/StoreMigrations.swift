@@ -38,6 +38,9 @@ enum StoreMigrations {
         migrator.registerMigration("11") { db in
             try db.execute(sql: eleventhVersion)
         }
+        migrator.registerMigration("12") { db in
+            try db.execute(sql: twelfthVersion)
+        }
         migrator.registerMigration("13") { db in
             try db.execute(sql: thirteenthVersion)
         }
@@ -58,6 +61,11 @@ enum StoreMigrations {
             PRIMARY KEY (user, scope, id)
         ) WITHOUT ROWID;
         CREATE INDEX zone_subscriptions ON subscriptions (zone) WHERE zone IS NOT NULL;
+        """
+
+    private static let twelfthVersion = """
+        -- Children of records: a popular target has far more links of other kinds.
+        CREATE INDEX child_links ON links (zone, target, source) WHERE field = '___parent';
         """
 
     private static let eleventhVersion = """

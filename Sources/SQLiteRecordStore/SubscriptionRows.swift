@@ -11,12 +11,12 @@ enum SubscriptionRows {
     static func all(of user: Int64, in scope: DatabaseScope, _ db: Database) throws -> [Subscription] {
         try Data.fetchAll(
             db, cachedSQL: "SELECT content FROM subscriptions WHERE user = ? AND scope = ? AND firedAt IS NULL ORDER BY id", [user, scope.rawValue]
-        ).map(decoded)
+        ).map { try decoded(Array($0)) }
     }
 
-    private static func decoded(_ content: Data) throws -> Subscription {
+    private static func decoded(_ content: [UInt8]) throws -> Subscription {
         do {
-            return try Subscription(RequestObject(Array(content)))
+            return try Subscription(RequestObject(content))
         } catch {
             throw DamagedRow(in: "subscriptions", "has one that can't be read")
         }
@@ -76,7 +76,8 @@ enum SubscriptionRows {
         try Int64.fetchOne(db, cachedSQL: "SELECT value FROM facts WHERE name = 'subscriptionChanges'") ?? 0
     }
 
-    fileprivate static func all(_ db: Database) throws -> LatestSubscriptionIndex.Content {
+    /// - Parameter known: the subscriptions that were read before, by their content, because most of them stay as they are.
+    fileprivate static func all(_ known: [[UInt8]: Subscription], _ db: Database) throws -> LatestSubscriptionIndex.Content {
         try db.rows(
             """
             SELECT s.content, s.scope, s.position, s.isHeldToRoles, u.name, s.user, coalesce(s.firedAt, -1)
@@ -88,10 +89,13 @@ enum SubscriptionRows {
                 guard let scope = DatabaseScope(rawValue: try row.value(1, in: "subscriptions")) else {
                     throw DamagedRow(in: "subscriptions", "has a database that there is not")
                 }
+                let content = Array(try row.value(0, in: "subscriptions") as Data)
+                let subscription = try known[content] ?? decoded(content)
+                all.known[content] = subscription
                 let (user, firedAt): (Int64, Int64) = (try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions"))
                 var standing = StandingSubscription(
                     user: Name(try row.value(4, in: "users") as String), scope: scope, position: try row.value(2, in: "subscriptions"),
-                    isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: try decoded(row.value(0, in: "subscriptions")))
+                    isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: subscription)
                 if firedAt >= 0 { standing.lastPosition = firedAt }
                 all.subscriptions.append(standing)
                 if scope == .shared { all.guests.insert(user) } else { all.owners.insert(scope == .public ? 0 : user) }
@@ -105,6 +109,8 @@ enum SubscriptionRows {
 final class LatestSubscriptionIndex: Sendable {
     fileprivate struct Content {
         var subscriptions: [StandingSubscription] = []
+        /// Each of them by its content.
+        var known: [[UInt8]: Subscription] = [:]
         /// Numbers of the users to whose private databases subscriptions are; 0 for the public database.
         var owners: Set<Int64> = []
         /// Numbers of the users to whose shared databases subscriptions are.
@@ -123,15 +129,16 @@ final class LatestSubscriptionIndex: Sendable {
         let schema: Int64
     }
 
-    private let latest = Mutex<(version: Version, reading: Reading)?>(nil)
+    private let latest = Mutex<(version: Version, reading: Reading, known: [[UInt8]: Subscription])?>(nil)
 
     func reading(_ catalog: SchemaCatalog, _ db: Database) throws -> Reading {
         let version = Version(changes: try SubscriptionRows.changes(db), schema: catalog.version)
-        if let latest = latest.withLock({ $0 }), latest.version == version { return latest.reading }
-        let content = try SubscriptionRows.all(db)
+        let former = latest.withLock { $0 }
+        if let former, former.version == version { return former.reading }
+        let content = try SubscriptionRows.all(former?.known ?? [:], db)
         let reading = Reading(
             index: SubscriptionIndex(content.subscriptions, in: catalog.schema), owners: "\(content.owners.sorted())", guests: "\(content.guests.sorted())")
-        latest.withLock { $0 = (version, reading) }
+        latest.withLock { $0 = (version, reading, content.known) }
         return reading
     }
 }

@@ -31,14 +31,17 @@ public final class RequestLog: Sendable {
     public let capacity: Int
     /// The id of this log, which differs for each run of the server: 16 hexadecimal digits. Positions are valid only within the same run.
     public let run: String
+    /// The notifications that devices got.
+    public let notifications: NotificationLog
     private let state: Mutex<State>
     private let noted = Signals()
 
-    /// - Parameter limit: the maximum number of requests; 0 disables the log.
+    /// - Parameter limit: the maximum number of requests; 0 disables the log, and that of notifications.
     public init(limit: Int = RequestLog.limit) {
         let capacity = max(0, limit)
         run = String(UInt64.random(in: 0...UInt64.max), digits: 16, radix: 16)
         self.capacity = capacity
+        notifications = NotificationLog(isOn: capacity > 0)
         state = Mutex(State(capacity: capacity, restLimit: max(Self.leastRestLimit, capacity * Self.roomOfRequest)))
     }
 

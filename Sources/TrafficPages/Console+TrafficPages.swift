@@ -25,6 +25,7 @@ extension Console {
         act("zone/share", on: router) { try await ZoneActions.share($0) }
         act("zone/unshare", on: router) { try await ZoneActions.stopSharing($0) }
         addRequestPages(to: router, queryForm: queryForm)
+        addNotificationPages(to: router)
         addWorkbenchPages(to: router)
     }
 }

@@ -101,7 +101,8 @@ private struct ShareLinks {
         let participant = resolved.participant
         writer.member("participantType", (participant?.role ?? .publicUser).rawValue)
         writer.member("participantStatus", (participant?.status ?? .invited).rawValue)
-        let permission = participant.map { $0.role == .publicUser ? share.sharing?.share?.publicPermission ?? .none : $0.permission }
-        writer.member("participantPermission", (permission ?? share.sharing?.share?.publicPermission ?? .none).rawValue)
+        let top = share.sharing?.share
+        let permission = participant.flatMap { top?.permission(of: $0) } ?? top?.publicPermission ?? .none
+        writer.member("participantPermission", permission.rawValue)
     }
 }

@@ -53,7 +53,8 @@ public struct WebServices: Sendable {
         self.engine = engine
         injecting = FaultInjectingEngine(engine, faults)
         storage = StorageGauges(engine)
-        self.notifier = notifier ?? Notifier(engine: engine, accounts: accounts, faults: faults, now: clock ?? { assets.now() })
+        self.notifier =
+            notifier ?? Notifier(engine: engine, accounts: accounts, faults: faults, log: log.notifications, now: clock ?? { assets.now() })
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
         authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })

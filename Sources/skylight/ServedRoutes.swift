@@ -37,7 +37,8 @@ struct ServedRoutes {
         func engine(_ access: AccessControl) -> any RecordEngine {
             protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
         }
-        let notifier = Notifier(engine: engine(access), accounts: store.accounts, faults: faults, now: { [clock = store.clock] in clock.now() })
+        let notifier = Notifier(
+            engine: engine(access), accounts: store.accounts, faults: faults, log: log.notifications, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
                 engine: engine(access), accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
@@ -49,7 +50,7 @@ struct ServedRoutes {
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
             engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
-            webServices: replays.buildResponder(), access: access, templatesFolder: templates, publicFolder: publicFolder
+            webServices: replays.buildResponder(), notificationSender: notifier, access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes
     }

@@ -55,7 +55,7 @@ def test_the_client_with_a_bug_is_found_out(open_page, server):
     page = open_page(place + "/clients")
     expect(page.get_by_role("region", name="Tour as Developer", exact=True)).to_contain_text("more pages to fetch")
     page.goto(f"{place}/record?{urllib.parse.urlencode({'zone': 'Chats', 'name': 'Room/general'})}")
-    expect(page.locator(".deliveries tr", has_text="Tour")).to_contain_text("the response had moreComing true")
+    expect(page.locator(".deliveries:has(#deliveries) tr", has_text="Tour")).to_contain_text("the response had moreComing true")
 
 
 def test_the_page_of_an_item_that_a_guest_never_sees_says_why(open_page):

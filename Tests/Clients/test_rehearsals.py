@@ -17,7 +17,9 @@ import pytest
 from server_binary import binary
 
 CONTAINER = "iCloud.com.example.Rehearsed"
-NOTIFICATIONS = ["lost-notifications", "late-notifications", "doubled-notifications", "shuffled-notifications", "coalesced-notifications"]
+NOTIFICATIONS = [
+    "lost-notifications", "late-notifications", "doubled-notifications", "shuffled-notifications", "coalesced-notifications", "own-notifications",
+]
 READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed", *NOTIFICATIONS]
 FAILURES = ["throttled", "zone-busy", "conflict", "try-again-later", "dropped-before", "dropped-after"]
 ACTS = ["expire-tokens", "purge-zone", "reset-zone"]

@@ -146,15 +146,19 @@ class Stage:
     def make(self, operation, role):
         records = [place for place in PLACES if place != "share"]
         fields = {place: {"file": {"value": self.upload(self.zone, operation, place)}} if operation == "download" else {} for place in records}
-        nobody = self.name(operation, "nobody")
-        self.zone.save(recordName=nobody)
+        # A record that has children goes only if it depends on another one.
+        nobody, ground = self.name(operation, "nobody"), self.name(operation, "ground")
+        self.zone.save(recordName=ground)
+        self.zone.save(recordName=nobody, fields={"on": {"value": {"recordName": ground, "action": "DELETE_SELF"}, "type": "REFERENCE"}})
         operations = [
             ("create", {"recordType": "Item", "recordName": self.name(operation, place), "fields": fields[place], **self.above(operation, place)})
             for place in records
         ]
-        saved = self.zone.modify(*operations, ("create", {"recordType": "Item", "recordName": f"{operation} moved", **self.above(operation, "child")}))
+        if operation == "moveBelow":
+            operations.append(("create", {"recordType": "Item", "recordName": f"{operation} moved", **self.above(operation, "child")}))
+        saved = self.zone.modify(*operations)
         assert not any("serverErrorCode" in record for record in saved), saved
-        self.zone.modify(("forceDelete", {"recordName": nobody}))
+        self.zone.modify(("forceDelete", {"recordName": ground}))
         invitations = [invitation(*INVITATIONS[role], userRecordName=self.user.name)] if role in INVITATIONS else []
         permission = {"public writer": "READ_WRITE", "public reader": "READ_ONLY"}.get(role, "NONE")
         share = self.zone.share(self.name(operation, "root"), None, *invitations, name=self.name(operation, "share"), permission=permission)

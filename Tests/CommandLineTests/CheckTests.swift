@@ -50,9 +50,11 @@ import Testing
             let clean = try await check()
             #expect(clean.status == 0 && clean.output.contains("1 record in 2 zones of the private database: nothing found."))
             let link: JSONValue = ["value": ["recordName": "nobody", "action": "NONE"], "type": "REFERENCE"]
-            try await save(["recordName": "home", "recordType": "N"], on: server)
+            try await save(["recordName": "house", "recordType": "N"], on: server)
+            let house: JSONValue = ["value": ["recordName": "house", "action": "DELETE_SELF"], "type": "REFERENCE"]
+            try await save(["recordName": "home", "recordType": "N", "fields": ["link": house]], on: server)
             try await save(["recordName": "b", "recordType": "N", "fields": ["link": link], "parent": ["recordName": "home"]], on: server)
-            try await save(["recordName": "home"], on: server, as: "forceDelete")
+            try await save(["recordName": "house"], on: server, as: "forceDelete")
             // The result is the same through the server and on its closed folder.
             let found = try await check()
             #expect(found.status == 1)

@@ -23,16 +23,18 @@ struct RequestStage: Sendable {
 
     let log: RequestLog
     let engine: InMemoryRecordEngine
+    let accounts: Accounts
     let address: DatabaseAddress
     let user: Caller
     let database: any RecordDatabase
     let client: any TestClientProtocol
 
     /// - Parameters:
+    ///   - sender: sends notifications again.
     ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
         log: RequestLog = RequestLog(), answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
-        _ body: @Sendable (RequestStage) async throws -> Void
+        sender: (any NotificationSender)? = nil, _ body: @Sendable (RequestStage) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
         let accounts = try Accounts(file: nil)
@@ -50,10 +52,10 @@ struct RequestStage: Sendable {
         }
         try Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log, webServices: services,
-            templatesFolder: nil, publicFolder: nil
+            notificationSender: sender, templatesFolder: nil, publicFolder: nil
         ).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
-            try await body(RequestStage(log: log, engine: engine, address: address, user: user, database: database, client: client))
+            try await body(RequestStage(log: log, engine: engine, accounts: accounts, address: address, user: user, database: database, client: client))
         }
     }
 

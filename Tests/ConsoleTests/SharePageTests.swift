@@ -17,9 +17,11 @@ import Text
             let alone = try await stage.edit.page("record?zone=Notes&name=milk")
             #expect(alone.contains("Nobody else sees this record.") && alone.contains("/share?zone=Notes&amp;name=milk"))
             let form = try await stage.edit.page("share?zone=Notes&name=list")
-            let inputs: [String: String?] = ["title": "Groceries", "invite": stage.grace.handle, "addresses": "mary@example.org\r\n", "right": "READ_ONLY"]
+            let inputs: [String: String?] = [
+                "title": "Groceries", "type": " com.example.list ", "invite": stage.grace.handle, "addresses": "mary@example.org\r\n", "right": "READ_ONLY",
+            ]
             let preview = EditStage.text(try await stage.edit.send("share", of: form, inputs, button: ("do", "preview")))
-            for part in ["&quot;forRecord&quot;", "Groceries", "mary@example.org", "CloudKit JS", "curl", "cloudkit.share"] { #expect(preview.contains(part), "\(part)") }
+            for part in ["&quot;forRecord&quot;", "Groceries", "mary@example.org", "CloudKit JS", "curl", "cloudkit.share", "cloudkit.type"] { #expect(preview.contains(part), "\(part)") }
             #expect(try await stage.edit.record("list").sharing == nil)
             let made = try await stage.edit.send("share", of: preview, button: ("do", "save"))
             #expect(try stage.edit.location(made).contains("name=list&notice=share-made"))
@@ -72,11 +74,13 @@ import Text
             let page = try await stage.shared(with: stage.grace, stage.mary)
             let before = try await stage.share()
             let answer = try await stage.edit.send(
-                "share", of: page, ["link": "READ_WRITE", "right2": "ADMINISTRATOR", "remove3": "1", "title": "New title"], button: ("do", "save"))
+                "share", of: page, ["link": "READ_WRITE", "right2": "ADMINISTRATOR", "remove3": "1", "title": "New title", "type": " com.example.list "],
+                button: ("do", "save"))
             let changed = try await stage.edit.page(try stage.edit.location(answer))
             let after = try await stage.share()
             #expect(after.publicPermission == .readWrite && after.participants.map(\.participantID) == before.participants.dropLast().map(\.participantID))
             #expect(after.participants.last?.role == .administrator && after.participants.last?.permission == .readWrite)
+            #expect(changed.contains("name=\"type\" value=\"com.example.list\""))
             #expect(changed.contains("Shared: New title") && changed.contains("value=\"ADMINISTRATOR\" selected"))
             let untouched = EditStage.text(try await stage.edit.send("share", of: changed, button: ("do", "save")))
             #expect(untouched.contains("Nothing was changed, so nothing was saved."))

@@ -19,7 +19,11 @@ import Traffic
         for (name, parent) in [("list", nil), ("milk", "list"), ("diary", nil), ("page", "diary"), ("gone", nil), ("orphan", "gone")] as [(Name, Name?)] {
             try await save(stage, RecordOperation(.create, recordName: name, recordType: "Note", parent: parent.map { .record($0) } ?? .unchanged))
         }
-        try await save(stage, RecordOperation(.forceDelete, recordName: "gone"))
+        // A record with a child goes only with one that it depends on.
+        try await save(stage, RecordOperation(.create, recordName: "ground", recordType: "Note"))
+        let ground = FieldInput(.reference(Reference(recordName: "ground", action: .deleteSelf)))
+        try await save(stage, RecordOperation(.forceUpdate, recordName: "gone", recordType: "Note", fields: ["on": ground]))
+        try await save(stage, RecordOperation(.forceDelete, recordName: "ground"))
         var share = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
         share.share = ShareInput(
             root: .init(recordName: "list", recordChangeTag: nil),

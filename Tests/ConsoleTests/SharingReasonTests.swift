@@ -54,6 +54,11 @@ import Traffic
         (guest(nil, link: .readOnly), .notJoined),
         // The link has been opened since.
         (guest(nil, link: .readWrite, refusedLink: request), .notJoined),
+        // An entry without a right has that of the link.
+        (guest(.invited, .none), .notInvited),
+        (guest(.accepted, .none, wasGuest: true), .removed),
+        (guest(.invited, .none, link: .readOnly), .notAccepted),
+        (guest(.accepted, .none, isSeen: true, link: .readOnly, refusedWrite: request), .readOnly(request)),
         // The requests of the client.
         (guest(.accepted, stray: stray(.private, nil)), .otherDatabase(stray(.private, nil))),
         (guest(.accepted, isSeen: true, stray: stray(.public, "_ada")), .otherDatabase(stray(.public, "_ada"))),

@@ -17,7 +17,7 @@ import Testing
         var checked: Set<String> = []
         for (page, template) in models.pages {
             // Another module gives the record's page this panel.
-            let panels = page == "RecordView" ? ["DeliveryPanel"] : []
+            let panels = page == "RecordView" ? ["ClientsPanel"] : []
             let reachable = models.reachable(from: [page, "PageContext", "Frame"] + panels)
             let known = models.keys(of: reachable)
             var open = [template] + reachable.flatMap { models.choices(of: $0) }
@@ -152,7 +152,7 @@ private struct ViewModels {
     }
 
     /// The models that pages of other modules hold as `any ViewModel`.
-    private static let erased = ["DeliveryPanel"]
+    private static let erased = ["ClientsPanel"]
 
     /// The types that a name can mean in another type: the innermost nested one, or all that end with it.
     private func candidates(for name: String, in type: String) -> [String] {

@@ -25,7 +25,12 @@ extension InMemoryDatabase {
         return try store.write { state in
             let change = try change(state)
             if change.isEmpty { return state.schema }
-            for type in change.removedTypes.sorted() { state.removeRecords(of: type, by: signature) }
+            if !change.removedTypes.isEmpty {
+                let transaction = InMemoryTransaction(state, view: view, tickets: store.assetTickets, now: signature.timestamp)
+                for type in change.removedTypes.sorted() { try transaction.removeRecords(of: type, by: signature) }
+                try transaction.finish()
+                state = transaction.state
+            }
             for (type, fields) in change.removedFields { try state.removeValues(of: fields, in: type, now: signature.timestamp) }
             state.schema = change.after
             state.note(change.lines, because: reason, by: signature)
@@ -81,14 +86,6 @@ extension InMemoryState {
         zones.values.filter { $0.end == nil }.sorted { ($0.owner ?? "", $0.name) < ($1.owner ?? "", $1.name) }
     }
 
-    /// Turns the records of a type into deletions, ordered by zone and name.
-    fileprivate mutating func removeRecords(of type: Name, by signature: Signature) {
-        for zone in livingZones {
-            let doomed = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == type }
-            for name in doomed.map(\.record.recordID.recordName).sorted() { delete(name, in: zone.number, by: signature) }
-        }
-    }
-
     /// Removes values from records. The records are otherwise unchanged, and no change is reported.
     fileprivate mutating func removeValues(of fields: Set<Name>, in type: Name, now: Timestamp) throws {
         for (number, zone) in zones {
@@ -101,6 +98,19 @@ extension InMemoryState {
                 endUses(row.assets.subtracting(assets), now: now)
                 row.assets = assets
                 zones[number]?.rows[name] = row
+            }
+        }
+    }
+}
+
+extension InMemoryTransaction {
+    /// Turns the records of a type into deletions, ordered by zone and name.
+    fileprivate func removeRecords(of type: Name, by signature: Signature) throws {
+        for zone in state.livingZones where zone.base == nil {
+            let doomed = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == type }.map(\.record)
+            for record in doomed.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) {
+                state.delete(record.recordID.recordName, in: zone.number, by: signature)
+                leave(try followRemoval(of: record, in: zone.number, by: signature))
             }
         }
     }

@@ -59,6 +59,28 @@ extension InMemoryDatabase {
         }
     }
 
+    func standingSubscriptions() async throws -> [StandingSubscription] {
+        try store.read { state in
+            state.subscriptions.map(\.standing).sorted { left, right in
+                (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
+                    < (right.user.string, right.scope.rawValue, right.subscription.subscriptionID.string)
+            }
+        }
+    }
+
+    func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
+        let now = store.clock()
+        let standing = StandingSubscription(
+            user: caller.userRecordName, scope: address.scope, position: 0, isHeldToRoles: GrantRules.areAsked(of: caller, in: address),
+            subscription: subscription)
+        return try store.read { state in
+            let changes = state.zones.values.flatMap { self.changes(in: $0, after: 0, state, now) }.filter { $0.isSeen(by: caller, in: address.scope) }
+            return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
+                Firing(change, try fires(standing, change, in: state) ? [standing] : [])
+            }
+        }
+    }
+
     private func changes(in zone: InMemoryState.ZoneRow, after position: Int64, _ state: InMemoryState, _ now: Timestamp) -> [CommittedChange] {
         let shares = zone.owner == nil ? [] : state.shares.filter { $0.zone == zone.number }
         let outline = CommittedChange(position: zone.position, zoneID: view.zoneID(of: zone), owner: zone.base == nil ? zone.owner : nil, guests: [])

@@ -82,6 +82,11 @@ final class InMemoryTransaction: MirrorTransaction {
         return RecordDeletion(position: state.position, validated: references.filter { $0.reference.action == .validate }.map(\.reference.recordName).sorted())
     }
 
+    func zoneID(of zone: Int64) throws -> ZoneID {
+        guard let row = state.zones[zone] else { throw RecordError.zoneNotFound }
+        return view.zoneID(of: row)
+    }
+
     func doomed(by target: FallenTarget) -> [Name] {
         guard let zone = state.zones[target.zone] else { return [] }
         let names = view.referrers(to: target.name, in: zone).filter { $0.action == .deleteSelf }.map(\.recordName)
@@ -108,6 +113,7 @@ final class InMemoryTransaction: MirrorTransaction {
         if !state.falling.isEmpty {
             var cascade = Cascade(CascadeMemory(state.falling))
             _ = try cascade.run(in: self) { _ in true }
+            state.walks += cascade.walks
             state.falling = []
         }
         var walk = HierarchyWalk(state.walks)

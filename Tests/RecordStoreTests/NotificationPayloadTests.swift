@@ -25,7 +25,7 @@ import Testing
     ) throws -> NotificationPayload? {
         let standing = StandingSubscription(
             user: "_a", scope: scope, position: 0, isHeldToRoles: false, subscription: Subscription("s", to: subject, notificationInfo: info))
-        return try NotificationPayload(of: standing, for: change, in: #require(ContainerID("iCloud.x")), id: "N", badge: 3)
+        return NotificationPayload(of: standing, for: change, in: try #require(ContainerID("iCloud.x")), id: "N", badge: 3)
     }
 
     private static let query = Subscription.Subject.query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [.create]))

@@ -45,9 +45,10 @@ import Testing
         let database = try await database()
         try await database.save("target", in: notes)
         try await database.save("a", in: notes, ["link": reference("target"), "links": .list([reference("target"), reference("never")], of: .reference)])
-        try await database.save("home", in: notes)
+        try await database.save("house", in: notes)
+        try await database.save("home", in: notes, ["link": reference("house", nil, .deleteSelf)])
         try await database.save("b", in: notes, ["link": reference("gone", nil, .deleteSelf)], parent: .record("home"))
-        for name in ["target", "home"] as [Name] { try await database.delete(name, in: notes) }
+        for name in ["target", "house"] as [Name] { try await database.delete(name, in: notes) }
         let (found, progress) = try await findings(in: database)
         #expect(
             found.map { [$0.recordID.recordName, $0.fieldName ?? "", $0.target?.recordName ?? ""] } == [
@@ -146,6 +147,16 @@ import Testing
         #expect(try await findings(in: stage.shared(grace)).0 == [])
         try await stage.owner.delete("share", in: notes)
         #expect(try await found(after: 2) == [])
+    }
+
+    /// A restored share keeps the time of the copy, whatever that is.
+    @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool) async throws {
+        let signature = Signature(timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "share", zoneID: notes), recordType: Share.recordType, recordChangeTag: "1", created: signature, modified: signature,
+            fields: .empty, sharing: RecordSharing(share: Share(rootName: "list", shortGUID: "x", participants: [])))
+        let now = Timestamp(milliseconds: isOld ? .max : .min)
+        #expect(try await ShareCheck.findings(in: record, at: now, isKnown: nil).map(\.kind) == (isOld ? [.unacceptedShare] : []))
     }
 
     @Test func aCheckThatIsCancelledEnds() async throws {

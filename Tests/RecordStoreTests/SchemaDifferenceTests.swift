@@ -42,6 +42,12 @@ import Testing
         // Every container has the type Users. A file without it says nothing about the type.
         (#"RECORD TYPE Users (roles LIST<INT64>, nick STRING);"#, "", []), ("", "RECORD TYPE Users (nick STRING);", []),
         ("RECORD TYPE Users ();", "RECORD TYPE Users (nick STRING);", ["Users: field 'nick' STRING added"]),
+        // CloudKit itself declares the type of shares and three of its fields.
+        (#"RECORD TYPE "cloudkit.share" (mine STRING);"#, "", []), (#"RECORD TYPE "cloudkit.share" ("cloudkit.title" STRING, mine STRING);"#, "", []),
+        (
+            #"RECORD TYPE "cloudkit.share" ("cloudkit.title" STRING, mine STRING);"#, #"RECORD TYPE "cloudkit.share" (yours STRING);"#,
+            ["cloudkit.share: field 'mine' STRING removed", "cloudkit.share: field 'yours' STRING added"]
+        ), (#"RECORD TYPE T ("cloudkit.title" STRING);"#, "RECORD TYPE T ();", ["T: field 'cloudkit.title' STRING removed"]),
     ] as [(String, String, [String])])
     func changesAreTold(before: String, after: String, lines: [String]) throws {
         let difference = try SchemaDifference(from: schema(before), to: schema(after))

@@ -83,14 +83,22 @@ import Testing
                 let resolved = try ResolvedQuery(query, in: schema)
                 return resolved.matches(try QueriedRecord(record, for: resolved))
             }.map { "\($0.offset)" }
-            let found = try index.subscriptions(firedBy: Self.change(record)).map(\.subscription.subscriptionID.string)
+            let found = index.subscriptions(firedBy: try Self.change(record)).map(\.subscription.subscriptionID.string)
             #expect(Set(found) == Set(expected) && found.count == expected.count, "\(record.fields)")
+            // Each of the others has a reason, and it is a filter.
+            let change = try Self.change(record)
+            let misses = subscriptions.filter { SubscriptionMiss(of: $0, by: change, in: schema) != nil }
+            #expect(misses.count == subscriptions.count - found.count)
             matched += found.count
         }
         #expect(matched > records.count)
         // Nobody knows how the record was.
-        let unknown = try index.subscriptions(firedBy: Self.change(Self.record("n1", []), isKnown: false))
+        let unknown = index.subscriptions(firedBy: try Self.change(Self.record("n1", []), isKnown: false))
         #expect(unknown.count == queries.count)
+        // Nor how a damaged one is. It keeps no other from being told.
+        var damaged = Self.record("n1", [])
+        damaged.fields = FieldsText(bytes: Array("{\"s\":".utf8))
+        #expect(index.subscriptions(firedBy: try Self.change(damaged)).count == queries.count)
     }
 
     @Test func subscriptionsOfOtherPlacesAreNotFired() throws {
@@ -106,7 +114,13 @@ import Testing
                 standing("_g", .private, .zone(zone, recordType: nil)),
             ], in: try Self.schema)
         var change = try Self.change(Self.record("n", []))
-        func fired() throws -> [Name] { try index.subscriptions(firedBy: change).map(\.user) }
+        /// The subscribers who are told. All others have a reason.
+        func fired() throws -> [Name] {
+            let fired = index.subscriptions(firedBy: change)
+            let schema = try Self.schema
+            #expect(index.all.filter { SubscriptionMiss(of: $0, by: change, in: schema) == nil } == fired)
+            return fired.map(\.user)
+        }
         #expect(try fired() == ["_c"])
         (change.owner, change.zoneID, change.guests) = ("_a", zone, ["_e"])
         #expect(try fired() == ["_a", "_e"])

@@ -41,6 +41,24 @@ import Testing
         #expect(share.guests == ["_g", "_p"])
         share.publicPermission = .readOnly
         #expect(share.permission(of: "_p") == .readOnly)
+        // Without a right of the own, that of the link counts.
+        share.participants[1].permission = .none
+        share.participants[2].permission = .none
+        #expect(share.permission(of: "_g") == .readOnly && share.guests == ["_g", "_p"])
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == 2)
+        share.publicPermission = .none
+        #expect(share.permission(of: "_g") == .none && share.guests == [])
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == nil)
+    }
+
+    @Test(arguments: [
+        (LookupInfo(userRecordName: "_g"), nil, true), (LookupInfo(emailAddress: "g@X.org"), nil, true), (LookupInfo(), "_g", true),
+        // An address that somebody else has now.
+        (LookupInfo(emailAddress: "g@x.org"), "_h", false), (LookupInfo(userRecordName: "_h"), nil, false), (LookupInfo(), nil, false),
+    ] as [(LookupInfo, Name?, Bool)])
+    func samePerson(invited: LookupInfo, user: Name?, isSame: Bool) {
+        let other = ShareParticipant(participantID: "x", userRecordName: user, lookupInfo: invited)
+        #expect(Self.guest.isSamePerson(as: other) == isSame && other.isSamePerson(as: Self.guest) == isSame)
     }
 
     @Test(arguments: [

@@ -35,6 +35,13 @@ import Testing
         for start in stride(from: 0, to: perZone, by: Self.batch) {
             for zoneID in zones { try await Self.fill(database, zoneID, start..<start + Self.batch) }
         }
+        let (told, pages) = try await Self.told(after: begin, in: database)
+        #expect(pages >= 3 && told.count == perZone * zoneCount && Set(told).count == told.count)
+        await engine.close()
+    }
+
+    /// The names of the records in all pages, and the number of pages.
+    private static func told(after begin: Int64, in database: any RecordDatabase) async throws -> (names: [Name], pages: Int) {
         var (told, positions): ([Name], [Int64]) = ([], [])
         var page = FiringPage(position: begin, moreComing: true)
         var pages = 0
@@ -44,8 +51,23 @@ import Testing
             positions += page.firings.map(\.change.position)
             pages += 1
         }
-        #expect(pages >= 3 && told.count == perZone * zoneCount && Set(told).count == told.count)
         #expect(positions == positions.sorted())
+        return (told, pages)
+    }
+
+    /// Large records need more pages, so that a page never needs much memory.
+    @Test func pagesOfLargeRecordsAreShorter() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.withZone()
+        try await database.save("first", in: notes)
+        try await Self.subscribe(database)
+        let begin = try await database.firings(after: nil).position
+        let text = String(repeating: "x", count: 700_000)
+        let names = (0..<3 * FiringPage.sizeLimit / text.utf8.count).map { Name("large\($0)") }
+        for name in names { try await database.save(name, in: notes, ["text": .string(text)]) }
+        let (told, pages) = try await Self.told(after: begin, in: database)
+        #expect(told == names && pages >= 3)
         await engine.close()
     }
 

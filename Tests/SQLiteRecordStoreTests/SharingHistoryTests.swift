@@ -99,8 +99,12 @@ private struct SharingHistory {
         switch Int.random(in: 0..<21, using: &random) {
         case 0..<6: problem = try await move(name)
         case 6..<8:
-            try await owner.delete(name, in: notes)
-            forget(name)
+            // Alone, or with all below it.
+            let names = once(in: 2) ? [name] : model.family(of: name)
+            let codes = try await owner.outcomes(names.map { RecordOperation(.forceDelete, recordName: $0) }, in: notes)
+            let isAllowed = names.count > 1 || model.parents[name] == nil || !isParent(name)
+            if codes.allSatisfy({ $0 == nil }) != isAllowed { problem = "deleting \(names): \(codes)" }
+            if isAllowed { for name in names { forget(name) } }
         case 8..<10: problem = try await share(once(in: 8) ? nil : name)
         case 10:
             guard let share = anyShare() else { break }
@@ -129,6 +133,8 @@ private struct SharingHistory {
         case .record(let parent): model.parents[name] = .some(parent)
         }
     }
+
+    private func isParent(_ name: Name) -> Bool { model.parents.contains { $0.key != name && $0.value == name } }
 
     private mutating func forget(_ name: Name) {
         model.parents[name] = nil
@@ -301,7 +307,7 @@ private struct SharingHistory {
         let database = try await engine.full(.shared, as: guest)
         if once(in: 4) {
             let codes = try await database.outcomes([RecordOperation(.forceDelete, recordName: name)], in: SharingStage.seen)
-            let mayDelete = isSeen ? model.mayWrite(name, user) && !isRoot : mayWriteSomewhere
+            let mayDelete = isSeen ? model.mayWrite(name, user) && !isRoot && !isParent(name) : mayWriteSomewhere
             if (codes == [nil]) != mayDelete { return "\(user) deleting \(name): \(codes)" }
             if isSeen, mayDelete { forget(name) }
             return nil

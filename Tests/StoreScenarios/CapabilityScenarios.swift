@@ -64,6 +64,8 @@ enum CapabilityScenarios {
             (.keepSubscriptions, { _ = try await database.subscriptions() }),
             (.keepSubscriptions, { _ = try await database.modifySubscriptions([]) }),
             (.fireSubscriptions, { _ = try await database.firings(after: nil) }),
+            (.fireSubscriptions, { _ = try await database.standingSubscriptions() }),
+            (.fireSubscriptions, { _ = try await database.latestFirings(of: Subscription("none", to: .database(recordType: nil)), limit: 1) }),
             (
                 .fireSubscriptions,
                 {

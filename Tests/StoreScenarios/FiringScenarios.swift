@@ -201,6 +201,44 @@ enum FiringScenarios {
             _ = try await database.edit([.removeField("price", in: "Item")])
             #expect(try await fired(in: database) { try await database.save("r", in: notes, ["other": .int64(2)]) } == [])
         },
+        .init("the latest changes tell which of them would have fired a subscription") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let database = stage.owner
+            let share = try await stage.share(with: [SharingStage.invitation(grace)])
+            try await stage.accept(share, as: grace)
+            for price in [1, 7, 9] as [Int64] { try await database.save("x", in: notes, ["price": .int64(price)]) }
+            try await database.save("d", ["price": .int64(7)])
+            try await database.delete("x", in: notes)
+            try await engine.full(.public).save("public", ["price": .int64(7)])
+            func latest(_ operation: SubscriptionOperation, _ limit: Int, in database: any RecordDatabase = database) async throws -> [String] {
+                guard case .save(let subscription) = operation else { return [] }
+                return try await database.latestFirings(of: subscription, limit: limit).map { firing in
+                    let subject = firing.change.record.map { "\($0.event.rawValue) \($0.record.recordID.recordName)" } ?? "zone"
+                    return firing.subscriptions.isEmpty ? subject : "\(subject)!"
+                }
+            }
+            #expect(try await latest(query("7", [price(.equals, 7)]), 5) == ["delete x", "create d!", "update x", "update x!", "create x"])
+            #expect(try await latest(query("new", firesOn: [.create]), 2) == ["delete x", "create d!"])
+            #expect(try await latest(.save(Subscription("db", to: .database(recordType: nil))), 3) == ["delete x!", "create d", "update x!"])
+            // Nothing was saved, and others have their own changes.
+            #expect(try await database.subscriptions().isEmpty && database.standingSubscriptions().isEmpty)
+            #expect(try await latest(query("p", [price(.equals, 7)]), 200, in: engine.full(.public)) == ["create public!"])
+            #expect(try await latest(query("p"), 200, in: engine.full(.private, as: mary)) == [])
+            try await database.save("milk", in: notes)
+            let guests = try await latest(.save(Subscription("g", to: .database(recordType: nil))), 200, in: stage.shared(grace))
+            #expect(guests.first == "update milk!" && !guests.contains { $0.contains(" x") })
+        },
+        .init("the subscriptions of all users are listed") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes)
+            try await subscribe([query("b"), .save(Subscription("a", to: .database(recordType: nil)))], in: database)
+            try await subscribe([.save(Subscription("g", to: .database(recordType: nil)))], in: engine.full(.shared, as: grace))
+            for reader in [database, try await engine.full(.public, as: mary)] {
+                let found = try await reader.standingSubscriptions().map { "\($0.user) \($0.scope.rawValue) \($0.subscription.subscriptionID)" }
+                let expected = [(ada, "private a"), (ada, "private b"), (grace, "shared g")].map { "\($0.0.userRecordName) \($0.1)" }
+                #expect(found == expected.sorted())
+            }
+        },
         .init("nobody subscribes without a name") { engine, _ in
             let database = try await engine.full(.public, as: Caller(userRecordName: "", access: .anonymous))
             #expect(await refusal { _ = try await database.subscriptions() }?.code == .authenticationRequired)

@@ -71,19 +71,27 @@ enum ReferenceScenarios {
             for isAtomic in [true, false] {
                 let line = [save("c", under: "b"), save("b", under: "a"), save("a", under: nil)]
                 #expect(try await database.outcomes(line, in: notes, atomic: isAtomic) == [nil, nil, nil])
-                // The parent is deleted in the same request, so the child is refused.
-                let both = [save("d", under: "a"), RecordOperation(.forceDelete, recordName: "a")]
+                // The parent is deleted in the same request, so one of both is refused, or both.
+                try await database.save("e", in: notes)
+                let both = [save("d", under: "e"), RecordOperation(.forceDelete, recordName: "e")]
                 let outcomes = try await database.outcomes(both, in: notes, atomic: isAtomic)
-                #expect(outcomes == (isAtomic ? [.validatingReferenceError, .atomicError] : [nil, nil]))
+                #expect(outcomes == (isAtomic ? [.validatingReferenceError, .validatingReferenceError] : [nil, .validatingReferenceError]))
+                try await database.delete("d", in: notes)
                 if !isAtomic { #expect(try await database.outcomes(both.reversed(), in: notes, atomic: false) == [nil, .validatingReferenceError]) }
-                for name in ["a", "b", "c", "d"] as [Name] { try await database.delete(name, in: notes) }
+                // Records are deleted with those below them, in any order.
+                let all = (["a", "b", "c", "e"] as [Name]).map { RecordOperation(.forceDelete, recordName: $0) }
+                #expect(try await database.outcomes(all, in: notes, atomic: isAtomic) == [nil, nil, nil, nil])
+                #expect(try await database.names(in: notes, of: ["a", "b", "c", "d", "e"]).isEmpty)
             }
             // If a parent is refused, its children are refused too.
             let refused = [save("c", under: "b"), save("b", under: "nowhere"), save("e", under: nil)]
             #expect(try await database.outcomes(refused, in: notes, atomic: false) == [.validatingReferenceError, .validatingReferenceError, nil])
-            // A child survives its parent, and may be saved again as long as the parent is not named.
+            // A child survives a parent that falls with another record, and may be saved again as long as the parent is not named.
             try await database.save("f", in: notes, parent: .record("e"))
-            try await database.delete("e", in: notes)
+            try await database.save("target", in: notes)
+            try await database.save("e", in: notes, link("target", .deleteSelf))
+            try await database.delete("target", in: notes)
+            #expect(try await database.names(in: notes, of: ["e", "f"]) == ["f"])
             try await database.save("f", in: notes, ["number": .int64(1)])
             let renamed = await refusal { try await database.save("f", in: notes, parent: .record("e")) }
             #expect(renamed?.code == .validatingReferenceError)
@@ -93,6 +101,45 @@ enum ReferenceScenarios {
                 created: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"),
                 modified: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"))
             #expect(try await database.outcomes([restored], in: notes) == [nil])
+        },
+        .init("a record with children stays, unless they move away or go with it") { engine, _ in
+            let database = try await engine.withZone()
+            func stays(_ kind: RecordOperation.Kind, _ name: Name, tag: String? = nil) async throws -> RecordError? {
+                let results = try await database.modify(ModifyRequest([RecordOperation(kind, recordName: name, recordChangeTag: tag)], zoneID: notes))
+                return if case .failure(let error)? = results.first { error } else { nil }
+            }
+            let parent = try await database.save("parent", in: notes)
+            for child in ["a", "b"] as [Name] { try await database.save(child, in: notes, parent: .record("parent")) }
+            let error = RecordError(.validatingReferenceError, "The record 'parent' is the parent of 'a'; delete its children first, or in the same request")
+            #expect(try await stays(.forceDelete, "parent") == error)
+            #expect(try await stays(.delete, "parent", tag: parent.recordChangeTag) == error)
+            // Other references don't keep it.
+            try await database.save("plain", in: notes, link("a", .none))
+            #expect(try await stays(.forceDelete, "a") == nil)
+            let moving = [
+                RecordOperation(.forceDelete, recordName: "parent"), RecordOperation(.forceUpdate, recordName: "b", recordType: "Item", parent: .cleared),
+            ]
+            #expect(try await database.outcomes(moving, in: notes, atomic: false) == [.validatingReferenceError, nil])
+            try await database.save("b", in: notes, parent: .record("parent"))
+            #expect(try await database.outcomes(moving, in: notes) == [nil, nil])
+            // Children that refer to it with DELETE_SELF are deleted with it, however many there are; one that does not keeps it.
+            try await database.save("parent", in: notes)
+            let fields = link("parent", .deleteSelf).mapValues { FieldInput($0) }
+            for start in stride(from: 0, to: 600, by: 200) {
+                let children = (start..<start + 200).map {
+                    RecordOperation(.create, recordName: Name("child \($0)"), recordType: "Item", fields: fields, parent: .record("parent"))
+                }
+                #expect(try await database.outcomes(children, in: notes).allSatisfy { $0 == nil })
+            }
+            try await database.save("other", in: notes, parent: .record("parent"))
+            #expect(try await stays(.forceDelete, "parent")?.reason.contains("'other'") == true)
+            #expect(try await database.names(in: notes, of: ["child 0", "child 599"]).count == 2)
+            try await database.delete("other", in: notes)
+            #expect(try await stays(.forceDelete, "parent") == nil)
+            // Zones go with everything in them.
+            try await database.save("parent", in: notes)
+            try await database.save("child", in: notes, parent: .record("parent"))
+            for result in try await database.modifyZones([.delete(notes)]) { _ = try result.get() }
         },
         .init("a target that is deleted and saved in one batch keeps its VALIDATE references") { engine, _ in
             let database = try await engine.withZone()

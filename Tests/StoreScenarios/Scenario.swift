@@ -28,9 +28,9 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let firing = FiringScenarios.all
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
-    public static let sharing = SharingScenarios.all
+    public static let sharing = SharingScenarios.all + ParticipantScenarios.all + SharedTypeScenarios.all
     /// For engines with ``RecordStore/Capability/listShares``, which are told the addresses of callers.
-    public static let sharingHere = SharingScenarios.here
+    public static let sharingHere = SharingScenarios.here + ParticipantScenarios.here
     /// For engines with ``RecordStore/Capability/mirrorRecords``.
     public static let mirroring = MirrorScenarios.all
 }

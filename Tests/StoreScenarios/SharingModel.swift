@@ -71,6 +71,18 @@ public struct SharingModel: Sendable {
         return false
     }
 
+    /// A record and all records below it.
+    public func family(of record: Name) -> [Name] {
+        var family = [record]
+        var above: Set = [record]
+        while !above.isEmpty {
+            let children = parents.keys.filter { child in parents[child].flatMap { $0 }.map { above.contains($0) && !family.contains(child) } ?? false }
+            family += children.sorted()
+            above = Set(children)
+        }
+        return family
+    }
+
     public func isRoot(_ record: Name) -> Bool { shares.values.contains { $0.root == record } }
 
     public func isGuest(_ user: Name) -> Bool { shares.values.contains { $0.right(of: user) != nil } }

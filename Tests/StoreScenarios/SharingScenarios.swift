@@ -158,13 +158,14 @@ enum SharingScenarios {
                 (RecordOperation(.forceDelete, recordName: "list"), denied, denied), (RecordOperation(.forceDelete, recordName: "diary"), nil, denied),
                 (RecordOperation(.delete, recordName: "diary", recordChangeTag: "1"), .notFound, denied),
                 (RecordOperation(.create, recordName: "mine", recordType: Share.recordType), denied, denied),
-                (RecordOperation(.forceDelete, recordName: "bread"), nil, denied),
+                (RecordOperation(.forceDelete, recordName: "bread"), .validatingReferenceError, denied),
+                (RecordOperation(.forceDelete, recordName: "new"), nil, denied),
             ]
             for (operation, writer, reader) in table {
                 #expect(try await code(operation, mary) == reader, "\(operation)")
                 #expect(try await code(operation, grace) == writer, "\(operation)")
             }
-            #expect(try await stage.owner.names(in: notes, of: everything + ["new", "top", "other"]) == ["list", "milk", "brand", "diary", "share", "new", "other"])
+            #expect(try await stage.owner.names(in: notes, of: everything + ["new", "top", "other"]) == everything + ["other"])
             // Parents and children of one request, in either order.
             let chain = [save("grandchild", .create, .record("child")), save("child", .create, .record("list"))]
             for isAtomic in [true, false] {
@@ -256,10 +257,54 @@ enum SharingScenarios {
             try await stage.accept(second, as: grace)
             #expect(try await stage.visible(to: grace, of: everything + ["second"]) == ["list", "milk", "brand", "bread", "second"])
             #expect(await refusal { _ = try await stage.shared(grace).pull(SharingStage.seen, since: token) }?.reason == "client knowledge differs from server knowledge")
-            // The root takes its share with it, and leaves the records below it.
+            // The root takes its share with it, but not the records below it.
+            #expect(await refusal { try await stage.owner.delete("list", in: notes) }?.code == .validatingReferenceError)
+            for name in ["milk", "bread"] as [Name] { try await stage.owner.save(name, in: notes, parent: .cleared) }
             try await stage.owner.delete("list", in: notes)
             #expect(try await stage.visible(to: grace, of: everything) == [])
             #expect(try await stage.owner.names(in: notes, of: everything + ["second"]) == ["milk", "brand", "bread", "diary"])
+        },
+        .init("a share and what is saved with it may come in one request, in each order") { engine, _ in
+            for isAtomic in [true, false] {
+                for isShareFirst in [true, false] {
+                    let stage = try await SharingStage(on: engine)
+                    var share = RecordOperation(.create, recordName: "share", recordType: Share.recordType)
+                    share.share = ShareInput(root: .init(recordName: "list", recordChangeTag: nil), participants: [SharingStage.invitation(grace)])
+                    let child = RecordOperation(.create, recordName: "new", recordType: "Item", parent: .record("list"))
+                    let operations = isShareFirst ? [share, child] : [child, share]
+                    #expect(try await stage.owner.outcomes(operations, in: notes, atomic: isAtomic) == [nil, nil])
+                    try await stage.accept(stage.current("share"), as: grace)
+                    #expect(try await stage.visible(to: grace, of: everything + ["new"]) == hierarchy + ["new"])
+                    for result in try await stage.owner.modifyZones([.delete(notes)]) { _ = try result.get() }
+                }
+            }
+        },
+        .init("a guest's deletion ends no share, and its owner's does") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(with: [SharingStage.invitation(grace)])
+            try await stage.accept(share, as: grace)
+            let guest = try await stage.shared(grace)
+            func fields(_ target: Name) -> [Name: FieldValue] { ["on": .reference(Reference(recordName: target, action: .deleteSelf))] }
+            // The root can't be made to fall, but other records can.
+            #expect(await refusal { try await guest.save("list", in: SharingStage.seen, fields("bread")) }?.code == denied)
+            try await guest.save("milk", in: SharingStage.seen, fields("bread"))
+            try await stage.owner.save("list", in: notes, fields("bread"))
+            // A guest sends back the owner's reference.
+            try await guest.save("list", in: SharingStage.seen, fields("bread"))
+            try await stage.owner.save("share", type: Share.recordType, in: notes, fields("bread"))
+            try await stage.owner.save("diary", in: notes, fields("bread"))
+            try await guest.delete("bread", in: SharingStage.seen)
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "brand", "share"])
+            #expect(try await stage.visible(to: grace, of: everything) == ["list", "share"])
+            // The owner's deletion takes the root and its share, but a share alone stays.
+            for target in ["bread", "shop"] as [Name] { try await stage.owner.save(target, in: notes) }
+            try await stage.owner.save("share", type: Share.recordType, in: notes, fields("bread"))
+            try await stage.owner.save("list", in: notes, fields("shop"))
+            try await stage.owner.delete("bread", in: notes)
+            #expect(try await stage.visible(to: grace, of: everything) == ["list", "share"])
+            try await stage.owner.delete("shop", in: notes)
+            #expect(try await stage.owner.names(in: notes, of: everything) == ["brand"])
+            #expect(try await stage.visible(to: grace, of: everything) == [])
         },
         .init("several hierarchies of a zone are one zone for a guest") { engine, _ in
             let stage = try await SharingStage(on: engine)

@@ -43,7 +43,7 @@ public struct SharingStage: Sendable {
         return record
     }
 
-    static func invitation(_ caller: Caller, _ permission: SharePermission = .readWrite) -> ShareParticipant {
+    public static func invitation(_ caller: Caller, _ permission: SharePermission = .readWrite) -> ShareParticipant {
         ShareParticipant(participantID: "for \(caller.userRecordName)", lookupInfo: LookupInfo(userRecordName: caller.userRecordName), permission: permission)
     }
 

@@ -133,10 +133,11 @@ struct FrameBuilder {
         let records = Frame.Entry(
             text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
         let knowsZones = visit.connection == nil || !visit.zones.isEmpty
+        let subscriptions = visit.database.can(.keepSubscriptions) ? [entry("Subscriptions", .subscriptions)] : []
         var sections = [
             Frame.Section(
                 title: "Data",
-                entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil), entry("Import", .importing)]
+                entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil)] + subscriptions + [entry("Import", .importing)]
                     + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
         ]
         if visit.schema != nil, visit.database.can(.showSchema) {
@@ -150,13 +151,14 @@ struct FrameBuilder {
                         entry("Compare", .compare),
                     ] + deploy + [entry("Import and export", .schema)] + reset + [entry("History", .history)]))
         }
+        let notifications = visit.database.can(.fireSubscriptions) ? [entry("Notifications", .notifications)] : []
         let tokens = visit.database.can(.explainTokens) ? [entry("Tokens", .token)] : []
         let check = visit.database.can(.listRecords) ? [entry("Check", .check)] : []
         let advice = visit.database.can(.keepQueryStatistics) ? [entry("Query advice", .advice)] : []
         sections.append(
             Frame.Section(
                 title: "Debugging",
-                entries: [entry("Requests", .requests), entry("Clients", .clients)] + advice + tokens
+                entries: [entry("Requests", .requests), entry("Clients", .clients)] + notifications + advice + tokens
                     + [entry("Errors", .errors)] + check + [entry("Rehearsals", .rehearsals)]))
         sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.count)]))
         sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry)]))

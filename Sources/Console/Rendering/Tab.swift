@@ -1,8 +1,8 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
-    case query, fetch, changes, zones
+    case query, fetch, changes, zones, subscriptions
     case types, indexes, roles, compare, deploy, schema, reset, history
-    case requests, clients, token, errors, check, advice, rehearsals
+    case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
     case mirror, unsent, connect
     /// The tab of pages outside of any container.
@@ -25,6 +25,8 @@ package enum Tab: String, Sendable {
         case .history: "h"
         case .requests: "r"
         case .clients: "l"
+        case .subscriptions: "b"
+        case .notifications: "n"
         case .advice: "a"
         case .token: "k"
         case .errors: "e"

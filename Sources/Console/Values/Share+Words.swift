@@ -7,8 +7,8 @@ extension Share {
     package func right(of participant: ShareParticipant) -> String {
         switch participant.role {
         case .owner: "owner"
-        case .administrator: "\(participant.permission.words), and manage the share"
-        case .user: participant.permission.words
+        case .administrator: "\(permission(of: participant).words), and manage the share"
+        case .user: permission(of: participant).words
         case .publicUser: "\(publicPermission.words), by the link"
         }
     }

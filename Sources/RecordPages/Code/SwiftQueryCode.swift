@@ -73,6 +73,12 @@ struct SwiftQueryCode {
         ]).joined(separator: "\n")
     }
 
+    /// The lines that make the predicate of filters, the imports that they need, and the filters that they lack.
+    static func predicate(_ query: Query, type: RecordType?, isZoned: Bool) -> (lines: [String], imports: [String], warnings: [String]) {
+        let predicate = Predicate(query.filters, type: type ?? RecordType(name: query.recordType), referenceZone: isZoned ? "zoneID" : nil)
+        return (predicate.lines, ["CloudKit"] + (predicate.hasPlaces ? ["CoreLocation"] : []), predicate.warnings)
+    }
+
     private static func descriptor(_ sort: Query.Sort, type: RecordType) -> String {
         let key = CodeWriter.quoted(name(of: type.key(named: sort.fieldName)))
         guard let place = sort.relativeLocation else { return "NSSortDescriptor(key: \(key), ascending: \(sort.ascending))" }

@@ -154,7 +154,7 @@ extension QueryForm {
     }
 
     /// The form after such a button.
-    private func pressed(_ visit: Visit) -> QueryForm? {
+    func pressed(_ visit: Visit) -> QueryForm? {
         if let written = written(visit) { return written }
         let type = type.flatMap { visit.schema?.types[$0] }
         let fields = type.map { QueryField.all(of: $0) } ?? []

@@ -87,20 +87,28 @@ enum PickedActions {
         let left = picked.count - shownNames
         var lines = [left > 0 ? "\(names) and \(Digits.grouped(left)) more." : "\(names).", "They are deleted for everyone who sees them. A record that was saved after you opened the page stays."]
         if visit.database.can(.traceReferences) {
+            let ids = Set(picked.map(\.recordID))
             var cascading: Set<RecordID> = []
-            var blocked = 0
+            var (blocked, parents) = (0, 0)
             for record in picked {
                 let referrers = try await visit.database.referrers(to: record.recordID, limit: 1000)
                 for referrer in referrers where referrer.action == .deleteSelf {
                     cascading.insert(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
                 }
                 if referrers.contains(where: { $0.action == .validate }) { blocked += 1 }
+                let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+                let isLeft = referrers.contains { referrer in
+                    referrer.fieldName == SystemField.parent.schemaName && !falling.contains(referrer.recordName)
+                        && !ids.contains(RecordID(recordName: referrer.recordName, zoneID: record.recordID.zoneID))
+                }
+                if isLeft { parents += 1 }
             }
-            cascading.subtract(picked.map(\.recordID))
+            cascading.subtract(ids)
             if !cascading.isEmpty {
                 lines.append("\(Digits.count(cascading.count, "more record")) with a DELETE_SELF reference to them \(cascading.count == 1 ? "is" : "are") deleted too.")
             }
             if blocked > 0 { lines.append("VALIDATE references will keep \(Digits.grouped(blocked)) of them from being deleted.") }
+            if parents > 0 { lines.append("\(Digits.grouped(parents)) of them \(parents == 1 ? "stays" : "stay"), because other records have \(parents == 1 ? "it" : "them") as their parent.") }
         }
         let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
         return ConfirmationView(

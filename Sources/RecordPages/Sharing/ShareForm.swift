@@ -21,6 +21,8 @@ struct ShareForm: Sendable {
     /// The change tag of the share; that of the root for a new share.
     let tag: String?
     let title: String
+    /// The uniform type identifier of what is shared.
+    let type: String
     let link: SharePermission
     let rows: [Row]
     /// The handles of the users to invite.
@@ -36,6 +38,7 @@ struct ShareForm: Sendable {
         shareName = target.share?.record.recordID.recordName ?? (target.root == nil ? Share.zoneWideName : Name("Share-\(UUID().uuidString)"))
         tag = (target.share?.record ?? target.root)?.recordChangeTag
         title = target.share?.givenTitle ?? ""
+        type = target.share?.givenType ?? ""
         link = target.share?.share.publicPermission ?? .none
         rows = target.share?.share.participants.map { Row(participantID: $0.participantID, right: ShareRight($0), isRemoved: false) } ?? []
         (invited, addresses, right) = ([], "", .readWrite)
@@ -47,6 +50,7 @@ struct ShareForm: Sendable {
         shareName = Name(fields["share"] ?? "")
         tag = fields.text("tag")
         title = (fields["title"] ?? "").trimmingSpaces
+        type = (fields["type"] ?? "").trimmingSpaces
         link = fields["link"].flatMap { SharePermission(rawValue: $0) } ?? .none
         rows = fields.all("participant").enumerated().map { index, id in
             Row(
@@ -63,8 +67,8 @@ struct ShareForm: Sendable {
     /// - Throws: `RecordError` BAD_REQUEST for an address that names nobody.
     func operation(on target: ShareTarget, _ people: People) throws(RecordError) -> RecordOperation? {
         var operation = RecordOperation(target.share == nil ? .create : .update, recordName: shareName, recordType: Share.recordType)
-        if Name(title) != Name(target.share?.givenTitle ?? "") {
-            operation.fields[Share.titleField] = title.isEmpty ? .cleared : FieldInput(.string(title))
+        for (field, text, before) in [(Share.titleField, title, target.share?.givenTitle), (Share.typeField, type, target.share?.givenType)] {
+            if Name(text) != Name(before ?? "") { operation.fields[field] = text.isEmpty ? .cleared : FieldInput(.string(text)) }
         }
         let new = try invitations(people)
         guard let share = target.share?.share else {
@@ -105,10 +109,6 @@ struct ShareForm: Sendable {
 }
 
 extension ShareParticipant {
-    fileprivate func isSamePerson(as other: ShareParticipant) -> Bool {
-        lookupInfo.matches(other.lookupInfo) || userRecordName != nil && userRecordName == other.lookupInfo.userRecordName
-    }
-
     /// The same with another right. A right that stays keeps its role and permission, whatever they are. The link decides what public users may do.
     fileprivate func with(_ right: ShareRight) -> ShareParticipant {
         if right == ShareRight(self) || role == .publicUser { return self }

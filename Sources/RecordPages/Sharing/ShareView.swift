@@ -39,6 +39,7 @@ struct ShareView: Page {
     let action: String
     let fields: [Frame.Hidden]
     let shareTitle: String
+    let shareType: String
     let link: ShareLink?
     let permissions: [Choice]
     let rows: [Row]
@@ -76,6 +77,7 @@ struct ShareView: Page {
         let kept = [("share", form.shareName.string)] + (form.tag.map { [("tag", $0)] } ?? []) + (share == nil ? [("make", "1")] : [])
         fields = (target.parameters + kept).map { Frame.Hidden(name: $0.name, value: $0.value) }
         shareTitle = form.title
+        shareType = form.type
         link = share.map { ShareLink($0.share, title: $0.title, server: visit.server) }
         permissions = SharePermission.allCases.map {
             Choice($0.rawValue, $0 == .none ? "only invited users" : "everybody with the link \($0.words)", isSelected: $0 == form.link)
@@ -84,7 +86,7 @@ struct ShareView: Page {
             share.share.participants.enumerated().map { index, participant in Row(participant, number: index + 1, form, of: share, visit) }
         } ?? []
         let present = share?.share.participants.filter { $0.status != .removed } ?? []
-        let taken = Set(present.compactMap { $0.userRecordName ?? $0.lookupInfo.userRecordName })
+        let taken = Set(present.compactMap(\.user))
         candidates = visit.people.recent(Self.userLimit).filter { user in
             !user.isServerKey && !taken.contains(user.userRecordName) && (!isOwner || user != visit.people.actor)
         }.map { Candidate(handle: $0.handle, name: $0.displayName, isInvited: form.invited.contains($0.handle)) }

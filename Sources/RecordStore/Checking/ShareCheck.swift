@@ -19,7 +19,7 @@ public enum ShareCheck {
         }
         let invited = share.participants.filter { $0.status == .invited }
         var findings: [RecordFinding] = []
-        let age = now.milliseconds - record.created.timestamp.milliseconds
+        let age = now.milliseconds.subtractingSaturated(record.created.timestamp.milliseconds)
         if share.guests.isEmpty, age >= patience {
             let days = age / patience
             let reason =

@@ -27,6 +27,8 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case shuffledNotifications = "shuffled-notifications"
     /// Only one of several notifications waits.
     case coalescedNotifications = "coalesced-notifications"
+    /// A client is notified of its own changes too.
+    case ownNotifications = "own-notifications"
 
     /// Requests fail with THROTTLED.
     case throttled
@@ -54,7 +56,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
         switch self {
         case .expireTokens, .purgeZone, .resetZone: .act
         case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged, .lostNotifications, .lateNotifications, .doubledNotifications,
-            .shuffledNotifications, .coalescedNotifications:
+            .shuffledNotifications, .coalescedNotifications, .ownNotifications:
             .reading
         case .throttled, .zoneBusy, .conflict, .tryAgainLater, .droppedBefore, .droppedAfter: .failure
         }
@@ -63,7 +65,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     /// True for faults of notifications, which belong to no request.
     public var shapesNotifications: Bool {
         switch self {
-        case .lostNotifications, .lateNotifications, .doubledNotifications, .shuffledNotifications, .coalescedNotifications: true
+        case .lostNotifications, .lateNotifications, .doubledNotifications, .shuffledNotifications, .coalescedNotifications, .ownNotifications: true
         default: false
         }
     }

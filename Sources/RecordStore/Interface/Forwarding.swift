@@ -65,6 +65,10 @@ extension ForwardingDatabase {
         try await base.modifySubscriptions(operations)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { try await base.firings(after: position) }
+    public func standingSubscriptions() async throws -> [StandingSubscription] { try await base.standingSubscriptions() }
+    public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
+        try await base.latestFirings(of: subscription, limit: limit)
+    }
     public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws {
         try await base.noteFired(subscription, at: position)
     }

@@ -94,7 +94,7 @@ extension RecordDatabase {
 extension ShareParticipant {
     /// True if the participant is a user other than the owner.
     fileprivate func isGuest(_ user: Name) -> Bool {
-        role != .owner && userRecordName ?? lookupInfo.userRecordName == user
+        role != .owner && self.user == user
     }
 }
 

@@ -209,6 +209,14 @@ public protocol RecordDatabase: Capable {
     /// - Parameter position: the position of an earlier page; `nil` to begin at the present.
     func firings(after position: Int64?) async throws -> FiringPage
 
+    /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and id.
+    /// ``Capability/fireSubscriptions``.
+    func standingSubscriptions() async throws -> [StandingSubscription]
+
+    /// The latest changes of the database, the latest first, each with the subscription if it would have fired it. ``Capability/fireSubscriptions``.
+    /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
+    func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing]
+
     /// Ends a subscription that fires once, unless its user has saved it again since. It is not among ``subscriptions()`` any more, but
     /// ``firings(after:)`` finds it for the change that fired it as long as a device's token is good. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
@@ -217,7 +225,8 @@ public protocol RecordDatabase: Capable {
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 
-    /// The shares that links lead to, each by the identifier in its link. ``Capability/shareRecords``.
+    /// The shares that links lead to, each by the identifier in its link. A caller who is not invited sees no participant but the owner.
+    /// ``Capability/shareRecords``.
     /// - Parameter addresses: the addresses by which the caller may have been invited.
     func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>]
 

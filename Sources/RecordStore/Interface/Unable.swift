@@ -40,6 +40,8 @@ extension RecordDatabase {
         throw unable(.keepSubscriptions)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { throw unable(.fireSubscriptions) }
+    public func standingSubscriptions() async throws -> [StandingSubscription] { throw unable(.fireSubscriptions) }
+    public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] { throw unable(.fireSubscriptions) }
     public func noteFired(_ subscription: StandingSubscription, at position: Int64) async throws { throw unable(.fireSubscriptions) }
 
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {

@@ -13,6 +13,17 @@ public struct ZoneShare: Sendable, Hashable {
     public var zoneID: ZoneID { record.recordID.zoneID }
     /// Name of the record at the top; `nil` if the whole zone is shared.
     public var rootName: Name? { share.rootName }
+    /// The title that the share was given; `nil` if it has none.
+    public var givenTitle: String? { text(of: Share.titleField) }
+    /// The title; without one, the name of the root or of the zone.
+    public var title: String { givenTitle ?? (rootName ?? zoneID.zoneName).string }
+    /// The uniform type identifier of what is shared, as the app told it; `nil` if it did not.
+    public var givenType: String? { text(of: Share.typeField) }
+
+    private func text(of field: Name) -> String? {
+        guard case .string(let text)? = (try? record.fields.values(of: [field]))?[field], !text.isEmpty else { return nil }
+        return text
+    }
 
     /// - Returns: `nil` for a record that holds no share.
     public init?(_ record: StoredRecord) {

@@ -45,8 +45,10 @@ extension BatchModifier {
         let signature = signature
         let actions = try transaction.actions(on: name, in: zone.key)
         if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
-        if let deletion = try transaction.delete(existing, in: zone.key, by: signature), actions.contains(.deleteSelf) {
-            try cascade(from: FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature), in: zone, at: index)
+        if let deletion = try transaction.delete(existing, in: zone.key, by: signature) {
+            let target = FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature)
+            deferred.deletions.append(DeferredChecks.Deletion(index: index, target: target, zone: zone))
+            if actions.contains(.deleteSelf) { try cascade(from: target, in: zone, at: index) }
         }
         try followDeletion(of: existing, in: zone)
         return .deleted(recordID)
@@ -62,6 +64,7 @@ extension BatchModifier {
         // length of texts.
         if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
         cascadeRoom -= cascade.work
+        for item in cascade.walks { walk.add(item) }
         for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
         if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }
     }
@@ -69,10 +72,35 @@ extension BatchModifier {
     /// Errors of the deferred checks by operation. Each target is looked up once.
     func failures() throws -> [(index: Int, error: RecordError)] {
         var found: [DeferredChecks.Question: Bool] = [:]
-        return try deferred.all.compactMap { check in
+        let unmet = try deferred.all.compactMap { check -> (index: Int, error: RecordError)? in
             let isMet = try found[check.question] ?? isMet(check)
             found[check.question] = isMet
             return isMet ? nil : (check.index, check.failure)
+        }
+        return try unmet + deferred.deletions.compactMap { deletion in try abandonment(by: deletion).map { (deletion.index, $0) } }
+    }
+
+    /// The error for a deleted record that still has a child. Children that refer to it with DELETE_SELF don't count: if they are still there,
+    /// a long cascade deletes them later.
+    private func abandonment(by deletion: DeferredChecks.Deletion) throws -> RecordError? {
+        let (target, pageSize) = (deletion.target, 100)
+        var doomed: Set<Name>?
+        var after: Name?
+        while true {
+            let page = try transaction.children(of: target.name, in: target.zone, after: after, limit: pageSize)
+            for child in page {
+                let fallen = try doomed ?? Set(transaction.doomed(by: target))
+                doomed = fallen
+                if fallen.contains(child) { continue }
+                let record = try transaction.record(named: child, in: target.zone)
+                // The error must not reveal a record that the caller can't read.
+                let isSeen = try record.map { try (deletion.zone.guest?.permission(for: $0) != nil || deletion.zone.guest == nil) && grants.canRead($0, transaction.schema) }
+                return RecordError(
+                    .validatingReferenceError,
+                    "The record '\(target.name)' is the parent of \(isSeen == true ? "'\(child)'" : "another one"); delete its children first, or in the same request")
+            }
+            guard page.count == pageSize else { return nil }
+            after = page.last
         }
     }
 

@@ -41,15 +41,25 @@ extension BatchModifier {
         return record
     }
 
+    /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record: the share would end with that one.
+    func checkDependence(of fields: some Sequence<Field>, before: [Name: Field]) throws {
+        for field in fields {
+            let added = Set(field.value.references).subtracting(before[field.name]?.value.references ?? [])
+            guard added.contains(where: { $0.action == .deleteSelf }) else { continue }
+            throw RecordError(
+                .accessDenied, "The reference in field '\(field.name)' has action DELETE_SELF; in the root of a share, only its owner may save that. Use NONE")
+        }
+    }
+
     // MARK: Saves
 
     /// Sharing's part of a record after a save.
-    func sharing(
+    mutating func sharing(
         after operation: RecordOperation, of name: Name, _ typeName: Name, parent: Name?, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing? {
         if typeName == Share.recordType { return try share(after: operation, of: name, replacing: existing, in: zone) }
         let before = existing?.sharing
-        guard zone.hasHierarchies || before != nil || operation.createsShortGUID || operation.provenance?.shortGUID != nil else { return nil }
+        guard zone.hasHierarchies || hasBegunHierarchy || before != nil || operation.createsShortGUID || operation.provenance?.shortGUID != nil else { return nil }
         let shortGUID = try before?.shortGUID ?? free(operation.provenance?.shortGUID) ?? (operation.createsShortGUID ? ShareRules.newShortGUID() : nil)
         let hierarchy: Int64? =
             if let existing, try transaction.isRoot(existing) {
@@ -116,7 +126,7 @@ extension BatchModifier {
     // MARK: Shares
 
     /// The top level of a share after a save.
-    private func share(
+    private mutating func share(
         after operation: RecordOperation, of name: Name, replacing existing: StoredRecord?, in zone: TransactionZone
     ) throws -> RecordSharing {
         if let sharing = existing?.sharing, let share = sharing.share { return try changed(share, sharing, by: operation, replacing: existing) }
@@ -142,6 +152,7 @@ extension BatchModifier {
         let empty = Share(rootName: rootName, shortGUID: link, participants: [ShareRules.owner(caller.userRecordName, at: now)])
         let share = operation.provenance == nil ? try ShareRules.apply(operation.share, to: empty) : try ShareRules.restore(operation.share, over: empty)
         let number = try transaction.makeHierarchy(in: zone.key, rootName: rootName, shareName: name, shortGUID: link)
+        hasBegunHierarchy = true
         return RecordSharing(shortGUID: link, share: share, hierarchy: number)
     }
 
@@ -192,7 +203,7 @@ extension BatchModifier {
         for user in former.guests where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
         for user in share.guests where share.permission(of: user) != former.permission(of: user) {
             let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
-            // Only a restored share has guests who did not accept it here.
+            // The user came with a restored share, or had accepted and had no right.
             guard !former.guests.contains(user), let rootName = hierarchy.rootName else { continue }
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
             walk.add(HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature))
@@ -231,9 +242,11 @@ extension BatchModifier {
     /// Ends the part of a guest, who keeps the entry REMOVED.
     mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
         guard var share = record.sharing?.share, let number = record.sharing?.hierarchy, let hierarchy = try transaction.hierarchy(number),
-            let index = share.participants.firstIndex(where: { $0.userRecordName == caller.userRecordName && $0.status == .accepted })
+            share.guests.contains(caller.userRecordName)
         else { throw RecordError.recordNotFound }
-        share.participants[index].status = .removed
+        for index in share.participants.indices where share.participants[index].user == caller.userRecordName {
+            share.participants[index].status = .removed
+        }
         try dismiss(caller.userRecordName, from: hierarchy)
         try resave(record, RecordSharing(shortGUID: share.shortGUID, share: share, hierarchy: number), in: zone.key)
     }

@@ -33,6 +33,8 @@ public struct BatchModifier {
     var formerFields: [Name: Field] = [:]
     /// Checks that concern the whole batch, so that the order of operations does not matter.
     var deferred = DeferredChecks()
+    /// True once the request has shared a hierarchy: its zone may have had none before.
+    var hasBegunHierarchy = false
     /// Trees below records whose hierarchy changed.
     var walk = HierarchyWalk()
     var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
@@ -73,7 +75,9 @@ public struct BatchModifier {
 
     private mutating func applyOneByOne(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws -> [Outcome] {
         var outcomes: [Int: Outcome] = [:]
-        for index in ParentOrder(of: operations, in: zones.map { try? $0.get().key }).indices {
+        let keys = zones.map { try? $0.get().key }
+        let order = try ParentOrder(of: operations, in: keys) { name, zone in try transaction.record(named: name, in: zone)?.parent }
+        for index in order.indices {
             outcomes[index] = try attempt { modifier in
                 defer { modifier.deferred = DeferredChecks() }
                 let outcome = try modifier.apply(operations[index], in: zones[index].get(), at: index)
@@ -187,14 +191,16 @@ public struct BatchModifier {
             case .cleared: nil as Name?
             case .record(let parent): parent
             }
+        let sharing = try sharing(after: operation, of: name, typeName, parent: parent, replacing: existing, in: zone)
         let draft = RecordDraft(
             recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: typeName,
             created: operation.provenance?.created ?? existing?.created ?? signature,
             modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
-            previousFields: before, sharing: try sharing(after: operation, of: name, typeName, parent: parent, replacing: existing, in: zone))
+            previousFields: before, sharing: sharing)
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
         try followSave(of: saved, replacing: existing, in: zone, at: index)
         try checkReferences(of: fields.values, in: zone, at: index)
+        if zone.guest != nil, existing?.sharing?.shareName != nil { try checkDependence(of: fields.values, before: before) }
         // Restored records come in any order, so their parents are not checked.
         if case .record(let parent) = operation.parent, operation.provenance == nil { deferred.add(.parent, parent, in: zone, at: index) }
         // A save must not reveal a record that the caller can't read.

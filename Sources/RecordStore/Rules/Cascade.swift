@@ -43,6 +43,9 @@ public protocol CascadeTransaction: HierarchyTransaction {
     /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
     func isDoomed(_ record: HeldRecord) throws -> Bool
 
+    /// The zone, with its owner.
+    func zoneID(of zone: Int64) throws -> ZoneID
+
     /// The reference actions other than NONE with which other records refer to a name.
     func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action>
 }
@@ -67,6 +70,8 @@ public struct Cascade<Queue: CascadeQueue> {
     private var hasProgress = false
     /// Deleted records that others refer to with VALIDATE.
     public private(set) var validated: [FallenTarget] = []
+    /// The walks below deleted records, which are left to the caller.
+    public private(set) var walks: [HierarchyWalk.Item] = []
 
     public init(_ queue: Queue) { self.queue = queue }
 
@@ -117,12 +122,13 @@ public struct Cascade<Queue: CascadeQueue> {
         let (name, zone, signature) = (doomed.name, doomed.target.zone, doomed.target.signature)
         let actions = try transaction.actions(on: name, in: zone)
         if actions.contains(.validate), !isForced { return false }
-        // User records stay, whatever they refer to. A deleted record is not found again, so cycles end.
-        guard let record = try transaction.record(named: name, in: zone), record.recordType != Schema.usersType,
+        // A deleted record is not found again, so cycles end.
+        guard let record = try transaction.record(named: name, in: zone), try mayFall(record, in: zone, by: signature, transaction),
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
-        let walks = try transaction.followDeletion(of: record, in: zone, by: signature)
-        if !walks.isEmpty { try transaction.leave(walks) }
+        // Each guest has a copy of a shared record, which is deleted too.
+        if record.sharing?.hierarchy != nil { count += try transaction.views(ofZone: zone).count }
+        walks += try transaction.followDeletion(of: record, in: zone, by: signature)
         let fallen = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
         if actions.contains(.deleteSelf) { try queue.add(fallen) }
         if actions.contains(.validate) { validated.append(fallen) }
@@ -130,6 +136,13 @@ public struct Cascade<Queue: CascadeQueue> {
         count += 1
         hasProgress = true
         return true
+    }
+
+    /// False for records that stay, whatever they refer to: those of users, shares, and for guests, who must not end a share, their roots.
+    private func mayFall(_ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction) throws -> Bool {
+        if record.recordType == Schema.usersType { return false }
+        guard try transaction.isRoot(record) else { return true }
+        return try record.sharing?.share == nil && transaction.zoneID(of: zone).ownerRecordName == signature.userRecordName
     }
 }
 

@@ -31,7 +31,15 @@ struct DeferredChecks {
         let question: Question
     }
 
+    /// A deleted record, which must have no children in the end.
+    struct Deletion {
+        let index: Int
+        let target: FallenTarget
+        let zone: TransactionZone
+    }
+
     private(set) var all: [Check] = []
+    var deletions: [Deletion] = []
 
     mutating func add(_ rule: Rule, _ name: Name, in zone: TransactionZone, at index: Int) {
         all.append(Check(index: index, rule: rule, zone: zone, question: Question(kind: rule.kind, zone: zone.key, name: name)))

@@ -35,13 +35,16 @@ struct JustInTimeType {
     /// - Throws: `RecordError` if a type of this name can't be created.
     init(_ name: Name, _ declared: RecordType?, environment: Environment) throws {
         self.environment = environment
+        if name == Share.recordType {
+            // An import may have declared it without CloudKit's own fields.
+            type = declared ?? Share.type
+            type.fields.merge(Share.type.fields) { kept, _ in kept }
+            hasGrown = type != declared
+            return
+        }
         hasGrown = declared == nil
         if let declared {
             type = declared
-            return
-        }
-        if name == Share.recordType {
-            type = Share.type
             return
         }
         if environment == .production {

@@ -46,7 +46,9 @@ public enum NameRules {
         try checkIdentifier(name, what: "role", limit: RecordType.nameLimit, .schema)
     }
 
-    private static func check(_ name: Name, what: String, limit: Int) throws {
+    /// - Parameter limit: in bytes.
+    /// - Throws: `RecordError` BAD_REQUEST if the name is empty, too long or contains control characters.
+    static func check(_ name: Name, what: String, limit: Int) throws {
         if name.isEmpty { throw RecordError(.badRequest, "Invalid \(what): it is empty") }
         if name.utf8.count > limit { throw RecordError(.badRequest, "Invalid \(what): it is longer than \(limit) bytes") }
         if name.string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {

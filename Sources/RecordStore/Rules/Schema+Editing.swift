@@ -80,6 +80,9 @@ extension Schema {
             if typeName == Schema.usersType, field == "roles" {
                 throw RecordError(.badRequest, "The field 'roles' of 'Users' belongs to the system and can't be removed")
             }
+            if typeName == Share.recordType, Share.type.fields[field] != nil {
+                throw RecordError(.badRequest, "The field '\(field)' of '\(typeName)' belongs to CloudKit and can't be removed")
+            }
             try schema.change(typeName) { type in
                 guard type.fields.removeValue(forKey: field) != nil else {
                     throw RecordError(.badRequest, "Did not find field: '\(field)' in type: '\(typeName)'")

@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// The rules for changing, deploying and resetting schemas.
@@ -25,6 +25,15 @@ public enum SchemaRules {
     /// - Throws: `RecordError` ACCESS_DENIED in production.
     public static func checkResetting(in address: DatabaseAddress) throws {
         if address.environment == .production { throw RecordError(.accessDenied, "Production can't be reset; only development can") }
+    }
+
+    /// The error for deleting the type of a record that holds a share, or is the root of one.
+    public static func needed(_ recordID: RecordID, of type: Name, by share: Name) -> RecordError {
+        let owner = recordID.zoneID.ownerRecordName.map { " of '\($0)'" } ?? ""
+        return RecordError(
+            .badRequest,
+            "The type '\(type)' can't be deleted: the share '\(share)' needs the record '\(recordID.recordName)' in the zone "
+                + "'\(recordID.zoneID.zoneName)'\(owner); delete the share first")
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if the name is not allowed for a new role.

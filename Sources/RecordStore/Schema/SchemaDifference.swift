@@ -5,7 +5,7 @@ public import Records
 ///
 /// Ignores composite indexes, which are not exported or deployed, the order of grants, and whether a number is
 /// spelled NUMBER or as its stored type. A schema without the `Users` type, which every container has, leaves that
-/// type unchanged; so does one without the type of shares, which begins with the first share.
+/// type unchanged; so does one without the type of shares, which begins with the first share, or without CloudKit's own fields of that type.
 public struct SchemaDifference: Sendable, Hashable {
     public enum Change: Sendable, Hashable {
         case addRole(Name)
@@ -32,7 +32,7 @@ public struct SchemaDifference: Sendable, Hashable {
             switch (before.types[name], after.types[name]) {
             case (let old?, let new?): changes += Self.changes(from: old, to: new)
             case (_, _) where name == Schema.usersType: break
-            case (let old?, nil) where name == Share.recordType && old.fields == Share.type.fields: break
+            case (_?, nil) where name == Share.recordType: break
             case (let old?, nil): changes.append(.removeType(old))
             case (nil, let new?): changes.append(.addType(new))
             case (nil, nil): break
@@ -113,6 +113,7 @@ public struct SchemaDifference: Sendable, Hashable {
                 changes.append(.changeField(key, from: before, to: after, in: new.name))
             case (let before?, let after?):
                 if before.indexes != after.indexes { changes.append(.setIndexes(key, from: before.indexes, to: after.indexes, in: new.name)) }
+            case (_?, nil) where new.name == Share.recordType && Share.type.fields[key.schemaName] != nil: break
             case (let before?, nil): changes.append(.removeField(key, before, in: new.name))
             case (nil, let after?): changes.append(.addField(key, after, in: new.name))
             case (nil, nil): break

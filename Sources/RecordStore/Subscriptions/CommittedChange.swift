@@ -26,6 +26,15 @@ public struct CommittedChange: Sendable, Hashable {
     /// True if the zone is in the public database.
     public var isPublic: Bool { zoneID.ownerRecordName == ZoneID.publicOwner }
 
+    /// True if the change is in a database of the caller.
+    public func isSeen(by caller: Caller, in scope: DatabaseScope) -> Bool {
+        switch scope {
+        case .public: isPublic
+        case .private: owner == caller.userRecordName
+        case .shared: guests.contains(caller.userRecordName)
+        }
+    }
+
     public init(position: Int64, zoneID: ZoneID, owner: Name?, guests: Set<Name>, record: OfRecord? = nil) {
         self.position = position
         self.zoneID = zoneID
@@ -95,12 +104,17 @@ public struct Firing: Sendable, Hashable {
         self.change = change
         self.subscriptions = subscriptions
     }
+
+    /// Approximate size in memory, in bytes.
+    public var size: Int { 500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count * MemoryLayout<StandingSubscription>.stride }
 }
 
 /// The changes after a position that fire subscriptions, in commit order.
 public struct FiringPage: Sendable, Hashable {
     /// Maximum number of records in a page. Changes of one record in two pages count as its latest change.
     public static let recordLimit = 2000
+    /// Size in memory, in bytes, at which a page ends.
+    public static let sizeLimit = 8 << 20
 
     public var firings: [Firing]
     /// The position up to which all changes were examined.

@@ -17,11 +17,10 @@ public struct NotificationPayload: Sendable, Hashable {
     ///   - id: the same one for all notifications of a change.
     ///   - badge: the number on the app's icon, if the subscription sets it.
     /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
-    /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
-    public init?(of standing: StandingSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) throws {
+    public init?(of standing: StandingSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) {
         guard let info = standing.subscription.notificationInfo else { return nil }
         var draft = NotificationDraft(standing: standing, change: change, container: container, id: id, info: info, badge: info.shouldBadge ? badge : nil)
-        try draft.readFields()
+        draft.readFields()
         var bytes = draft.bytes
         isPruned = bytes.count > Self.sizeLimit
         if isPruned {
@@ -55,11 +54,12 @@ private struct NotificationDraft {
         (self.standing, self.change, self.container, self.id, self.info, self.badge) = (standing, change, container, id, info, badge)
     }
 
-    mutating func readFields() throws {
+    /// Damaged fields are left out.
+    mutating func readFields() {
         let named = Set(info.additionalFields + info.alertLocalizationArgs + info.titleLocalizationArgs + info.subtitleLocalizationArgs)
-        guard !named.isEmpty, let record = change.record?.record else { return }
+        guard !named.isEmpty, let decoded = try? change.record?.record.fields.decoded() else { return }
         // A field may have become encrypted, a list or a file since the user subscribed.
-        let fields = try record.fields.decoded().filter { named.contains($0.name) && !$0.isEncrypted && $0.value.isSmall }
+        let fields = decoded.filter { named.contains($0.name) && !$0.isEncrypted && $0.value.isSmall }
         additionalFields = info.additionalFields.compactMap { name in fields.first { $0.name == name } }
         for field in fields { arguments[field.name] = field.value.asArgument }
     }

@@ -4,7 +4,8 @@ public import Records
 /// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be
 /// equal.
 public struct SubscriptionIndex: Sendable {
-    private let all: [StandingSubscription]
+    /// Ordered by user, database and id.
+    public let all: [StandingSubscription]
     /// Zone and database subscriptions of private databases, by user.
     private var feeds: [Name: [Int]] = [:]
     /// Subscriptions of shared databases, by user.
@@ -37,12 +38,11 @@ public struct SubscriptionIndex: Sendable {
 
     public var isEmpty: Bool { all.isEmpty }
 
-    /// The subscriptions that a change fires.
-    /// - Throws: `RecordError` INTERNAL_ERROR if the record's fields are damaged.
-    public func subscriptions(firedBy change: CommittedChange) throws -> [StandingSubscription] {
+    /// The subscriptions that a change fires. A record whose fields are damaged may have matched any query.
+    public func subscriptions(firedBy change: CommittedChange) -> [StandingSubscription] {
         var fired: Set<Int> = []
         if let record = change.record, change.owner != nil || change.isPublic, let queries = queries[change.owner]?[record.record.recordType] {
-            fired.formUnion(try queries.matches(record).filter { isAbout($0, change) })
+            fired.formUnion(queries.matches(record).filter { isAbout($0, change) })
         }
         if !change.zoneID.isDefault {
             if let owner = change.owner { fired.formUnion(feeds[owner, default: []].filter { isAbout($0, change) }) }
@@ -85,9 +85,9 @@ private struct Queries: Sendable {
         others.append(number)
     }
 
-    func matches(_ change: CommittedChange.OfRecord) throws -> [Int] {
-        if !change.isKnown { return Array(queries.keys) }
-        let record = try QueriedRecord(change.record, comparing: comparedFields)
+    func matches(_ change: CommittedChange.OfRecord) -> [Int] {
+        // An error would keep all others from being told.
+        guard change.isKnown, let record = try? QueriedRecord(change.record, comparing: comparedFields) else { return Array(queries.keys) }
         var candidates = others
         for (key, numbers) in byValue {
             if let value = record.value(of: key).flatMap({ Sought($0) }) { candidates += numbers[value, default: []] }

@@ -74,7 +74,7 @@ enum FormerShares {
 
     /// Adds the type of shares to the schema, in production too.
     private static func declareType(by signature: Signature, _ changes: RecordChanges) throws {
-        let type = RecordType(name: Share.recordType)
+        let type = Share.type
         if changes.kept.state.catalog.schema.types[type.name] != nil { return }
         try changes.kept.state.catalog.grow(type, in: changes.db)
         let growth = SchemaChange(from: Schema(types: []), to: Schema(types: [type]))

@@ -68,6 +68,10 @@ extension ClientPanel {
             let told = Set(feeds.flatMap(\.warnings.keys))
             flags += Flag.all(part.warnings.filter { !told.contains($0.key) }, visit)
         }
+        let notifications = visit.log.notifications.latest { $0.user == history.user && $0.address.container == history.parts.first?.address.container }
+        for habit in TellingHabit.habits(of: history, notifications) {
+            flags.append(ClientPanel.Flag(habit, of: history, requests: requestsHref, visit))
+        }
         self.rows = rows
         hasNotes = rows.contains { !$0.flags.isEmpty || $0.error != nil }
         self.flags = flags
@@ -82,6 +86,21 @@ extension ClientPanel.Flag {
                     word: warning.title, sentence: warning.sentence, count: count.count == 1 ? "once" : "\(Digits.grouped(count.count)) times",
                     href: visit.place.link("requests", [("id", count.requestID)]))
             }
+        }
+    }
+}
+
+extension ClientPanel.Flag {
+    fileprivate init(_ habit: TellingHabit, of history: ClientHistory, requests: String, _ visit: Visit) {
+        switch habit {
+        case .toldAndNotFetched(let zones, let since):
+            (word, sentence) = ("told, did not fetch", "It was told of changes and has not fetched them since \(since.utcText.prefix(19)) UTC.")
+            let address = history.parts.first?.address ?? visit.place.address
+            let place = visit.place(of: history.user, address.scope).with { $0.address = address }
+            (count, href) = (Digits.count(zones, "zone"), place.link(Tab.notifications.rawValue, [("in", "user")]))
+        case .polls(let pulls):
+            (word, sentence) = ("polls", "It fetches without ever having been told. With a subscription and a token it need not ask.")
+            (count, href) = (Digits.count(pulls, "pull"), requests)
         }
     }
 }

@@ -1,12 +1,12 @@
 internal import Accounts
-package import Console
+internal import Console
 internal import JSON
 internal import RecordStore
-package import Records
+internal import Records
 internal import Traffic
 
 /// Explains why a client never got this record, with a row for each client in the log.
-package struct DeliveryPanel: ViewModel {
+struct DeliveryPanel: ViewModel {
     /// A sentence, the request that shows it, and what to do.
     struct Note: ViewModel {
         let text: String
@@ -80,7 +80,7 @@ extension DeliveryPanel {
 
     /// - Parameter record: `nil` if the acting user does not see it.
     /// - Returns: `nil` if the engine does not know the positions of its records, or nobody has the record.
-    package static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> DeliveryPanel? {
+    static func load(_ recordID: RecordID, _ record: StoredRecord?, _ visit: Visit) async throws -> DeliveryPanel? {
         let zoneID = recordID.zoneID
         let address = visit.place.address
         let actor = visit.people.actor.userRecordName
@@ -173,7 +173,7 @@ extension DeliveryPanel {
         var known = known
         for participant in sharing.expectants where findings.count < limit {
             let address = participant.lookupInfo.emailAddress
-            guard let user = participant.userRecordName ?? participant.lookupInfo.userRecordName ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
+            guard let user = participant.user ?? address.flatMap({ visit.people.user(named: $0)?.userRecordName })
             else {
                 findings.append(Finding(history: nil, name: address ?? participant.participantID, scope: .shared, position: nil, reason: .notAccepted))
                 continue

@@ -81,7 +81,8 @@ enum SharingReason: Sendable, Hashable {
             self = Self.outside(facts.chain)
             return
         }
-        switch facts.participant?.status {
+        // Without a right, nobody is invited or takes part.
+        switch facts.participant.flatMap({ $0.status == .removed || share.permission(of: $0) != .none ? $0.status : nil }) {
         case .invited?: self = .notAccepted
         case .removed?: self = .left
         case nil:
@@ -98,7 +99,7 @@ enum SharingReason: Sendable, Hashable {
             } else if !facts.isSeen {
                 self = .notMovedYet
             } else if let source = facts.refusedWrite, let participant = facts.participant,
-                (participant.role == .publicUser ? share.publicPermission : participant.permission) != .readWrite
+                share.permission(of: participant) != .readWrite
             {
                 self = .readOnly(source)
             } else {

@@ -15,7 +15,7 @@ final class TokenReader {
         let user: Name
     }
 
-    private let engine: any RecordEngine
+    let engine: any RecordEngine
     private let measure: Stopwatch
     private var databases: [Key: any RecordDatabase] = [:]
     private var explained: [Key: [ChangeToken: TokenExplanation?]] = [:]

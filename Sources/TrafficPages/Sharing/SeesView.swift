@@ -212,7 +212,7 @@ private struct PartMaker {
         let viewerName = viewer.map { visit.people.name(of: $0) } ?? ""
         return SeesView.Part(
             id: share.map { "share-\($0.hierarchy)" } ?? "loose", mark: share.flatMap { marks[$0.hierarchy] } ?? .none,
-            title: try share?.title(visit) ?? "In no share", share: share?.href(visit),
+            title: share?.title(visit) ?? "In no share", share: share?.href(visit),
             count: Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record"),
             seenBy: share.map { $0.share.guests.isEmpty ? "only \(ownerName); nobody has accepted yet" : $0.seenBy(visit) } ?? "only \(ownerName)",
             verdict: isSeen.map { $0 ? "\(viewerName) sees this" : "\(viewerName) does not see this" }, verdictTone: isSeen.map { $0 ? "good" : "warn" },

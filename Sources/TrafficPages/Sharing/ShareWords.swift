@@ -7,13 +7,8 @@ internal import Records
 // A share in the words of the pages about sharing.
 
 extension ZoneShare {
-    private static let titleField: Name = "cloudkit.title"
-
     /// The title that the client gave; without one, the name of the root.
-    func title(_ visit: Visit) throws -> String {
-        if case .string(let title)? = try record.fields.decoded().first(where: { $0.name == Self.titleField })?.value, !title.isEmpty { return title }
-        return rootName?.string ?? "zone \(visit.zoneName(zoneID))"
-    }
+    func title(_ visit: Visit) -> String { givenTitle ?? rootName?.string ?? "zone \(visit.zoneName(zoneID))" }
 
     /// The page of the record that holds the share.
     func href(_ visit: Visit) -> String { visit.place.link(toRecord: record.recordID.recordName, in: zoneID) }

@@ -75,7 +75,7 @@ extension SharingView.Panel {
         let creator = share.record.created
         let people = visit.people
         id = "share-\(share.hierarchy)"
-        title = try share.title(visit)
+        title = share.title(visit)
         record = share.href(visit)
         root = share.rootName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: share.zoneID)) }
         zone = Frame.Link(text: visit.zoneName(share.zoneID), href: place.link("zone"))

@@ -2,6 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 internal import Synchronization
+internal import Traffic
 
 /// Keeps the notifications for one device until it takes them: in order, each one once, and a limited number.
 final class Courier: Sendable {
@@ -23,10 +24,13 @@ final class Courier: Sendable {
         /// The environment and the position of the change, of the first one if several are one notification.
         let place: Notifier.Place
         let position: Int64
+        /// Its number in the log; `nil` if it is not logged.
+        let logID: Int64?
     }
 
     struct Notification: Sendable {
         let bytes: [UInt8]
+        var logID: Int64?
         var key: CoalescingKey?
         /// True to come before those that wait.
         var isFirst = false
@@ -71,23 +75,40 @@ final class Courier: Sendable {
             read[place].map { read in min(read, waiting.lazy.filter { $0.parcel.place == place }.map { $0.parcel.position - 1 }.min() ?? read) }
         }
 
+        /// - Parameter fates: receives what became of notifications in the log.
         /// - Returns: the growth of what waits, in bytes.
-        mutating func add(_ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool) -> Int {
+        mutating func add(_ notification: Notification, of position: Int64, at place: Notifier.Place, isFull: Bool, _ fates: inout Fates) -> Int {
             if let key = notification.key, let index = waiting.firstIndex(where: { $0.key == key && !$0.isHanded }) {
-                guard case .collapseID = key else { return 0 }
                 let parcel = waiting[index].parcel
-                waiting[index].parcel = Parcel(number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position)
+                guard case .collapseID = key else {
+                    if let other = parcel.logID { fates.note(.coalesced(into: other), of: notification.logID) }
+                    return 0
+                }
+                if let other = notification.logID { fates.note(.replaced(by: other), of: parcel.logID) }
+                waiting[index].parcel = Parcel(
+                    number: parcel.number, bytes: notification.bytes, place: place, position: parcel.position, logID: notification.logID)
                 return notification.bytes.count - parcel.bytes.count
             }
             lastNumber += 1
-            let parcel = Parcel(number: lastNumber, bytes: notification.bytes, place: place, position: position)
+            let parcel = Parcel(number: lastNumber, bytes: notification.bytes, place: place, position: position, logID: notification.logID)
             waiting.insert(
                 Waiting(parcel: parcel, key: notification.key, ready: notification.delay.map { .now + $0 }), at: notification.isFirst ? 0 : waiting.count)
             var growth = notification.bytes.count
             while waiting.count > 1, waiting.count > Courier.limit || isFull && growth > 0, let oldest = waiting.firstIndex(where: { !$0.isHanded }) {
-                growth -= waiting.remove(at: oldest).parcel.bytes.count
+                let gone = waiting.remove(at: oldest).parcel
+                growth -= gone.bytes.count
+                fates.note(.dropped, of: gone.logID)
             }
             return growth
+        }
+    }
+
+    /// Notes for the log, which are written after the lock is free.
+    private struct Fates {
+        private(set) var notes: [(id: Int64, fate: LoggedNotification.Fate)] = []
+
+        mutating func note(_ fate: LoggedNotification.Fate, of id: Int64?) {
+            if let id { notes.append((id, fate)) }
         }
     }
 
@@ -95,13 +116,16 @@ final class Courier: Sendable {
     /// The client that changes are not told to if it made them itself; `nil` if unknown.
     let clientID: String?
     private let room: Room
+    /// `nil` if nothing is logged.
+    private let log: NotificationLog?
     private let state = Mutex(State())
     private let arrivals = Signals()
 
-    init(user: Name, clientID: String?, room: Room) {
+    init(user: Name, clientID: String?, room: Room, log: NotificationLog? = nil) {
         self.user = user
         self.clientID = clientID
         self.room = room
+        self.log = log
     }
 
     deinit {
@@ -156,10 +180,13 @@ final class Courier: Sendable {
     /// Adds the notifications of all changes at a position, except those that are coalesced into one that waits.
     func add(_ notifications: [Notification], of position: Int64, at place: Notifier.Place) {
         if notifications.isEmpty { return }
-        let growth = state.withLock { state -> Int in
+        let (growth, fates) = state.withLock { state in
             if let read = state.read[place], position > read { state.read[place] = position }
-            return notifications.reduce(0) { $0 + state.add($1, of: position, at: place, isFull: room.isFull) }
+            var fates = Fates()
+            let growth = notifications.reduce(0) { $0 + state.add($1, of: position, at: place, isFull: room.isFull, &fates) }
+            return (growth, fates)
         }
+        for note in fates.notes { log?.note(note.fate, of: note.id) }
         room.used.add(growth, ordering: .relaxed)
         arrivals.send()
         if notifications.contains(where: { $0.delay != nil }) { wakeLater() }
@@ -240,6 +267,7 @@ final class Courier: Sendable {
             return state.waiting.remove(at: index).parcel.bytes.count
         }
         room.used.subtract(bytes, ordering: .relaxed)
+        if let id = parcel.logID { log?.note(.delivered(.now()), of: id) }
     }
 
     /// Takes back a notification that did not arrive. It is the next one again.
@@ -253,7 +281,11 @@ final class Courier: Sendable {
 
     /// Ends all waiting.
     func close() {
-        state.withLock { $0.isClosed = true }
+        let left = state.withLock { state in
+            state.isClosed = true
+            return state.waiting.compactMap(\.parcel.logID)
+        }
+        for id in left { log?.note(.expired, of: id) }
         arrivals.finish()
     }
 }

@@ -5,6 +5,7 @@ public import Logging
 public import RecordStore
 public import Records
 internal import Synchronization
+public import Traffic
 
 /// Hands committed changes to the couriers of the devices whose users subscribe to them.
 ///
@@ -46,9 +47,12 @@ public final class Notifier: Sendable {
 
     /// Time for which a request waits for a notification. Less than the minute after which many clients give up.
     let patience: Duration
+    /// The longest pause between two looks for changes.
+    private static let longestPause = Duration.milliseconds(50)
     private let engine: any RecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
+    private let log: NotificationLog?
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
     private let room = Courier.Room()
@@ -58,15 +62,17 @@ public final class Notifier: Sendable {
     ///   - engine: the engine whose changes are told.
     ///   - accounts: keeps the tokens of devices.
     ///   - faults: the active fault injection (docs/rehearsals.md).
+    ///   - log: keeps the notifications for the console; `nil` for none.
     ///   - patience: time for which a request to the web courier waits.
     public init(
-        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), patience: Duration = .seconds(55),
+        engine: any RecordEngine, accounts: Accounts, faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, patience: Duration = .seconds(55),
         logger: Logger = Logger(label: "skylight.notifications"), now: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.patience = patience
         self.engine = engine
         self.accounts = accounts
         self.faults = faults
+        self.log = log
         self.logger = logger
         self.now = now
     }
@@ -114,7 +120,7 @@ public final class Notifier: Sendable {
             if state.isClosed { return nil }
             let device =
                 state.devices[token.key.id]
-                ?? Device(courier: Courier(user: token.user, clientID: token.clientID, room: room), tokenID: token.key.id)
+                ?? Device(courier: Courier(user: token.user, clientID: token.clientID, room: room, log: log), tokenID: token.key.id)
             state.devices[token.key.id] = device
             for token in tokens { device.courier.follow(Place(token.key), after: token.told) }
             // A renamed container is another place.
@@ -194,7 +200,10 @@ public final class Notifier: Sendable {
                 defer { forwarding.cancel() }
                 for await _ in wakes {
                     do {
+                        let start = ContinuousClock.now
                         guard try await self?.tellAll(in: database, at: place, number) ?? false else { break }
+                        // However many commits come, looking for them takes at most a third of a processor from those who save.
+                        try await Task.sleep(for: min((.now - start) * 2, Self.longestPause))
                     } catch let error as RecordError where error.code == .tryAgainLater {
                         // The store is busy, or is being closed or opened.
                         try await Task.sleep(for: .seconds(1))
@@ -267,7 +276,7 @@ public final class Notifier: Sendable {
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
-                told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing))
+                if devices[standing.user] != nil { told[standing.user, default: []].append(Occasion(change: firing.change, id: id, standing: standing)) }
                 guard case .query(let subject) = standing.subscription.subject, subject.firesOnce, standing.lastPosition == nil else { continue }
                 ended.insert(standing)
                 try await database.noteFired(standing, at: position)
@@ -276,22 +285,39 @@ public final class Notifier: Sendable {
         for (user, occasions) in told {
             for device in devices[user] ?? [] {
                 guard let read = device.courier.read(at: place), position > read else { continue }
-                let notifications = try occasions.flatMap { occasion in
-                    try occasion.notification(for: device, at: place).map { rehearsed($0, occasion, at: place) } ?? []
-                }
+                let notifications = occasions.flatMap { self.notifications($0, for: device, at: place) }
                 device.courier.add(notifications, of: position, at: place)
             }
         }
     }
 
+    private func notifications(_ occasion: Occasion, for device: Device, at place: Place) -> [Courier.Notification] {
+        guard device.scope.map({ $0 == occasion.standing.scope }) ?? true else { return [] }
+        func noted(_ fate: LoggedNotification.Fate, _ payload: [UInt8] = [], delay: Duration? = nil) -> Int64? {
+            // A stream is no device.
+            guard let log, let tokenID = device.tokenID else { return nil }
+            return log.add(occasion.logged(fate, payload, delay: delay, to: tokenID, device.courier, at: place, now()))
+        }
+        if occasion.isOwn(of: device.courier), !isOn(.ownNotifications, occasion, at: place) {
+            _ = noted(.ownChange)
+            return []
+        }
+        guard let notification = occasion.notification(for: device, at: place) else {
+            _ = noted(.withoutContent)
+            return []
+        }
+        let sent = rehearsed(notification, occasion, at: place)
+        if sent.isEmpty { _ = noted(.lost, notification.bytes) }
+        return sent.map { notification in
+            var notification = notification
+            notification.logID = noted(.waiting, notification.bytes, delay: notification.delay)
+            return notification
+        }
+    }
+
     /// The notification as the faults that are on leave it.
     private func rehearsed(_ notification: Courier.Notification, _ occasion: Occasion, at place: Place) -> [Courier.Notification] {
-        if faults.isIdle { return [notification] }
-        func isOn(_ fault: InjectedFault) -> Bool {
-            faults.isOn(fault) { area in
-                area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
-            }
-        }
+        func isOn(_ fault: InjectedFault) -> Bool { self.isOn(fault, occasion, at: place) }
         if isOn(.lostNotifications) { return [] }
         var notification = notification
         if isOn(.coalescedNotifications) { notification.key = .anything }
@@ -303,6 +329,13 @@ public final class Notifier: Sendable {
         return [notification, second]
     }
 
+    private func isOn(_ fault: InjectedFault, _ occasion: Occasion, at place: Place) -> Bool {
+        if faults.isIdle { return false }
+        return faults.isOn(fault) { area in
+            area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+        }
+    }
+
     /// A change and one of the subscriptions that it fires.
     private struct Occasion {
         let change: CommittedChange
@@ -310,18 +343,28 @@ public final class Notifier: Sendable {
         let id: String
         let standing: StandingSubscription
 
-        /// - Returns: `nil` if the device is not to be told.
-        func notification(for device: Device, at place: Place) throws -> Courier.Notification? {
-            guard device.scope.map({ $0 == standing.scope }) ?? true, !isOwn(of: device.courier) else { return nil }
+        /// - Returns: `nil` for a subscription without content.
+        func notification(for device: Device, at place: Place) -> Courier.Notification? {
             let badge = standing.subscription.notificationInfo?.shouldBadge == true ? device.courier.nextBadge() : 0
-            return try NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
+            return NotificationPayload(of: standing, for: change, in: place.container, id: id, badge: badge)
                 .map { Courier.Notification(bytes: $0.bytes, key: key(at: place)) }
         }
 
         /// True if the device made the change itself.
-        private func isOwn(of courier: Courier) -> Bool {
+        func isOwn(of courier: Courier) -> Bool {
             guard let clientID = courier.clientID, let signature = change.record?.signature else { return false }
             return signature.userRecordName == courier.user && signature.deviceID == clientID
+        }
+
+        func logged(
+            _ fate: LoggedNotification.Fate, _ payload: [UInt8], delay: Duration?, to tokenID: String, _ courier: Courier, at place: Place, _ now: Timestamp
+        ) -> LoggedNotification {
+            var logged = LoggedNotification(
+                at: now, in: place.address(standing.scope), of: standing.user, subscriptionID: standing.subscription.subscriptionID,
+                position: change.position, zoneID: change.zoneID, recordName: change.record?.record.recordID.recordName, event: change.record?.event,
+                tokenID: tokenID, clientID: courier.clientID, fate: fate)
+            (logged.payload, logged.delay) = (payload, delay)
+            return logged
         }
 
         private func key(at place: Place) -> Courier.CoalescingKey? {
@@ -330,6 +373,31 @@ public final class Notifier: Sendable {
             case .zone, .database: .zone(place, standing.scope, subscriptionID: standing.subscription.subscriptionID, change.zoneID)
             }
         }
+    }
+}
+
+extension Notifier: NotificationSender {
+    public func sendAgain(_ id: Int64) throws -> Int64 {
+        guard let original = log?.notification(id) else { throw RecordError(.notFound, "The log has this notification no longer") }
+        if original.payload.isEmpty { throw RecordError(.badRequest, "The notification was not sent, so it can't be sent again") }
+        let place = Place(container: original.address.container, environment: original.address.environment)
+        guard !accounts.notificationTokens(id: original.tokenID, now: now()).isEmpty,
+            let courier = state.withLock({ $0.devices[original.tokenID]?.courier }), let read = courier.read(at: place)
+        else { throw RecordError(.notFound, "The device's token has expired, so the notification can't be sent again") }
+        guard let number = log?.add(original.again(at: now())) else { throw RecordError(.notFound, "The log keeps no notifications") }
+        courier.add([Courier.Notification(bytes: original.payload, logID: number)], of: read, at: place)
+        return number
+    }
+}
+
+extension LoggedNotification {
+    /// A copy that waits.
+    fileprivate func again(at moment: Timestamp) -> LoggedNotification {
+        var copy = LoggedNotification(
+            at: moment, in: address, of: user, subscriptionID: subscriptionID, position: position, zoneID: zoneID, recordName: recordName, event: event,
+            tokenID: tokenID, clientID: clientID, fate: .waiting)
+        (copy.payload, copy.original) = (payload, id)
+        return copy
     }
 }
 

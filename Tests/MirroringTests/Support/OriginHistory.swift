@@ -31,7 +31,7 @@ struct OriginHistory {
         case 0: for result in try await database.modifyZones([.delete(zone)]) { _ = try result.get() }
         case 1: try await database.purge(zone)
         case 2: try await database.expireTokens()
-        case 3..<25: try await database.remove(name, in: zone)
+        case 3..<25: try await modify([RecordOperation(.forceDelete, recordName: name)], in: zone)
         case 25..<85: try await modify([save(name)], in: zone)
         default:
             let several = Set((0..<6).map { _ in anyName() }).sorted()
@@ -39,7 +39,7 @@ struct OriginHistory {
         }
     }
 
-    /// Some saves are refused: a record keeps its type as long as it is there, and a parent has to be there.
+    /// Some saves are refused: a record keeps its type as long as it is there, and so does a parent.
     private mutating func modify(_ operations: [RecordOperation], in zone: ZoneID) async throws {
         _ = try await database.modify(ModifyRequest(operations, zoneID: zone, atomic: Bool.random(using: &random)))
     }

@@ -7,6 +7,7 @@ import Records
 import Synchronization
 import TestSupport
 import Testing
+import Traffic
 
 @testable import WebServices
 
@@ -28,9 +29,10 @@ import Testing
     }
 
     private func notifying(
-        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), at milliseconds: Int64 = 1, _ body: (Notifier) async throws -> Void
+        _ accounts: Accounts? = nil, with faults: FaultInjection = FaultInjection(), log: NotificationLog? = nil, at milliseconds: Int64 = 1,
+        _ body: (Notifier) async throws -> Void
     ) async throws {
-        let notifier = Notifier(engine: engine, accounts: accounts ?? self.accounts, faults: faults, now: { Timestamp(milliseconds: milliseconds) })
+        let notifier = Notifier(engine: engine, accounts: accounts ?? self.accounts, faults: faults, log: log, now: { Timestamp(milliseconds: milliseconds) })
         defer { notifier.close() }
         try await body(notifier)
     }
@@ -49,8 +51,10 @@ import Testing
         for result in try await database(scope, as: caller).modifySubscriptions(subscriptions.map { .save($0) }) { _ = try result.get() }
     }
 
-    private static func query(_ id: Name, firesOnce: Bool = false, _ info: NotificationInfo? = Self.silent) -> Subscription {
-        let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.create, .update], firesOnce: firesOnce)
+    private static func query(
+        _ id: Name, firesOnce: Bool = false, _ info: NotificationInfo? = Self.silent, events: Set<Subscription.Event> = [.create, .update]
+    ) -> Subscription {
+        let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: events, firesOnce: firesOnce)
         return Subscription(id, to: .query(subject), notificationInfo: info)
     }
 
@@ -108,6 +112,23 @@ import Testing
             #expect(try await Self.next(phone) == "q from mac")
             #expect(try await Self.next(mac) == "q from phone")
             #expect(phone.count == 0 && mac.count == 0)
+        }
+    }
+
+    /// Some people report it of iCloud.
+    @Test func aRehearsalTellsTheDeviceThatSaved() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        let faults = FaultInjection()
+        try faults.start(FaultSetting(.ownNotifications), in: FaultArea(container: place.container, zoneID: Self.zone))
+        try await notifying(with: faults) { notifier in
+            let phone = try await registered(notifier, Self.ada)
+            try await save("from phone", as: Self.ada)
+            #expect(try await Self.next(phone) == "q from phone")
+            faults.stop(.ownNotifications)
+            try await save("again", as: Self.ada)
+            try await save("from mac", as: Self.mac)
+            #expect(try await Self.next(phone) == "q from mac")
         }
     }
 
@@ -209,6 +230,70 @@ import Testing
             var told: [String] = []
             for _ in expected { told.append(try await Self.next(courier)) }
             #expect(told == expected)
+        }
+    }
+
+    /// The log has what became of each notification, and why there was none.
+    @Test func everyNotificationIsLogged() async throws {
+        try await begin()
+        try await subscribe([Self.query("q"), Self.query("mute", nil, events: [.create]), Subscription("z", to: .zone(Self.zone, recordType: nil), notificationInfo: Self.silent)])
+        let log = NotificationLog()
+        try await notifying(log: log) { notifier in
+            let courier = try await registered(notifier, Self.ada)
+            try await save("a")
+            try await save("b")
+            func fates(_ id: Name) -> [LoggedNotification.Fate] { log.latest { $0.subscriptionID == id }.reversed().map(\.fate) }
+            // The zone's notification for the second change is the last one to be noted.
+            while fates("z").count < 2 || fates("z").last == .waiting { await Task.yield() }
+            func nextOfQuery() async throws -> String {
+                while true {
+                    let next = try await Self.next(courier)
+                    if next.hasPrefix("q") { return next }
+                }
+            }
+            let zones = log.latest { $0.subscriptionID == "z" }
+            let first = try #require(zones.last)
+            #expect(fates("q") == [.waiting, .waiting] && fates("mute") == [.withoutContent, .withoutContent])
+            #expect(fates("z") == [.waiting, .coalesced(into: first.id)])
+            #expect(first.user == "_a" && first.clientID == "phone" && first.recordName == "a" && first.event == .create && first.address.scope == .private)
+            let parcel = try #require(await courier.next(within: Self.patience))
+            #expect(fates("q").first == .waiting && log.notification(parcel.logID ?? 0)?.payload == parcel.bytes)
+            courier.takeBack(parcel)
+            #expect(try await Self.next(courier) == "q a")
+            guard case .delivered? = fates("q").first else {
+                Issue.record("not delivered")
+                return
+            }
+            // The client's own change is not told. The one after it is.
+            try await save("own", as: Self.ada)
+            try await save("c")
+            #expect(try await [nextOfQuery(), nextOfQuery()] == ["q b", "q c"])
+            #expect(fates("q").contains(.ownChange))
+            // Sent again, it is another one with the same content.
+            let delivered = try #require(log.latest { $0.recordName == "a" && $0.subscriptionID == "q" }.first)
+            let copy = try notifier.sendAgain(delivered.id)
+            #expect(try await nextOfQuery() == "q a")
+            #expect(log.notification(copy)?.original == delivered.id && log.notification(copy)?.payload == delivered.payload)
+            #expect(throws: RecordError.self) { try notifier.sendAgain(copy + 1) }
+            let mute = try #require(log.latest { $0.subscriptionID == "mute" }.first)
+            #expect(throws: RecordError.self) { try notifier.sendAgain(mute.id) }
+            // Nothing is told twice, or left out, because of the copy.
+            try await save("d")
+            #expect(try await nextOfQuery() == "q d")
+        }
+    }
+
+    @Test func aLostNotificationIsLogged() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        let log = NotificationLog()
+        let faults = FaultInjection()
+        try faults.start(FaultSetting(.lostNotifications), in: FaultArea(container: place.container, scope: .private, zoneID: Self.zone))
+        try await notifying(with: faults, log: log) { notifier in
+            _ = try await registered(notifier)
+            try await save("a")
+            while log.latest().isEmpty { await Task.yield() }
+            #expect(log.latest().map(\.fate) == [.lost] && log.latest().first?.payload.isEmpty == false)
         }
     }
 }

@@ -153,5 +153,40 @@ extension Scenario {
             sees(["diary", "list", "bread", "milk", "share"]),
             sees(["list", "bread", "milk", "share"], as: "anna"),
             sees(nil, as: "bea")),
+        Scenario(
+            "a link tells strangers nothing of the participants, entries without a right admit nobody, and types that a share needs stay",
+            get("public/users/caller", as: "bea"),
+            post("public/users/caller", "", 200, "{}", keeping: ["anna": "userRecordName"], as: "anna"),
+            post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"List","recordName":"list"}}]}"#),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"create","record":{"recordType":"cloudkit.share","recordName":"share","forRecord":{"recordName":"list"},"publicPermission":"READ_ONLY","participants":[{"type":"USER","permission":"NONE","userIdentity":{"lookupInfo":{"userRecordName":"$anna"}}},{"type":"USER","permission":"READ_WRITE","userIdentity":{"lookupInfo":{"emailAddress":"bob@example.org"}}}]}}]}"#,
+                200, #"{"records":[{"participants":[{},{},{}]}]}"#, keeping: ["link": "records[0].shortGUID"]),
+            post(
+                "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"share":{"participants":[{"type":"OWNER"}],"owner":{"type":"OWNER"},"currentUserParticipant":"<absent>"},"ownerIdentity":{"userRecordName":"$developer"},"participantType":"PUBLIC_USER","participantPermission":"READ_ONLY","rootRecord":"<absent>"}]}"#,
+                as: "bea"),
+            post(
+                "public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200,
+                #"{"results":[{"share":{"participants":[{},{},{}]},"participantType":"USER","participantPermission":"READ_ONLY"}]}"#, as: "anna"),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordType":"cloudkit.share","recordName":"share","publicPermission":"NONE"}}]}"#, 200, "{}",
+                keeping: ["tag": "records[0].recordChangeTag"]),
+            post("public/records/resolve", #"{"shortGUIDs":["$link"]}"#, 200, #"{"results":[{"serverErrorCode":"ACCESS_DENIED","share":"<absent>"}]}"#, as: "anna"),
+            post("public/records/accept", #"{"shortGUIDs":["$link"]}"#, 200, #"{"results":[{"serverErrorCode":"ACCESS_DENIED"}]}"#, as: "anna"),
+            post(
+                "private/records/modify",
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"update","record":{"recordType":"cloudkit.share","recordName":"share","recordChangeTag":"$tag","participants":[{"userIdentity":{"lookupInfo":{"emailAddress":"\#(String(repeating: "x", count: 256))"}}}]}}]}"#,
+                200, #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"<has 'emailAddress' of a participant>"}]}"#),
+            post(
+                "/skylight/1/\(ScenarioRunner.container)/development/private/schema/edit", #"{"edits":[{"removeType":"List"}]}"#, 400,
+                #"{"serverErrorCode":"BAD_REQUEST","reason":"<has the share 'share' needs the record 'list'>"}"#),
+            post(
+                "/skylight/1/\(ScenarioRunner.container)/development/private/schema/edit",
+                #"{"edits":[{"removeField":"cloudkit.title","recordType":"cloudkit.share"}]}"#, 400, #"{"reason":"<has belongs to CloudKit>"}"#)),
     ]
 }

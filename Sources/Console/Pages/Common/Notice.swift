@@ -42,6 +42,9 @@ package enum Notice: String {
     case shareChanged = "share-changed"
     case shareStopped = "share-stopped"
     case shareLeft = "share-left"
+    case subscriptionSaved = "subscription-saved"
+    case subscriptionDeleted = "subscription-deleted"
+    case notificationSent = "notification-sent"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -89,6 +92,9 @@ package enum Notice: String {
         case .shareChanged: "The share is changed. Those who take part get it with their next changes."
         case .shareStopped: "Sharing has stopped. The records stay with their owner."
         case .shareLeft: "The user has left the share."
+        case .subscriptionSaved: "The subscription is saved. It is about changes from now on."
+        case .subscriptionDeleted: "The subscription is deleted."
+        case .notificationSent: "It is in the queue of its device again."
         }
     }
 

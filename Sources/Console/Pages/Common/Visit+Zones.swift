@@ -15,6 +15,13 @@ extension Visit {
         return visit
     }
 
+    /// The same visit in all zones.
+    package var inAllZones: Visit {
+        var visit = self
+        visit.place.zone = .all
+        return visit
+    }
+
     /// The maximum number of zones in a selection. The Zones page lists the others.
     private static var zoneChoiceLimit: Int { 300 }
 

@@ -43,7 +43,7 @@ public struct HierarchyWalk: Sendable {
 
     /// The work that is left. The last item is next, so that few wait.
     public private(set) var items: [Item]
-    /// Number of records looked at.
+    /// Number of records looked at, and of copies in views.
     public private(set) var work = 0
 
     public init(_ items: [Item] = []) { self.items = items }
@@ -74,7 +74,7 @@ public struct HierarchyWalk: Sendable {
     }
 
     /// - Returns: whether records below it may have to be hidden; `nil` if nothing changes below it.
-    private func look(at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction) throws -> Bool? {
+    private mutating func look(at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction) throws -> Bool? {
         // The root of a share has its own hierarchy, whatever its parent is.
         guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else { return nil }
         if let view = item.view {
@@ -85,7 +85,7 @@ public struct HierarchyWalk: Sendable {
         }
         let before = record.sharing?.hierarchy
         if before == target { return nil }
-        try transaction.move(record, to: target, in: item.zone, by: item.signature)
+        work += try transaction.move(record, to: target, in: item.zone, by: item.signature)
         return before != nil
     }
 }
@@ -107,22 +107,25 @@ extension HierarchyTransaction {
     }
 
     /// Moves a record, which is otherwise unchanged, to another hierarchy.
-    func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws {
+    /// - Returns: the number of views that were brought up to date.
+    func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws -> Int {
         try place(record, in: zone, under: hierarchy)
         var moved = record
         moved.sharing = RecordSharing.placing(record.sharing, in: hierarchy)
-        try update(moved, in: zone, wasElsewhere: true, by: signature)
+        return try update(moved, in: zone, wasElsewhere: true, by: signature)
     }
 
     /// Brings all views up to date after a change of a record.
     /// - Parameter wasElsewhere: true if the record was in another hierarchy before.
-    func update(_ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature) throws {
+    /// - Returns: the number of these views.
+    @discardableResult
+    func update(_ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature) throws -> Int {
         let views = try hierarchy(of: record).map { try self.views(of: $0) } ?? []
-        if wasElsewhere {
-            // A view may show the record for a share that has ended just now.
-            for view in try self.views(ofZone: zone).subtracting(views).sorted() { try hide(record.recordID.recordName, in: view, by: signature) }
-        }
+        // A view may show the record for a share that has ended just now.
+        let others = try wasElsewhere ? self.views(ofZone: zone).subtracting(views) : []
+        for view in others.sorted() { try hide(record.recordID.recordName, in: view, by: signature) }
         for view in views.sorted() { try show(record, in: view) }
+        return views.count + others.count
     }
 }
 

@@ -27,13 +27,20 @@ public struct ShareAcceptance {
     }
 
     /// The share that a link leads to.
+    /// - Returns: for users who are not invited, of the participants only the owner.
     /// - Throws: `RecordError` NOT_FOUND; ACCESS_DENIED for users who are not invited to a share that is not open to everybody.
     public func resolve(_ shortGUID: String) throws -> ResolvedShare {
         let (hierarchy, record, share) = try find(shortGUID)
-        let user = caller.userRecordName
-        let isInvited = share.invitation(of: user, addresses) != nil
-        if share.participant(user) == nil, !isInvited, share.publicPermission == .none { throw ShareRules.notInvited }
-        return try resolved(record, share, hierarchy)
+        var resolved = try resolved(record, share, hierarchy)
+        if resolved.isOwner { return resolved }
+        let permission = resolved.participant.map { share.permission(of: $0) } ?? share.publicPermission
+        if permission == .none { throw ShareRules.notInvited }
+        if resolved.participant == nil {
+            var shown = share
+            shown.participants.removeAll { $0.role != .owner }
+            resolved.share.sharing = RecordSharing(shortGUID: share.shortGUID, share: shown, hierarchy: hierarchy.number)
+        }
+        return resolved
     }
 
     /// Lets the caller take part in a share. A second acceptance changes nothing.

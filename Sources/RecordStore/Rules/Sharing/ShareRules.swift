@@ -56,11 +56,13 @@ enum ShareRules {
     /// The share after a save by its owner or an administrator.
     ///
     /// The given participants replace those before. A participant keeps what only the server decides: the status, the user, and the role
-    /// of the owner. New ones are invited, also those who have left. A participant that has the address of another one updates that one.
+    /// of the owner. New ones are invited, also those who have left. A participant who is the same person as another one updates that one, so
+    /// nobody takes part twice.
     static func apply(_ input: ShareInput, to share: Share) throws -> Share {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
         if let given = input.participants {
+            try check(given, replacing: share)
             after.participants = share.owner.map { [$0] } ?? []
             for participant in given where participant.role != .owner {
                 let known = share.participants.first { $0.participantID == participant.participantID && $0.role != .owner && !participant.participantID.isEmpty }
@@ -76,11 +78,10 @@ enum ShareRules {
                         (next.status, next.accepted) = (former.status, former.accepted)
                     }
                 }
-                let isSame: (ShareParticipant) -> Bool = { other in
-                    other.role != .owner && (other.participantID == next.participantID || other.lookupInfo.matches(next.lookupInfo))
-                }
-                if let index = after.participants.firstIndex(where: isSame) {
-                    if after.participants[index].status == .removed {
+                if let index = after.participants.firstIndex(where: { $0.role != .owner && ($0.participantID == next.participantID || $0.isSamePerson(as: next)) }) {
+                    let other = after.participants[index]
+                    // One of two entries of a user stays: the one that gives more.
+                    if other.status == .removed || next.status == .accepted && (other.status == .invited || other.role == .publicUser) {
                         after.participants[index] = next
                     } else if next.status != .removed {
                         after.participants[index].permission = next.permission
@@ -98,14 +99,14 @@ enum ShareRules {
         var after = share
         after.publicPermission = input.publicPermission ?? share.publicPermission
         guard let given = input.participants else { return try admissible(after, replacing: share) }
+        try check(given, replacing: share)
         after.participants = share.owner.map { [$0] } ?? []
         let owner = share.owner?.userRecordName
         if let copied = given.first(where: { $0.role == .owner && $0.userRecordName == owner }) { after.participants = [copied] }
         for var participant in given where participant.role != .owner {
             // The owner of a copy may have been invited to the original.
-            if (participant.userRecordName ?? participant.lookupInfo.userRecordName) == owner { continue }
+            if participant.user == owner { continue }
             if let user = participant.userRecordName {
-                try NameRules.checkRecordName(user)
                 if participant.status != .removed, after.participant(user) != nil { continue }
             } else if participant.status == .accepted {
                 participant.status = .invited
@@ -116,6 +117,21 @@ enum ShareRules {
             after.participants.append(participant)
         }
         return try admissible(after, replacing: share)
+    }
+
+    /// Bounds what a request says about participants.
+    /// - Throws: `RecordError` BAD_REQUEST for too many participants, and with the text that no participant can have.
+    private static func check(_ given: [ShareParticipant], replacing share: Share) throws {
+        // Two entries of one person become one.
+        if given.count > 2 * max(Share.participantLimit, share.participants.count) { throw tooManyParticipants }
+        for participant in given {
+            let address = participant.lookupInfo
+            let texts = [
+                ("participantId", participant.participantID.isEmpty ? nil : participant.participantID), ("emailAddress", address.emailAddress),
+                ("phoneNumber", address.phoneNumber), ("userRecordName", participant.userRecordName?.string), ("userRecordName", address.userRecordName?.string),
+            ]
+            for case (let member, let text?) in texts { try NameRules.check(Name(text), what: "'\(member)' of a participant", limit: RecordID.nameLimit) }
+        }
     }
 
     /// - Throws: `RecordError` BAD_REQUEST for too many participants.
@@ -137,16 +153,22 @@ enum ShareRules {
     /// - Parameter addresses: the addresses by which the user may have been invited.
     static func accept(_ share: Share, as user: Name, _ addresses: LookupInfo, at now: Timestamp) throws -> Share {
         if share.owner?.userRecordName == user { throw ownShare }
-        if share.participant(user)?.status == .accepted { return share }
+        if share.permission(of: user) != .none { return share }
         var after = share
         if let index = share.invitation(of: user, addresses) {
             after.participants[index].userRecordName = user
             after.participants[index].status = .accepted
             after.participants[index].accepted = now
+            let accepted = after.participants[index]
+            // The user may be invited by several addresses, and may have taken part before.
+            after.participants.removeAll { other in
+                let isSame = other.isSamePerson(as: accepted) || other.userRecordName == nil && other.lookupInfo.matches(addresses)
+                return isSame && other.role != .owner && other.participantID != accepted.participantID
+            }
             return after
         }
         if share.publicPermission == .none { throw notInvited }
-        after.participants.removeAll { $0.userRecordName == user }
+        after.participants.removeAll { $0.role != .owner && $0.user == user }
         after.participants.append(
             ShareParticipant(
                 participantID: UUID().uuidString, userRecordName: user, lookupInfo: LookupInfo(userRecordName: user), role: .publicUser, status: .accepted,

@@ -1,0 +1,187 @@
+internal import Accounts
+internal import Console
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The form that makes or changes a subscription, with the latest changes that it would have been about.
+struct SubscriptionView: Page {
+    static let template = "subscription"
+    static let tab = Tab.subscriptions
+
+    /// A box to tick.
+    struct Tick: ViewModel {
+        let name: String
+        let value: String
+        let label: String
+        let isOn: Bool
+    }
+
+    /// An input for a key of `notificationInfo`.
+    struct TextRow: ViewModel {
+        let name: String
+        let text: String
+        let placeholder: String
+    }
+
+    let title: String
+    let notice: String?
+    let complaint: Complaint?
+    let remark: String?
+    let owner: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    /// The id of a saved subscription; `nil` for a new one, which has an input for it.
+    let savedID: String?
+    let newID: String
+    let kinds: [Choice]
+    let zones: [Choice]
+    /// The types of a zone or database subscription; empty for a query.
+    let onlyTypes: [Choice]
+    /// The type and the filters of a query.
+    let editor: QueryEditor?
+    /// True to ask for the type of a query, because nobody told the types.
+    let asksType: Bool
+    let events: [Tick]
+    let firesOnce: Bool
+    let sends: Bool
+    let texts: [TextRow]
+    let moreTexts: [TextRow]
+    let switches: [Tick]
+    let code: CodePanel?
+    let firing: FiredPanel?
+    let delete: String?
+    let back: String
+    let milliseconds: String
+}
+
+extension SubscriptionView {
+    private static let frequentTexts: Set<Name> = ["title", "subtitle", "alertBody", "soundName", "category"]
+
+    static func load(_ visit: Visit) async throws -> SubscriptionView {
+        guard let id = visit.fields.text("id").map({ Name($0) }) else {
+            return try await page(SubscriptionForm(visit.fields, in: visit.place.address.scope), visit)
+        }
+        let present = try await visit.measure { try await visit.database.subscriptions() }
+        guard let subscription = present.first(where: { $0.subscriptionID == id }) else {
+            throw RecordError(.notFound, "\(visit.people.actor.displayName) has no subscription \(id) in this database. One that fires once ends when it fires")
+        }
+        guard let form = SubscriptionForm(subscription, type: { visit.schema?.types[$0] }) else {
+            throw RecordError(.badRequest, "The form can't show the query of subscription \(id); use subscriptions/modify")
+        }
+        return try await page(form, visit)
+    }
+
+    /// Handles the form: draws it again, or saves the subscription.
+    static func submit(_ visit: Visit) async throws -> Answer {
+        var form = SubscriptionForm(visit.fields, in: visit.place.address.scope)
+        if let pressed = form.question.pressed(visit) {
+            form.question = pressed
+            return .page(try await page(form, visit))
+        }
+        guard visit.fields["do"] == "save" else { return .page(try await page(form, visit)) }
+        do {
+            let plan = form.plan(visit)
+            if form.kind == .query, let problem = plan.firstProblem { throw RecordError(.badRequest, "Not saved: \(problem)") }
+            let subscription = try form.subscription(plan.query, newID: Name(UUID().uuidString))
+            try await SubscriptionActions.save(subscription, visit)
+            return .redirect(visit.place.link("subscription", [("id", subscription.subscriptionID.string), Notice.subscriptionSaved.parameter]))
+        } catch let error as RecordError {
+            return .page(try await page(form, visit, complaint: Complaint(error)))
+        }
+    }
+
+    private static func page(_ asked: SubscriptionForm, _ visit: Visit, complaint: Complaint? = nil) async throws -> SubscriptionView {
+        let place = visit.place
+        var form = asked
+        if form.kind == .query, form.question.type == nil { form.question.type = visit.types.first?.name }
+        if form.kind == .zone, form.zoneID == nil { form.zoneID = visit.customZones.first?.zoneID }
+        let plan = form.plan(visit)
+        let there = visit.at(form.zoneID)
+        let subscription = plan.canRun || form.kind != .query ? try? form.subscription(plan.query, newID: "ID") : nil
+        let canFire = visit.database.can(.fireSubscriptions)
+        let refusal = canFire && complaint == nil ? try await refusal(of: subscription, visit) : nil
+        let type = form.question.type.map { visit.schema?.types[$0] ?? RecordType(name: $0) }
+        var firing: FiredPanel?
+        if canFire, refusal == nil, let subscription { firing = try await FiredPanel.load(subscription, visit) }
+        return SubscriptionView(
+            title: form.savedID.map { "Subscription \($0)" } ?? "New subscription", notice: Notice.text(visit.fields["notice"]), complaint: complaint,
+            remark: form.kind == .query && type == nil
+                ? visit.connection == nil ? "There is no record type yet that a query could be about." : "Enter the record type."
+                : refusal.map { "It can’t be saved so: \($0.reason)" },
+            owner: "\(visit.people.actor.displayName), \(place.address.scope.rawValue) database", action: place.link("subscription"),
+            hidden: (form.savedID.map { [Frame.Hidden(name: "saved", value: $0.string)] } ?? [])
+                + (form.kind == .query ? form.question.type.map { [Frame.Hidden(name: "of", value: $0.string)] } ?? [] : []),
+            savedID: form.savedID?.string, newID: form.id,
+            kinds: SubscriptionForm.Kind.kinds(in: place.address.scope).map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == form.kind) },
+            zones: form.kind == .database
+                ? [] : there.zoneChoices(allowsAll: form.kind == .query) { form.kind == .query || !$0.zoneID.isDefault },
+            onlyTypes: form.kind == .query
+                ? []
+                : [Choice("", "all record types", isSelected: form.recordType == nil)]
+                    + visit.typeNames(and: form.recordType).map { Choice($0.string, $0.string, isSelected: $0 == form.recordType) },
+            editor: form.kind == .query ? type.map { QueryEditor(form.question, type: $0, plan: plan, visit: there) } : nil,
+            asksType: form.kind == .query && type == nil && visit.connection != nil,
+            events: form.kind == .query
+                ? Subscription.Event.allCases.map { Tick(name: "on", value: $0.rawValue, label: $0.rawValue, isOn: form.firesOn.contains($0)) } : [],
+            firesOnce: form.firesOnce, sends: form.sends, texts: form.textRows { frequentTexts.contains($0) },
+            moreTexts: form.textRows { !frequentTexts.contains($0) } + form.listRows,
+            switches: NotificationInfo.switches.map { Tick(name: $0.name.string, value: "1", label: $0.name.string, isOn: form.info[keyPath: $0.path]) },
+            code: subscription.map { CodePanel(saving: $0, type: type, visit: there) }, firing: firing,
+            delete: form.savedID.map { place.link("subscription/delete", [("id", $0.string)]) }, back: place.link(Tab.subscriptions.rawValue),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// The error that a save would have; `nil` for none.
+    private static func refusal(of subscription: Subscription?, _ visit: Visit) async throws -> RecordError? {
+        guard let subscription, let schema = visit.schema else { return nil }
+        let present = try await visit.measure { try await visit.database.subscriptions() }
+        let address = visit.place.address
+        let owner = address.scope == .public ? ZoneID.publicOwner : visit.people.actor.userRecordName
+        var modifier = SubscriptionModifier(present, in: address, schema)
+        let results = try modifier.apply([.save(subscription)]) { ZoneID(zoneName: $0.zoneName, ownerRecordName: $0.ownerRecordName ?? owner) } write: { _ in }
+        guard case .failure(let error)? = results.first else { return nil }
+        return error
+    }
+}
+
+extension SubscriptionForm {
+    /// The query of the form's type and filters.
+    func plan(_ visit: Visit) -> QueryPlan {
+        let name = question.type ?? ""
+        let type = visit.schema?.types[name] ?? RecordType(name: name)
+        var question = question
+        question.sorts = []
+        question.chooseFittingComparators(for: type)
+        return QueryPlan(question, of: type)
+    }
+
+    func textRows(where isWanted: (Name) -> Bool) -> [SubscriptionView.TextRow] {
+        NotificationInfo.texts.filter { isWanted($0.name) && ($0.name != "collapseIDKey" || kind == .query) }.map { part in
+            SubscriptionView.TextRow(name: part.name.string, text: info[keyPath: part.path] ?? "", placeholder: "")
+        }
+    }
+
+    var listRows: [SubscriptionView.TextRow] {
+        NotificationInfo.lists.filter { $0.name != "additionalFields" || kind == .query }.map { part in
+            SubscriptionView.TextRow(
+                name: part.name.string, text: info[keyPath: part.path].map(\.string).joined(separator: ", "), placeholder: "names of fields, with commas")
+        }
+    }
+}
+
+extension Visit {
+    /// The same visit in a zone, or in all.
+    fileprivate func at(_ zoneID: ZoneID?) -> Visit {
+        guard let zoneID else { return inAllZones }
+        // A saved subscription has the owner of its zone.
+        return inZone(place.address.scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName))
+    }
+
+    /// The types to choose from, with the one that is chosen.
+    fileprivate func typeNames(and chosen: Name?) -> [Name] {
+        let names = types.map(\.name)
+        return names + (chosen.map { names.contains($0) ? [] : [$0] } ?? [])
+    }
+}

@@ -1,0 +1,156 @@
+internal import Accounts
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page Subscriptions: those of all users, by user and database.
+struct SubscriptionsView: Page {
+    static let template = "subscriptions"
+    static let tab = Tab.subscriptions
+    /// The maximum number of subscriptions on a page.
+    private static let limit = 200
+
+    struct Row: ViewModel {
+        let id: String
+        let href: String
+        let kind: String
+        let about: String
+        let fires: String
+        let notification: String
+        /// `bad` if nothing is sent.
+        let notificationTone: String
+        let since: String
+        let delete: String
+    }
+
+    /// The subscriptions of a user to a database.
+    struct Group: ViewModel {
+        let id: String
+        let user: String
+        let database: String
+        let count: String
+        let make: String
+        let rows: [Row]
+    }
+
+    let title = "Subscriptions"
+    let notice: String?
+    let action: String
+    let hidden: [Frame.Hidden]
+    let areas: [Choice]
+    let groups: [Group]
+    let make: String
+    let notifications: String?
+    let next: String?
+    let count: String
+    let milliseconds: String
+}
+
+extension SubscriptionsView {
+    static func load(_ visit: Visit) async throws -> SubscriptionsView {
+        let place = visit.place
+        let actor = visit.people.actor
+        let isOfUser = visit.fields["in"] == "user"
+        // A container in iCloud tells those of the user who signed in.
+        let knowsAll = visit.database.can(.fireSubscriptions)
+        let all = knowsAll
+            ? try await visit.measure { try await visit.database.standingSubscriptions() }.filter { !isOfUser || $0.user == actor.userRecordName }
+            : try await visit.measure { try await visit.database.subscriptions() }.map { subscription in
+                StandingSubscription(
+                    user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false, subscription: subscription)
+            }
+        let start = visit.fields.text("from").flatMap { Int($0) }.map { max(0, min($0, all.count)) } ?? 0
+        let shown = all[start...].prefix(limit)
+        struct Key: Hashable {
+            let user: Name
+            let scope: DatabaseScope
+        }
+        var order: [Key] = []
+        var groups: [Key: [StandingSubscription]] = [:]
+        for standing in shown {
+            let key = Key(user: standing.user, scope: standing.scope)
+            if groups[key] == nil { order.append(key) }
+            groups[key, default: []].append(standing)
+        }
+        let area = isOfUser ? [(name: "in", value: "user")] : []
+        return SubscriptionsView(
+            notice: Notice.text(visit.fields["notice"]), action: "\(place.path)/\(Tab.subscriptions.rawValue)",
+            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            areas: knowsAll ? [Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser)] : [],
+            groups: order.enumerated().map { number, key in
+                Group(groups[key] ?? [], number: number + 1, of: key.user, in: key.scope, knowsPositions: knowsAll, visit)
+            }, make: place.link("subscription"), notifications: knowsAll ? place.link(Tab.notifications.rawValue) : nil,
+            next: all.endIndex > shown.endIndex ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]) : nil,
+            count: Digits.count(all.count, "subscription"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension SubscriptionsView.Group {
+    fileprivate init(_ all: [StandingSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool, _ visit: Visit) {
+        let handle = visit.people.user(user)?.handle ?? user.string
+        let place = visit.connection != nil
+            ? visit.place
+            : visit.place.with {
+                $0.address.scope = scope
+                $0.user = handle == User.developerHandle ? nil : handle
+                $0.zone = .unspecified
+            }
+        id = "group-\(number)"
+        self.user = visit.people.name(of: user)
+        database = scope.rawValue
+        count = Digits.count(all.count, "subscription")
+        make = place.link("subscription")
+        rows = all.map { SubscriptionsView.Row($0, knowsPositions: knowsPositions, place, visit) }
+    }
+}
+
+extension SubscriptionsView.Row {
+    fileprivate init(_ standing: StandingSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
+        let subscription = standing.subscription
+        id = subscription.subscriptionID.string
+        href = place.link("subscription", [("id", id)])
+        delete = place.link("subscription/delete", [("id", id)])
+        (kind, about, fires) = subscription.words { visit.schema?.types[$0] }
+        (notification, notificationTone) = subscription.notificationInfo.map { ($0.words, "") } ?? ("none: nothing is sent", "bad")
+        if let last = standing.lastPosition {
+            since = "ended: it fired once, at \(Digits.grouped(last))"
+        } else {
+            since = knowsPositions ? "changes after \(Digits.grouped(standing.position))" : ""
+        }
+    }
+}
+
+extension Subscription {
+    /// The kind, the subject, and the changes that it is about, in words.
+    func words(_ type: (Name) -> RecordType?) -> (kind: String, about: String, fires: String) {
+        switch subject {
+        case .query(let subject):
+            let query = subject.query
+            let filters = QueryForm(query, of: type(query.recordType)).map { QueryText.text(of: $0, type: type(query.recordType) ?? RecordType(name: query.recordType)) }
+                ?? Digits.count(query.filters.count, "filter")
+            let zone = subject.zoneID.map { " in zone \($0.zoneName)" } ?? ""
+            return (
+                "query", query.recordType.string + (filters.isEmpty ? "" : " where \(filters)") + zone,
+                Event.allCases.filter(subject.firesOn.contains).map(\.rawValue).joined(separator: ", ") + (subject.firesOnce ? ", once" : "")
+            )
+        case .zone(let zoneID, let recordType): return ("zone", "\(recordType.map { "\($0)" } ?? "all records") in zone \(zoneID.zoneName)", "any change")
+        case .database(let recordType):
+            return ("database", recordType.map { "\($0) in all custom zones" } ?? "all custom zones", "any change")
+        }
+    }
+}
+
+extension NotificationInfo {
+    /// `alert, badge`, `silent`.
+    var words: String {
+        var words: [String] = []
+        if [alertBody, alertLocalizationKey, title, titleLocalizationKey, subtitle, subtitleLocalizationKey].contains(where: { $0 != nil }) { words.append("alert") }
+        if soundName != nil { words.append("sound") }
+        if shouldBadge { words.append("badge") }
+        if words.isEmpty { words.append("silent") }
+        if !additionalFields.isEmpty { words.append("with \(additionalFields.map(\.string).joined(separator: ", "))") }
+        if let collapseIDKey { words.append("collapsed as \(collapseIDKey)") }
+        return words.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,166 @@
+internal import Accounts
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// Gathers what decides if clients are told of the latest change of a record.
+struct TellingReader {
+    /// The maximum number of steps from a notification to the one that tells in its place.
+    private static let stepLimit = 100
+
+    /// The record as its owner names it.
+    let recordID: RecordID
+    /// `nil` for the public database.
+    let owner: Name?
+    /// The database of the owner.
+    let address: DatabaseAddress
+    private let standing: [Name: [StandingSubscription]]
+    private let devices: [Name: [TellingFacts.Device]]
+    private let schema: Schema
+    private let log: RequestLog
+    private let tokens: TokenReader
+    private let now: Timestamp
+
+    init(_ recordID: RecordID, tokens: TokenReader, _ visit: Visit) async throws {
+        var address = visit.place.address
+        let actor = visit.people.actor.userRecordName
+        if address.scope == .public {
+            owner = nil
+        } else {
+            owner = address.scope == .shared ? recordID.zoneID.ownerRecordName ?? actor : actor
+            address.scope = .private
+        }
+        let place = address
+        self.address = place
+        self.recordID = RecordID(recordName: recordID.recordName, zoneID: ZoneID(zoneName: recordID.zoneID.zoneName))
+        self.tokens = tokens
+        (schema, log, now) = (visit.schema ?? Schema(), visit.log, .now())
+        standing = Dictionary(grouping: try await visit.measure { try await visit.database.standingSubscriptions() }, by: \.user)
+        devices = Dictionary(grouping: visit.accounts.notificationTokens { _ in true }, by: \.user).mapValues { tokens in
+            // A token may be registered in several places.
+            Dictionary(grouping: tokens, by: \.key.id).values.compactMap { registrations in
+                registrations.first.map { token in
+                    let isHere = registrations.contains { $0.key.container == place.container && $0.key.environment == place.environment }
+                    let made = Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)
+                    return TellingFacts.Device(clientID: token.clientID, made: made, expires: token.expires, isHere: isHere)
+                }
+            }
+        }
+    }
+
+    /// The database in which a user may see the record.
+    func scope(of user: Name) -> DatabaseScope {
+        guard let owner else { return .public }
+        return user == owner ? .private : .shared
+    }
+
+    /// The users who could expect to be told: the owner, and those who subscribe to, or use, the database in which they may see the record.
+    func users(_ histories: [ClientHistory]) -> [Name] {
+        let using = histories.filter { history in history.parts.contains { isIn($0.address, scope(of: history.user)) } }.map(\.user)
+        let subscribed = standing.values.joined().filter { $0.scope == scope(of: $0.user) }.map(\.user)
+        let others = Set(using + subscribed).subtracting(owner.map { [$0] } ?? []).sorted()
+        return (owner.map { [$0] } ?? []) + others
+    }
+
+    private func isIn(_ other: DatabaseAddress, _ scope: DatabaseScope) -> Bool {
+        other.container == address.container && other.environment == address.environment && other.scope == scope
+    }
+
+    /// True if the user subscribes to the database in which he may see the record.
+    func subscribes(_ user: Name) -> Bool { standing[user]?.contains { $0.scope == scope(of: user) } ?? false }
+
+    // MARK: Facts
+
+    /// The facts that are the same for all clients of a user.
+    func facts(of user: Name) async throws -> TellingFacts {
+        let scope = scope(of: user)
+        let own = standing[user] ?? []
+        var facts = TellingFacts(
+            user: user, scope: scope, change: try await change(for: user, in: scope), subscriptions: own.filter { $0.scope == scope },
+            otherScopes: DatabaseScope.allCases.filter { other in other != scope && own.contains { $0.scope == other } }, schema: schema,
+            devices: devices[user] ?? [], now: now)
+        if facts.subscriptions.contains(where: \.isHeldToRoles) { facts.isKeptByRoles = try await isKept(from: user) }
+        guard let change = facts.change else { return facts }
+        facts.notifications = log.notifications.latest { logged in
+            logged.user == user && isIn(logged.address, scope) && logged.position == change.position && logged.zoneID.zoneName == change.zoneID.zoneName
+        }
+        for notification in facts.notifications {
+            if let first = notification.successor { facts.carriers[first] = carrier(first) }
+        }
+        return facts
+    }
+
+    /// The facts of one client. `nil` for a user without one.
+    func facts(_ history: ClientHistory?, _ shared: TellingFacts) -> TellingFacts {
+        guard let history else { return shared }
+        var facts = shared
+        facts.clientID = history.identity.tokenName
+        facts.lastFetch = lastFetch(history, facts.scope)
+        return facts
+    }
+
+    /// The notification that tells in place of others, after all steps.
+    private func carrier(_ id: Int64) -> LoggedNotification? {
+        var carrier = log.notifications.notification(id)
+        for _ in 0..<Self.stepLimit {
+            guard let next = carrier?.successor.flatMap({ log.notifications.notification($0) }) else { break }
+            carrier = next
+        }
+        return carrier
+    }
+
+    /// The latest change of the record in the user's database; `nil` if the user does not see it.
+    private func change(for user: Name, in scope: DatabaseScope) async throws -> CommittedChange? {
+        var place = address
+        place.scope = scope
+        let zoneOwner = owner ?? ZoneID.publicOwner
+        let id = scope == .shared ? RecordID(recordName: recordID.recordName, zoneID: ZoneID(zoneName: recordID.zoneID.zoneName, ownerRecordName: zoneOwner)) : recordID
+        let database = try await tokens.database(place, of: user)
+        let entries: [RecordJournalEntry]
+        var created: Signature?
+        do {
+            entries = try await database.journal(RecordJournalRequest(id, limit: PageLimit(records: 2))).entries
+            created = try await database.fetch([id], desiredKeys: []).first.flatMap { try? $0.get().created }
+        } catch let error as RecordError where [.notFound, .zoneNotFound, .zoneBusy].contains(error.code) {
+            return nil
+        }
+        guard let latest = entries.first else { return nil }
+        let record = StoredRecord(
+            recordID: id, recordType: latest.recordType, recordChangeTag: latest.recordChangeTag, created: created ?? latest.signature,
+            modified: latest.signature, fields: latest.fields)
+        let outline = CommittedChange(
+            position: latest.position, zoneID: ZoneID(zoneName: id.zoneID.zoneName, ownerRecordName: zoneOwner), owner: scope == .private ? user : nil,
+            guests: scope == .shared ? [user] : [])
+        return CommittedChange.all(of: record, entries, after: latest.position - 1, in: outline).first
+    }
+
+    /// True if roles keep the record from the user.
+    private func isKept(from user: Name) async throws -> Bool {
+        let database = try await tokens.engine.database(address, as: Caller(userRecordName: user, access: .signedIn))
+        guard case .failure(let error)? = try await database.fetch([recordID], desiredKeys: []).first else { return false }
+        return error.code == .accessDenied
+    }
+
+    /// The client's latest successful pull of the zone or, without one, its latest query or lookup.
+    private func lastFetch(_ history: ClientHistory, _ scope: DatabaseScope) -> Timestamp? {
+        guard let part = history.parts.first(where: { isIn($0.address, scope) }) else { return nil }
+        let zoneID = ZoneID(zoneName: recordID.zoneID.zoneName, ownerRecordName: scope == .shared ? owner : nil)
+        if let feed = part.feed(of: zoneID) { return feed.error == nil ? feed.lastPulled : nil }
+        return log.latest(1) { request in
+            request.userRecordName == history.user && request.address.map { isIn($0, scope) } ?? false && request.error == nil
+                && ["records/query", "records/lookup"].contains(request.operation) && request.client.id == history.id
+        }.first?.started
+    }
+}
+
+extension LoggedNotification {
+    /// The one that tells in place of this one.
+    var successor: Int64? {
+        switch fate {
+        case .coalesced(let id), .replaced(let id): id
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,161 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+extension TellingReason {
+    /// The names that sentences and links use.
+    struct Subject {
+        let user: String
+        let client: String
+        let recordType: Name
+        /// The change, such as `create`.
+        let event: Subscription.Event?
+        let scope: DatabaseScope
+        /// The database of the user.
+        let place: Place
+    }
+
+    struct Words {
+        /// `told`, `not told`, `waiting`.
+        let verdict: String
+        /// As in the colours of the feed.
+        let tone: String
+        let reason: String
+        /// One line for each subscription, if there are several to tell.
+        var details: [String] = []
+        var remedy: String?
+        var next: Frame.Link?
+    }
+
+    func words(_ subject: Subject) -> Words {
+        let (user, client) = (subject.user, subject.client)
+        let subscriptions = Frame.Link(text: "\(user)’s subscriptions", href: subject.place.link(Tab.subscriptions.rawValue))
+        func no(_ reason: String, _ remedy: String? = nil, next: Frame.Link? = nil, details: [String] = []) -> Words {
+            Words(verdict: "not told", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
+        }
+        func notification(_ telling: Telling) -> Frame.Link {
+            Frame.Link(text: "notification \(telling.id)", href: subject.place.link(Tab.notifications.rawValue, [("id", String(telling.id))]))
+        }
+        switch self {
+        case .notSeen:
+            return no("\(user) does not see the record, so no subscription of \(user) is about it.", "The reason is above, under the clients that never got it.")
+        case .noSubscription(let others):
+            let elsewhere = others.isEmpty ? "" : " There are some to the \(others.map(\.rawValue).joined(separator: " and ")) database, which is another one."
+            return no("\(user) has no subscription to the \(subject.scope.rawValue) database.\(elsewhere)", "Subscribe there.", next: subscriptions)
+        case .missed(let missed):
+            let lines = missed.prefix(Self.lineLimit).map { "\($0.subscriptionID): \($0.miss.words(subject.recordType, subject.event))" }
+            let more = missed.count - lines.count
+            return no(
+                missed.count == 1 ? "The only subscription does not fire." : "None of the \(Digits.grouped(missed.count)) subscriptions fires.", next: subscriptions,
+                details: lines + (more > 0 ? ["\(Digits.grouped(more)) more do not fire either."] : []))
+        case .keptByRoles:
+            return no("The roles of the type keep the record from \(user).", "Grant READ to a role of \(user).", next: Frame.Link(text: "Security roles", href: subject.place.link(Tab.roles.rawValue)))
+        case .withoutContent(let id):
+            return no("Subscription \(id) has no notificationInfo, so nothing is sent.", "Save it with one; shouldSendContentAvailable alone is silent.", next: subscriptions)
+        case .noToken:
+            return no("\(user) has no token for notifications.", "The client must call tokens/create and poll the web courier, as registerForNotifications() of CloudKit JS does.")
+        case .tokenElsewhere:
+            return no("The tokens of \(user) are registered for other containers or environments.", "The client must call tokens/register in this one.")
+        case .tokenExpired(let moment):
+            return no("The token expired at \(Self.time(moment)). A token is good for 12 hours.", "The client must ask tokens/create for another one.")
+        case .tokenLater(let moment):
+            return no("The client registered at \(Self.time(moment)), after the change.", "It must fetch changes when it starts, and not wait for a notification.")
+        case .tokenOfOthers:
+            return no("Other clients of \(user) have a token, and \(client) has none.", "The client must call tokens/create.")
+        case .ownChange:
+            return no("\(client) saved it itself. Nobody is told of his own change.")
+        case .lost(let telling):
+            return no("A rehearsal lost it.", "Clients must get along without: fetch at the start and from time to time.", next: notification(telling))
+        case .heldBack(let telling):
+            return Words(verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.", next: notification(telling))
+        case .coalesced(let telling, let other, let delivered):
+            return Words(
+                verdict: delivered ? "told" : "waiting", tone: delivered ? "created" : "recreated",
+                reason: "It was coalesced into notification \(other.id) of subscription \(other.subscriptionID), "
+                    + (delivered ? "which was delivered at \(Self.time(other.moment))." : "which waits."),
+                remedy: "One notification stands for all changes of the zone: fetch them all.", next: notification(telling))
+        case .replaced(let telling, let other, let delivered):
+            return Words(
+                verdict: delivered ? "told" : "waiting", tone: delivered ? "created" : "recreated",
+                reason: "Notification \(other.id), with the same collapseIDKey, took its place"
+                    + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."), next: notification(telling))
+        case .dropped(let telling):
+            return no("So many notifications waited that it was dropped.", "The client must poll the web courier more often, and fetch changes when it starts.", next: notification(telling))
+        case .expiredWaiting(let telling):
+            return no("It waited until the token expired.", "The client must poll the web courier, and ask for another token within 12 hours.", next: notification(telling))
+        case .waiting(let telling):
+            return Words(
+                verdict: "waiting", tone: "recreated", reason: "It waits since \(Self.time(telling.moment)): the client does not ask the web courier.",
+                remedy: "The client must GET the webcourierURL again after each answer.", next: notification(telling))
+        case .notFetched(let telling):
+            return Words(
+                verdict: "told", tone: "recreated", reason: "Told at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
+                remedy: "A notification is a hint. The client must fetch the changes after it.", next: notification(telling))
+        case .fetched(let telling, let moment):
+            return Words(
+                verdict: "told", tone: "created",
+                reason: "Told at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).", next: notification(telling))
+        case .notLogged:
+            return no(
+                "A subscription fires and the client has a token, but no notification is in the log.",
+                "The log begins with the server and keeps the latest ones. It may have been sent before.")
+        }
+    }
+
+    /// The maximum number of subscriptions with a line.
+    private static let lineLimit = 8
+
+    private static func time(_ moment: Timestamp) -> String { "\(moment.utcText.prefix(19)) UTC" }
+}
+
+extension SubscriptionMiss {
+    /// A sentence without the subscription, such as `its filter room EQUALS general does not match: room is home.`
+    func words(_ recordType: Name, _ event: Subscription.Event?) -> String {
+        switch self {
+        case .otherDatabase: "it is to a database that does not have the record."
+        case .otherZone(let zoneID): "it is about zone \(zoneID.zoneName) only."
+        case .defaultZone: "it is about custom zones, and the record is in the default zone."
+        case .notOfRecords: "it is about records."
+        case .otherType(let type): "it is about \(type), and this is a \(recordType)."
+        case .otherEvents(let events):
+            "it fires on \(Subscription.Event.allCases.filter(events.contains).map(\.rawValue).joined(separator: " and ")), and this is a \(event?.rawValue ?? "change")."
+        case .brokenQuery(let reason): "its query can’t be compared any more: \(reason)."
+        case .filter(let filter, let value):
+            "its filter \(filter.fieldName) \(filter.comparator.rawValue) \(filter.value.words) does not match: "
+                + "\(filter.fieldName) is \(value.map(\.words) ?? "missing")."
+        case .tooEarly: "it was saved after the change."
+        case .firedBefore: "it fires once, and an earlier change fired it."
+        }
+    }
+}
+
+extension FieldInput {
+    fileprivate var words: String {
+        switch self {
+        case .cleared: "nothing"
+        case .tagged(let value, _, _), .untagged(let value, _): value.words
+        }
+    }
+}
+
+extension FieldValue {
+    private static let wordsLimit = 80
+
+    /// The value in a sentence, cut.
+    fileprivate var words: String {
+        let text =
+            switch self {
+            case .string(let string): "“\(string)”"
+            case .int64(let integer): String(integer)
+            case .double(let double): double.description
+            case .bytes(let bytes): "\(Digits.bytes(Int64(bytes.count)))"
+            case .timestamp(let timestamp): timestamp.utcText
+            case .location(let location): "\(location.latitude), \(location.longitude)"
+            case .reference(let reference): reference.recordName.string
+            case .asset(let asset): asset.fileChecksum
+            case .list(let elements, _): elements.prefix(10).map(\.words).joined(separator: ", ")
+            }
+        return text.count > Self.wordsLimit ? "\(text.prefix(Self.wordsLimit))…" : text
+    }
+}

@@ -1,0 +1,154 @@
+import Accounts
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import Testing
+import Traffic
+
+@testable import Console
+@testable import TrafficPages
+
+/// The page Notifications, and the questions about them on the pages of records and clients.
+@Suite struct NotificationPageTests {
+    private final class Sender: NotificationSender {
+        let sent = Mutex<[Int64]>([])
+
+        func sendAgain(_ id: Int64) throws -> Int64 {
+            sent.withLock { $0.append(id) }
+            return id
+        }
+    }
+
+    private static let payload = #"{"aps":{"content-available":1},"ck":{"ce":2,"cid":"iCloud.com.example.App","nid":"n","qry":{"sid":"q","rid":"a","fo":1}}}"#
+
+    /// A notification about a record to the developer's phone.
+    private static func notification(
+        _ stage: RequestStage, of name: Name, at position: Int64, _ fate: LoggedNotification.Fate, zone: ZoneID = RequestStage.zone
+    ) -> LoggedNotification {
+        var notification = LoggedNotification(
+            at: .now(), in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: position,
+            zoneID: ZoneID(zoneName: zone.zoneName, ownerRecordName: stage.user.userRecordName), recordName: name, event: .create, tokenID: "abcdef0123456789",
+            clientID: "phone", fate: fate)
+        notification.payload = Array(payload.utf8)
+        return notification
+    }
+
+    @Test func aNotificationIsShownSentAgainAndSaved() async throws {
+        let sender = Sender()
+        try await RequestStage.with(sender: sender) { stage in
+            #expect(try await stage.page("notifications").contains("No notifications"))
+            let first = try #require(stage.log.notifications.add(Self.notification(stage, of: "a", at: 7, .delivered(.now()))))
+            let second = try #require(stage.log.notifications.add(Self.notification(stage, of: "b", at: 8, .coalesced(into: first))))
+            let list = try await stage.page("notifications")
+            #expect(list.contains(">a</a>") && list.contains("delivered ") && list.contains("coalesced into") && list.contains("2 notifications") && list.contains("phone"))
+            #expect(try await !stage.page("notifications?in=user&user=grace").contains(">a</a>"))
+            let page = try await stage.page("notifications?id=\(first)")
+            #expect(page.contains("content-available") && page.contains("at position 7") && page.contains("It also stands for") && page.contains("Send again"))
+            #expect(try await !stage.page("notifications?id=\(second)").contains("It also stands for"))
+            #expect(try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains("notification-sent") == true)
+            #expect(sender.sent.withLock { $0 } == [first])
+            let file = try await stage.client.execute(uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get) { $0 }
+            #expect(file.headers[.contentDisposition] == "attachment; filename=\"notification-\(first).apns\"")
+            guard case .object(let json) = try JSONReader.value(of: Array(file.body.readableBytesView)) else {
+                Issue.record("no object")
+                return
+            }
+            #expect(json["Simulator Target Bundle"] == .string("com.example.App") && json["aps"] != nil && json["ck"] != nil)
+            // Another environment has others.
+            let production = RequestStage.there.replacing("development", with: "production")
+            #expect(try await !stage.page("notifications", in: production).contains(">a</a>"))
+            #expect(try await stage.page("notifications?id=\(first)", in: production).contains("no such notification"))
+            #expect(try await stage.page("notifications?id=99").contains("no such notification"))
+        }
+    }
+
+    @Test func devicesAreListed() async throws {
+        try await RequestStage.with { stage in
+            let now = Timestamp.now()
+            for (client, hours) in [("phone", 12), ("watch", -1)] as [(String, Int64)] {
+                _ = try await stage.accounts.makeNotificationToken(
+                    for: stage.user.userRecordName, clientID: client, container: stage.address.container, environment: .development, at: 3,
+                    now: Timestamp(milliseconds: now.milliseconds - 86_400_000), expires: Timestamp(milliseconds: now.milliseconds + hours * 3_600_000))
+            }
+            let page = try await stage.page("notifications")
+            let rows = page.matches(of: /<th scope="row">(phone|watch)<\/th>[\s\S]*?<\/tr>/).map { String($0.output.0) }
+            #expect(rows.count == 2 && rows.filter { $0.contains("expired") }.map { $0.contains("watch") } == [true])
+        }
+    }
+
+    /// The row of a client in the section "Why was I not told?".
+    private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String {
+        let page = try await stage.page(path)
+        return String(try #require(page.split(separator: "Why was I not told?").dropFirst().first).prefix(4000))
+    }
+
+    @Test func theRecordsPageSaysWhyAClientWasNotTold() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("before")
+            stage.note(stage.request("records/lookup", from: "phone"))
+            let begin = try await stage.database.firings(after: nil).position
+            #expect(begin > 0)
+            try await stage.save("a")
+            #expect(try await Self.told(stage).contains("has no subscription to the private database"))
+            var info = NotificationInfo()
+            info.shouldSendContentAvailable = true
+            func subscribe(_ id: Name, _ filter: Query.Filter?) async throws {
+                let subject = Subscription.RecordSubject(Query(recordType: "Note", filters: filter.map { [$0] } ?? []), firesOn: [.create, .update])
+                for result in try await stage.database.modifySubscriptions([.save(Subscription(id, to: .query(subject), notificationInfo: info))]) { _ = try result.get() }
+            }
+            try await subscribe("two", Query.Filter("rank", .equals, FieldInput(.int64(2))))
+            #expect(try await Self.told(stage).contains("two: its filter rank EQUALS 2 does not match: rank is 1."))
+            try await subscribe("q", nil)
+            #expect(try await Self.told(stage).contains("q: it was saved after the change."))
+            try await stage.save("a")
+            #expect(try await Self.told(stage).contains("has no token for notifications"))
+            let now = Timestamp.now()
+            _ = try await stage.accounts.makeNotificationToken(
+                for: stage.user.userRecordName, clientID: "phone", container: stage.address.container, environment: .development, at: 0, now: now,
+                expires: Timestamp(milliseconds: now.milliseconds + 60_000))
+            #expect(try await Self.told(stage).contains("no notification is in the log"))
+            let position = try await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone)).latest
+            _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
+            #expect(try await Self.told(stage).contains("and never fetched since"))
+            #expect(try await stage.page("clients").contains("It was told of changes and has not fetched them since"))
+            try await stage.pull(from: "phone")
+            #expect(try await Self.told(stage).contains("; fetched at"))
+            #expect(try await !stage.page("clients").contains("It was told of changes"))
+            // A deletion is a change, too.
+            let operation = RecordOperation(.forceDelete, recordName: "a")
+            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+            #expect(try await Self.told(stage).contains("q: it fires on create and update, and this is a delete."))
+            #expect(try await !stage.page("record?zone=Notes&name=nobody").contains("Why was I not told?"))
+        }
+    }
+
+    @Test func recordsOfThePublicDatabaseAreToldToo() async throws {
+        try await RequestStage.with { stage in
+            var there = stage.address
+            there.scope = .public
+            let database = try await stage.engine.database(there, as: stage.user)
+            try await database.save("p")
+            let subject = Subscription.RecordSubject(Query(recordType: "Item"), firesOn: [.delete])
+            let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
+            for result in try await stage.engine.database(there, as: grace).modifySubscriptions([.save(Subscription("hers", to: .query(subject)))]) { _ = try result.get() }
+            let page = try await stage.page("record?name=p&zone=_defaultZone", in: RequestStage.there.replacing("private", with: "public"))
+            #expect(page.contains("Why was I not told?") && page.contains("hers: it fires on delete, and this is a create."))
+        }
+    }
+
+    @Test func clientsThatPollAreMarked() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("a")
+            var token: ChangeToken?
+            for count in 1...TellingHabit.pollingCount {
+                #expect(try await !stage.page("clients").contains("without ever having been told"), "\(count)")
+                token = try await stage.pull(from: "phone", since: token)
+            }
+            #expect(try await stage.page("clients").contains("without ever having been told"))
+        }
+    }
+}

@@ -1,0 +1,200 @@
+import Console
+import JSON
+import RecordStore
+import Records
+import Testing
+
+@testable import Traffic
+@testable import TrafficPages
+
+/// The reasons why a client is not told of a change, from the facts to the page.
+@Suite struct TellingReasonTests {
+    private static let ada: Name = "_ada"
+    private static let grace: Name = "_grace"
+    private static let zone = ZoneID(zoneName: "Notes", ownerRecordName: ada)
+    private static let saved = at(hour: 12)
+    private static let now = at(hour: 20)
+
+    private static func at(hour: Int64) -> Timestamp { Timestamp(milliseconds: hour * 3_600_000) }
+
+    private static var schema: Schema {
+        var type = RecordType(name: "Item", systemIndexes: [.recordID: .queryable])
+        type.fields["price"] = FieldDefinition(type: .int64, indexes: [.queryable, .sortable])
+        return Schema(types: [type])
+    }
+
+    /// The creation of an item with a price of 7 by the client `mac`.
+    private static let change: CommittedChange? = {
+        let signature = Signature(timestamp: saved, userRecordName: ada, deviceID: "mac")
+        let record = StoredRecord(
+            recordID: RecordID(recordName: "milk"), recordType: "Item", recordChangeTag: "9", created: signature, modified: signature,
+            fields: FieldsText([Field(name: "price", value: .int64(7))]))
+        let entry = RecordJournalEntry(
+            act: .created, position: 9, recordChangeTag: "9", recordType: "Item", signature: signature, requestID: nil, fields: record.fields, parent: nil)
+        return CommittedChange.all(of: record, [entry], after: 8, in: CommittedChange(position: 9, zoneID: zone, owner: ada, guests: [])).first
+    }()
+
+    private static let silent: NotificationInfo = {
+        var info = NotificationInfo()
+        info.shouldSendContentAvailable = true
+        return info
+    }()
+
+    private static func standing(
+        _ id: Name, _ filters: Query.Filter..., firesOn: Set<Subscription.Event> = [.create], after position: Int64 = 1, isHeld: Bool = false,
+        info: NotificationInfo? = silent
+    ) -> StandingSubscription {
+        let subject = Subscription.RecordSubject(Query(recordType: "Item", filters: filters), firesOn: firesOn)
+        return StandingSubscription(
+            user: ada, scope: .private, position: position, isHeldToRoles: isHeld, subscription: Subscription(id, to: .query(subject), notificationInfo: info))
+    }
+
+    private static let cheap = Query.Filter("price", .lessThan, FieldInput(.int64(5)))
+    private static let phone = TellingFacts.Device(clientID: "phone", made: at(hour: 10), expires: at(hour: 22))
+
+    /// The facts of the client `phone`, to which nothing was sent.
+    private static func facts(_ change: (inout TellingFacts) -> Void = { _ in }) -> TellingFacts {
+        var facts = TellingFacts(
+            user: ada, clientID: "phone", scope: .private, change: Self.change, subscriptions: [standing("all")], schema: schema, devices: [phone], now: now)
+        change(&facts)
+        return facts
+    }
+
+    private static let container = ContainerID("iCloud.com.example.App") ?? { preconditionFailure("a container identifier") }()
+
+    private static func notification(
+        _ fate: LoggedNotification.Fate, to client: String? = "phone", id: Int64 = 4, _ subscription: Name = "all"
+    ) -> LoggedNotification {
+        var notification = LoggedNotification(
+            at: saved, in: DatabaseAddress(container: container, environment: .development, scope: .private), of: ada, subscriptionID: subscription, position: 9,
+            zoneID: zone, recordName: "milk", event: .create, tokenID: "t", clientID: client, fate: fate)
+        notification.id = id
+        return notification
+    }
+
+    private static func sent(
+        _ fate: LoggedNotification.Fate, _ carrier: LoggedNotification? = nil, fetched: Timestamp? = nil, delay: Duration? = nil
+    ) -> TellingFacts {
+        facts { facts in
+            facts.notifications = [notification(fate)]
+            facts.notifications[0].delay = delay
+            if let carrier { facts.carriers = [7: carrier] }
+            facts.lastFetch = fetched
+        }
+    }
+
+    private static let telling = Telling(id: 4, subscriptionID: "all", moment: saved)
+    private static let delivered = Telling(id: 4, subscriptionID: "all", moment: at(hour: 13))
+    private static let carrier = Telling(id: 7, subscriptionID: "db", moment: at(hour: 14))
+    private static let waitingCarrier = Telling(id: 7, subscriptionID: "db", moment: saved)
+
+    private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> TellingReason { .missed([TellingReason.Missed(subscriptionID: id, miss: miss)]) }
+
+    private static let table: [(TellingFacts, TellingReason)] = [
+        // What the user asked for.
+        (facts { $0.change = nil }, .notSeen),
+        (facts { $0.subscriptions = [] }, .noSubscription(others: [])),
+        (facts { ($0.subscriptions, $0.otherScopes) = ([], [.public]) }, .noSubscription(others: [.public])),
+        (facts { $0.subscriptions = [standing("cheap", cheap)] }, missed("cheap", .filter(cheap, .int64(7)))),
+        (facts { $0.subscriptions = [standing("gone", firesOn: [.delete])] }, missed("gone", .otherEvents([.delete]))),
+        (facts { $0.subscriptions = [standing("late", after: 9)] }, missed("late", .tooEarly)),
+        (
+            facts { $0.subscriptions = [standing("cheap", cheap), standing("late", after: 9)] },
+            .missed([.init(subscriptionID: "cheap", miss: .filter(cheap, .int64(7))), .init(subscriptionID: "late", miss: .tooEarly)])
+        ),
+        (
+            facts { facts in
+                facts.subscriptions[0].subscription.subject = .zone(ZoneID(zoneName: "Other", ownerRecordName: ada), recordType: nil)
+            }, missed("all", .otherZone(ZoneID(zoneName: "Other", ownerRecordName: ada)))
+        ),
+        (facts { ($0.subscriptions, $0.isKeptByRoles) = ([standing("all", isHeld: true)], true) }, .keptByRoles),
+        (facts { $0.subscriptions = [standing("mute", info: nil)] }, .withoutContent("mute")),
+        // The devices.
+        (facts { $0.devices = [] }, .noToken),
+        (facts { $0.devices[0].isHere = false }, .tokenElsewhere),
+        (facts { $0.devices[0].expires = at(hour: 11) }, .tokenExpired(at(hour: 11))),
+        (facts { $0.devices[0].made = at(hour: 15) }, .tokenLater(at(hour: 15))),
+        (facts { $0.devices[0].clientID = "watch" }, .tokenOfOthers),
+        (facts { $0.clientID = "mac"; $0.devices[0].clientID = "mac" }, .ownChange),
+        (facts(), .notLogged),
+        // A roles' answer does not matter to one who is not held to roles.
+        (facts { $0.isKeptByRoles = true }, .notLogged),
+        // What was sent.
+        (sent(.ownChange), .ownChange),
+        (sent(.lost), .lost(telling)),
+        (sent(.waiting), .waiting(telling)),
+        (sent(.waiting, delay: .seconds(10 * 3600)), .heldBack(telling)),
+        (sent(.waiting, delay: .seconds(10)), .waiting(telling)),
+        (sent(.dropped), .dropped(telling)),
+        (sent(.expired), .expiredWaiting(telling)),
+        (sent(.coalesced(into: 7), notification(.delivered(at(hour: 14)), id: 7, "db")), .coalesced(telling, into: carrier, delivered: true)),
+        (sent(.coalesced(into: 7), notification(.waiting, id: 7, "db")), .coalesced(telling, into: waitingCarrier, delivered: false)),
+        (sent(.replaced(by: 7), notification(.delivered(at(hour: 14)), id: 7, "db")), .replaced(telling, by: carrier, delivered: true)),
+        (sent(.delivered(at(hour: 13))), .notFetched(delivered)),
+        (sent(.delivered(at(hour: 13)), fetched: saved), .notFetched(delivered)),
+        (sent(.delivered(at(hour: 13)), fetched: at(hour: 14)), .fetched(delivered, at(hour: 14))),
+        // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one that was lost.
+        (facts { ($0.subscriptions, $0.notifications) = ([standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
+        (facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] }, .notFetched(delivered)),
+        // Those of another client are not this one's.
+        (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: "watch")] }, .notLogged),
+        (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: nil)] }, .notFetched(delivered)),
+    ]
+
+    @Test func theFactsDecide() {
+        for (facts, reason) in Self.table {
+            #expect(facts.change != nil || reason == .notSeen)
+            #expect(TellingReason(facts) == reason, "\(facts)")
+        }
+    }
+
+    /// Each reason has a sentence of its own; those who were told, or wait, are marked so.
+    @Test func everyReasonHasItsWords() throws {
+        let subject = TellingReason.Subject(
+            user: "Ada", client: "phone", recordType: "Item", event: .create, scope: .private,
+            place: Place(address: DatabaseAddress(container: Self.container, environment: .development, scope: .private), user: nil, zone: .unspecified))
+        let reasons = Set(Self.table.map(\.1))
+        func sentence(_ reason: TellingReason) -> String {
+            let words = reason.words(subject)
+            return ([words.reason] + words.details).joined(separator: " ")
+        }
+        #expect(Set(reasons.map(sentence)).count == reasons.count)
+        for reason in reasons { #expect(reason.isTold == (reason.words(subject).verdict == "told"), "\(reason)") }
+        #expect(sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains("cheap: its filter price LESS_THAN 5 does not match: price is 7."))
+        #expect(sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
+        #expect(sentence(.notFetched(Self.delivered)).contains("never fetched since"))
+        #expect(TellingReason.lost(Self.telling).words(subject).next?.href == "/c/iCloud.com.example.App/development/private/notifications?id=4")
+    }
+}
+
+/// Clients that are told and do not fetch, and those that poll.
+@Suite struct TellingHabitTests {
+    private static func at(_ second: Int64) -> Timestamp { Timestamp(milliseconds: second * 1000) }
+
+    @Test func habitsShowInPullsAndNotifications() {
+        let (early, late) = (Self.at(1), Self.at(9))
+        let fetched = TellingHabit.Zone(told: early, pulled: late)
+        let table: [([TellingHabit.Zone], [Int], [TellingHabit])] = [
+            ([], [], []), ([], [4, 4], []), ([], [5], [.polls(pulls: 5)]), ([], [7, 2, 6], [.polls(pulls: 13)]),
+            ([fetched], [90], []), ([TellingHabit.Zone(told: late, pulled: early)], [1], [.toldAndNotFetched(zones: 1, since: late)]),
+            ([TellingHabit.Zone(told: late), fetched, TellingHabit.Zone(told: early)], [9], [.toldAndNotFetched(zones: 2, since: early)]),
+        ]
+        for (told, pulls, habits) in table { #expect(TellingHabit.habits(told: told, pulls: pulls) == habits) }
+    }
+}
+
+/// The files that simulators take.
+@Suite struct SimulatorFileTests {
+    @Test func theFileIsThePayloadWithItsApp() throws {
+        let payload = Array(#"{"aps":{"content-available":1},"ck":{"ce":2,"nid":"n"}}"#.utf8)
+        let plain = try #require(SimulatorFile.bytes(of: payload, bundle: nil))
+        #expect(try JSONReader.value(of: plain) == JSONReader.value(of: payload))
+        guard case .object(let named) = try JSONReader.value(of: #require(SimulatorFile.bytes(of: payload, bundle: "com.example.App"))) else {
+            Issue.record("no object")
+            return
+        }
+        #expect(named["Simulator Target Bundle"] == .string("com.example.App") && named["aps"] != nil && named["ck"] != nil)
+        // simctl refuses a file without aps.
+        #expect(SimulatorFile.bytes(of: Array(#"{"ck":{}}"#.utf8), bundle: nil) == nil && SimulatorFile.bytes(of: [], bundle: nil) == nil)
+    }
+}
