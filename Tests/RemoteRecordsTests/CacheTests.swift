@@ -55,6 +55,44 @@ import Testing
         }
     }
 
+    /// The server wants a parent to be there before its children, and to go after them, also if they are in other batches.
+    @Test func familiesThatAreLargerThanABatchAreSavedAndDeleted() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            let children = (0..<210).map { Self.recordID(Name("child\($0)")) }
+            for child in children {
+                var record = Record(recordType: "Item", recordID: child)
+                record.parent = "parent"
+                try await cache.save(record)
+            }
+            try await cache.save(Record(recordType: "Item", recordID: Self.recordID("parent")))
+            try await cache.sync()
+            var refusals = try await cache.refusals()
+            var changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, desiredKeys: [], resultsLimit: 200)
+            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.count == 200 && changes.moreComing)
+            try await cache.delete(Self.recordID("parent"))
+            for child in children { try await cache.delete(child) }
+            try await cache.sync()
+            refusals = try await cache.refusals()
+            changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone)
+            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.isEmpty)
+        }
+    }
+
+    /// A child of nobody's is refused in the end.
+    @Test func aChildWithoutItsParentIsRefused() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var child = Record(recordType: "Item", recordID: Self.recordID("child"))
+            child.parent = "none"
+            try await cache.save(child)
+            try await Self.edit(cache, "other", "text", "one")
+            try await cache.sync()
+            let refusals = try await cache.refusals()
+            #expect(Array(refusals.keys) == [child.recordID] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
     @Test func aCacheRunsUntilItIsCancelled() async throws {
         try await Self.live { _, container, folder in
             let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))

@@ -176,7 +176,8 @@ import Testing
             let engine = try anna.engine(containers[0])
             try await engine.fetchChanges()
             anna.edit("a", "one", engine)
-            try server.inject(.throttled)
+            // More often than a request is repeated.
+            try server.inject(.throttled, count: 1000)
             let error = await operationError { try await engine.sendChanges() }
             #expect(error?.code == .requestRateLimited && engine.state.pendingRecordZoneChanges.count == 1)
             server.stopFaults()

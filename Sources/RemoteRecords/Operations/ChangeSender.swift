@@ -251,6 +251,9 @@ struct ChangeSender: Sendable {
             if case .save = change, case .success? = outcome { true } else { false }
         }
         func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
+        func isFound(_ outcome: Outcome?) -> Bool { if case .success? = outcome { true } else { false } }
+        // Nothing is left to do, also if others deleted the records.
+        if found.allSatisfy(isFound) { return found }
         if zip(changes, found).contains(where: isMade) {
             // The records that look different were saved by others since.
             return found.map { outcome in

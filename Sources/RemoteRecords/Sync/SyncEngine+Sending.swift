@@ -58,17 +58,19 @@ extension SyncEngine {
     }
 
     private func sendRecords(_ options: SendChangesOptions) async throws(OperationError) {
+        var waiting: Set<RecordID> = []
         while let batch = await nextBatch(options) {
             if !batch.missing.isEmpty { await update { state in for recordID in batch.missing { state.pending.remove(recordID) } } }
             if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
                 if batch.missing.isEmpty { return }
                 continue
             }
-            try await send(batch)
+            try await send(batch, &waiting)
         }
     }
 
-    private func send(_ batch: RecordZoneChangeBatch) async throws(OperationError) {
+    /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They are sent again after all others.
+    private func send(_ batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>) async throws(OperationError) {
         var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
         // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
         operation.unanswered = await update { $0.pending.begin(batch.changes) }
@@ -82,13 +84,20 @@ extension SyncEngine {
         } catch {
             if error.code != .partialFailure { failure = error }
         }
-        await take(answered.withLock { $0 }, of: batch, &failure)
+        await take(answered.withLock { $0 }, of: batch, &waiting, &failure)
         if let failure { throw failure }
     }
 
     /// Tells what became of a batch.
     /// - Parameter failure: set to an error after which sending stops for now.
-    private func take(_ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ failure: inout OperationError?) async {
+    private func take(
+        _ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
+    ) async {
+        let isMade = events.contains { $0.isSuccess }
+        if isMade { waiting = [] }
+        // A parent must be there before its children, and go after them. They may be in other batches.
+        let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
+        var again: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
         var known: Set<RecordID> = []
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
@@ -106,6 +115,9 @@ extension SyncEngine {
                     failure = failure ?? error
                 } else if error.code == .serverRecordChanged, error.conflict == nil {
                     failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
+                } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
+                    known.insert(recordID)
+                    again.append(records[recordID] == nil ? .deleteRecord(recordID) : .saveRecord(recordID))
                 } else if let record = records[recordID] {
                     known.insert(recordID)
                     sent.failedRecordSaves.append(.init(record: record, error: error))
@@ -116,7 +128,19 @@ extension SyncEngine {
             }
         }
         // Told first: a program that ends in between must not find the changes gone and their outcome unknown.
-        if !known.isEmpty { await tell(.sentRecordZoneChanges(sent)) }
-        await update { $0.pending.end(known: known) }
+        if known.count > again.count { await tell(.sentRecordZoneChanges(sent)) }
+        await update { [known, again] state in
+            state.pending.end(known: known)
+            for change in again where state.pending[change.recordID] == nil { state.pending.add(change) }
+        }
+    }
+}
+
+extension ModifyRecords.Event {
+    fileprivate var isSuccess: Bool {
+        switch self {
+        case .saved(_, .success), .deleted(_, .success): true
+        default: false
+        }
     }
 }
