@@ -184,7 +184,7 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
-        // 7
+        // 7: for the tests of apps
         layer(
             "SkylightTesting",
             on: [

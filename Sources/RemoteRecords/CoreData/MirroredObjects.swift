@@ -1,4 +1,4 @@
-public import JSON
+internal import JSON
 public import Records
 
 /// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record: the type is `CD_` and the entity, fields are `CD_` and the names of
