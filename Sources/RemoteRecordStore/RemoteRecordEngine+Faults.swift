@@ -43,6 +43,7 @@ extension RemoteRecordEngine {
                 writer.member("zone", zoneID.zoneName)
                 if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
             }
+            if let user = area.user { writer.member("user", user) }
         }
         let headers: HTTPHeaders = caller.map { ["X-Skylight-User": $0.userRecordName.string] } ?? [:]
         return try Self.running(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
@@ -59,7 +60,8 @@ extension RemoteRecordEngine {
                     container: try item.optionalString("container").flatMap { ContainerID($0) },
                     environment: try item.optionalString("environment").flatMap { Environment(rawValue: $0) },
                     scope: try item.optionalString("database").flatMap { DatabaseScope(rawValue: $0) },
-                    zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) }),
+                    zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
+                    user: try item.optionalString("user").map { Name($0) }),
                 remaining: item.has("count") ? Int(try item.integer("count")) : nil,
                 since: try item.timestamp("since"))
         }

@@ -76,6 +76,7 @@ extension JSONWriter {
             if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
             if let scope = running.area.scope { writer.member("database", scope.rawValue) }
             if let zoneID = running.area.zoneID { writer.member("zone", zoneID.zoneName) }
+            if let user = running.area.user { writer.member("user", user) }
             writer.member("since", running.since.milliseconds)
         }
     }

@@ -25,8 +25,11 @@ struct FaultStartCommand: AsyncParsableCommand {
 
     @OptionGroup var place: FaultAreaOptions
 
-    @Option(help: ArgumentHelp("The owner of the zone to purge or reset: a handle such as ada, or a user record name.", valueName: "handle"))
-    var user = "developer"
+    @Option(
+        help: ArgumentHelp(
+            "The owner of the zone to purge or reset (default: developer), or the only user whose notifications it is about (default: all): a handle "
+                + "such as ada, or a user record name.", valueName: "handle"))
+    var user: String?
 
     @Flag(help: "Perform a one-time action, which can't be undone.")
     var yes = false
@@ -45,7 +48,9 @@ struct FaultStartCommand: AsyncParsableCommand {
         let setting = try setting()
         let running = try await server.withServer { engine in
             let caller = try await engine.accounts.caller(named: user, deviceID: nil)
-            return try await engine.startFault(setting, in: place.area, as: caller)
+            var area = place.area
+            if setting.fault.kind != .act, user != nil { area.user = caller.userRecordName }
+            return try await engine.startFault(setting, in: area, as: caller)
         }
         if !server.json, setting.fault.kind == .act { Output.say("Done: \(setting.fault.effect)") }
         server.say(running)

@@ -678,6 +678,7 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
         ({"start": "throttled", "count": 1.5}, "BAD_REQUEST", "Expected 'count' to be a whole number"),
         ({"start": "throttled", "count": 10**18}, "BAD_REQUEST", "from 1 to 1000000"),
         ({"start": "pages-of-one", "count": 3}, "BAD_REQUEST", "takes no count"),
+        ({"start": "pages-of-one", "user": "ada"}, "BAD_REQUEST", "takes no user"),
         ({"start": "throttled", "container": "x"}, "BAD_REQUEST", "Expected 'container'"),
         ({"start": "throttled", "environment": "x"}, "BAD_REQUEST", "Expected 'environment'"),
         ({"start": "throttled", "database": "x"}, "BAD_REQUEST", "Expected 'database'"),
@@ -710,6 +711,15 @@ def test_a_header_that_can_not_be_is_refused(server, header, reason):
     with pytest.raises(Failed) as failed:
         Client(server, "x", header=header).ask("zones/list")
     assert failed.value.status == 400 and reason in failed.value.reason
+
+
+def test_notifications_of_one_user(server):
+    [on] = rehearsals(server, start="own-notifications", user="_ada00000000000000000000000000000")["on"]
+    assert on["rehearsal"] == "own-notifications" and on["user"] == "_ada00000000000000000000000000000"
+    rehearsals(server, stop="own-notifications", user="somebody")
+    assert len(rehearsals(server)["on"]) == 1
+    rehearsals(server, stop="all")
+    assert rehearsals(server)["on"] == []
 
 
 def test_methods_and_foreign_origins(server):

@@ -1,7 +1,9 @@
 import Accounts
 import HTTPTypes
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
+import NIOCore
 import RecordStore
 import Records
 import StoreScenarios
@@ -111,7 +113,7 @@ import Traffic
                 for: stage.user.userRecordName, clientID: "phone", container: stage.address.container, environment: .development, at: 0, now: now,
                 expires: Timestamp(milliseconds: now.milliseconds + 60_000))
             #expect(try await Self.told(stage).contains("no notification is in the log"))
-            let position = try await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone)).latest
+            let position = try #require(await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))).latest
             _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
             #expect(try await Self.told(stage).contains("and never fetched since"))
             #expect(try await stage.page("clients").contains("It was told of changes and has not fetched them since"))

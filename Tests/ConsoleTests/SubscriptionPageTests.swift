@@ -1,6 +1,9 @@
+import Accounts
 import HTTPTypes
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
+import NIOCore
 import RecordStore
 import Records
 import Testing

@@ -6,6 +6,7 @@ extension FaultArea: CustomStringConvertible {
     public var description: String {
         let parts = [
             container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" }, zoneID.map { "zone \($0.zoneName)" },
+            user.map { "user \($0)" },
         ].compactMap(\.self)
         return parts.isEmpty ? "everywhere" : parts.joined(separator: ", ")
     }

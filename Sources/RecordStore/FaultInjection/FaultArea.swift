@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// The area affected by a fault. `nil` members match everything.
@@ -10,12 +10,24 @@ public struct FaultArea: Sendable, Hashable {
     public var scope: DatabaseScope?
     /// The zone; without an owner, zones of this name of all owners.
     public var zoneID: ZoneID?
+    /// The user whose devices are notified. Only for faults of notifications.
+    public var user: Name?
 
-    public init(container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil, zoneID: ZoneID? = nil) {
+    public init(
+        container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil, zoneID: ZoneID? = nil, user: Name? = nil
+    ) {
         self.container = container
         self.environment = environment
         self.scope = scope
         self.zoneID = zoneID
+        self.user = user
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for a user that the fault does not take.
+    public func check(for fault: InjectedFault) throws(RecordError) {
+        if user != nil, !fault.shapesNotifications {
+            throw RecordError(.badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
+        }
     }
 
     /// The zones that a request accesses.

@@ -25,11 +25,12 @@ public final class FaultInjection: Sendable {
     public var isIdle: Bool { state.withLock { $0.isEmpty } }
 
     /// Turns a fault on. If it is already on in the same area, its count starts again.
-    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, and if ``limit`` is reached.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for a user that the fault does not take, and if ``limit`` is reached.
     public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
         guard setting.fault.kind != .act else {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
         }
+        try area.check(for: setting.fault)
         let running = ActiveFault(fault: setting.fault, area: area, remaining: setting.count, since: clock())
         try state.withLock { state in
             if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {

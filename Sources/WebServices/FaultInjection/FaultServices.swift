@@ -1,3 +1,4 @@
+internal import Accounts
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -77,6 +78,7 @@ struct FaultServices: Sendable {
     }
 
     private func perform(_ act: InjectedFault, in area: FaultArea, as caller: Caller) async throws {
+        try area.check(for: act)
         guard let container = area.container else {
             throw RecordError.unexpectedInput("'\(act.rawValue)' needs one container: expected 'container' to be a string")
         }
@@ -101,6 +103,7 @@ struct FaultServices: Sendable {
         area.environment = try body.environment()
         area.scope = try body.databaseScope()
         if let zoneName = try body.name("zone") { area.zoneID = ZoneID(zoneName: zoneName, ownerRecordName: try body.name("owner")) }
+        area.user = try body.string("user").map { User.recordName(ofHandle: $0) }
         return area
     }
 }

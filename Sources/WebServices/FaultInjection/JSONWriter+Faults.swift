@@ -41,6 +41,7 @@ extension JSONWriter {
                 writer.member("zone", zoneID.zoneName)
                 if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
             }
+            if let user = running.area.user { writer.member("user", user) }
             writer.member("since", running.since.milliseconds)
         }
     }

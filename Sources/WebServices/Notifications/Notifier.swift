@@ -333,6 +333,7 @@ public final class Notifier: Sendable {
         if faults.isIdle { return false }
         return faults.isOn(fault) { area in
             area.covers(place.container, place.environment, occasion.standing.scope) && area.covers(.zones([occasion.change.zoneID]))
+                && area.user.map { $0 == occasion.standing.user } ?? true
         }
     }
 

@@ -1,4 +1,5 @@
 import InMemoryRecordStore
+import JSON
 import RecordStore
 import Records
 import StoreScenarios
@@ -43,6 +44,15 @@ import Testing
         #expect(faults.stop(.conflict) == 2)
         #expect(faults.running.map(\.fault) == [.pagesOfOne])
         #expect(faults.stop() == 1 && faults.running.isEmpty)
+    }
+
+    /// Requests are of all users.
+    @Test func onlyNotificationsAreOfOneUser() throws {
+        let faults = FaultInjection()
+        for fault in InjectedFault.allCases where fault.kind != .act {
+            let isStarted = (try? faults.start(FaultSetting(fault), in: FaultArea(user: "_a"))) != nil
+            #expect(isStarted == fault.shapesNotifications)
+        }
     }
 
     @Test func thereIsALimit() throws {
