@@ -60,18 +60,17 @@ import Testing
         try await Self.live { _, container, folder in
             let cache = try await Self.cache("first", container, folder)
             let children = (0..<210).map { Self.recordID(Name("child\($0)")) }
-            for child in children {
+            let records = children.map { child in
                 var record = Record(recordType: "Item", recordID: child)
                 record.parent = "parent"
-                try await cache.save(record)
+                return record
             }
-            try await cache.save(Record(recordType: "Item", recordID: Self.recordID("parent")))
+            try await cache.save(records + [Record(recordType: "Item", recordID: Self.recordID("parent"))])
             try await cache.sync()
             var refusals = try await cache.refusals()
             var changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, desiredKeys: [], resultsLimit: 200)
             #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges.isEmpty && changes.modifications.count == 200 && changes.moreComing)
-            try await cache.delete(Self.recordID("parent"))
-            for child in children { try await cache.delete(child) }
+            try await cache.delete([Self.recordID("parent")] + children)
             try await cache.sync()
             refusals = try await cache.refusals()
             changes = try await container.privateCloudDatabase.recordZoneChanges(inZoneWith: zone)

@@ -103,20 +103,32 @@ public final class RecordCache: Sendable {
     /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was read, and not in it, stay so.
     /// - Throws: an error of SQLite, or the one that broke the file earlier.
     public func save(_ record: Record) async throws {
+        try await save([record])
+    }
+
+    /// Stores records, all or none.
+    /// - Throws: as ``save(_:)``.
+    public func save(_ changed: [Record]) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            try records.set(records.record(record.recordID).map { record.adding(changesOf: $0) } ?? record)
-            engine.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
+            for record in changed { try records.set(records.record(record.recordID).map { record.adding(changesOf: $0) } ?? record) }
+            engine.state.add(pendingRecordZoneChanges: changed.map { .saveRecord($0.recordID) })
         }
     }
 
     /// Deletes a record here, and on the server with the next ``sync()``.
     /// - Throws: as ``save(_:)``.
     public func delete(_ recordID: RecordID) async throws {
+        try await delete([recordID])
+    }
+
+    /// Deletes records, all or none.
+    /// - Throws: as ``save(_:)``.
+    public func delete(_ recordIDs: [RecordID]) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            try records.hide(recordID)
-            engine.state.add(pendingRecordZoneChanges: [.deleteRecord(recordID)])
+            for recordID in recordIDs { try records.hide(recordID) }
+            engine.state.add(pendingRecordZoneChanges: recordIDs.map { .deleteRecord($0) })
         }
     }
 
