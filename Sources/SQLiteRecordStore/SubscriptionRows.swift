@@ -22,12 +22,25 @@ enum SubscriptionRows {
         }
     }
 
+    /// One that is there already stays as it is: apps save theirs at each start, and it is still about changes of which nobody was told yet.
     /// - Parameters:
     ///   - user: number of the subscriber.
     ///   - zone: number of the zone with which it ends.
     static func save(_ standing: StandingSubscription, of user: Int64, zone: Int64?, _ db: Database) throws {
         var writer = JSONWriter(capacity: 512)
         writer.value(standing.subscription)
+        let isThere = try Bool.fetchOne(
+            db,
+            cachedSQL: """
+                SELECT EXISTS (
+                    SELECT 1 FROM subscriptions
+                    WHERE user = ? AND scope = ? AND id = ? AND content = ? AND isHeldToRoles = ? AND zone IS ? AND firedAt IS NULL
+                )
+                """,
+            [
+                user, standing.scope.rawValue, standing.subscription.subscriptionID.string, Data(writer.bytes), standing.isHeldToRoles ? 1 : 0, zone,
+            ])
+        if isThere ?? false { return }
         try db.run(
             "INSERT OR REPLACE INTO subscriptions (user, scope, id, zone, position, isHeldToRoles, content) VALUES (?, ?, ?, ?, ?, ?, ?)",
             [

@@ -10,14 +10,16 @@ public final class NotificationLog: Sendable {
 
     private struct State {
         var kept: [LoggedNotification] = []
-        /// The index of the oldest one that counts. Those before it are removed many at a time.
+        /// The index of the oldest one that counts. The ones before it are removed many at a time.
         var start = 0
         var last: Int64 = 0
         var size = 0
 
         func index(of id: Int64) -> Int? {
-            let index = kept.count - 1 - Int(clamping: last - id)
-            return index >= start && index < kept.count ? index : nil
+            // The number may come from an address.
+            guard id > 0, id <= last else { return nil }
+            let index = kept.count - 1 - Int(last - id)
+            return index >= start ? index : nil
         }
 
         mutating func add(_ notification: LoggedNotification) -> Int64 {

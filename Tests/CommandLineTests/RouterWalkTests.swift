@@ -47,7 +47,7 @@ import Testing
         "/health": "for those who watch servers", "/skylight/1/health": "for those who watch servers",
         "/openapi.json": "a description, and nothing of the data",
         "/database/**": "the protocol, with credentials of its own", "/device/**": "the protocol, with credentials of its own",
-        "/assets/**": "the bytes of files, with a ticket in the address",
+        "/assets/**": "the bytes of files, with a ticket in the address", "/aps": "notifications, with a token in the address",
     ]
 
     private static func isOpen(_ pattern: String) -> Bool {
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func aServerOfTheProtocolAloneHasNothingElse() async throws {
-        let kept = ["/database/", "/device/", "/assets/", "/sign-in", "/static/"]
+        let kept = ["/database/", "/device/", "/assets/", "/aps", "/sign-in", "/static/"]
         try await withRoutes(.required, protocolOnly: true) { walker, routes, access in
             let cookie = try await cookie(walker, access)
             for route in routes {

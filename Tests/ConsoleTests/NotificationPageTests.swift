@@ -64,7 +64,9 @@ import Traffic
             let production = RequestStage.there.replacing("development", with: "production")
             #expect(try await !stage.page("notifications", in: production).contains(">a</a>"))
             #expect(try await stage.page("notifications?id=\(first)", in: production).contains("no such notification"))
-            #expect(try await stage.page("notifications?id=99").contains("no such notification"))
+            for number in ["99", "0", "\(Int64.min)", "\(Int64.max)", "none"] {
+                #expect(try await stage.page("notifications?id=\(number)").contains("no such notification"))
+            }
         }
     }
 

@@ -91,7 +91,7 @@ import Testing
     private static func missed(_ id: Name, _ miss: SubscriptionMiss) -> TellingReason { .missed([TellingReason.Missed(subscriptionID: id, miss: miss)]) }
 
     private static let table: [(TellingFacts, TellingReason)] = [
-        // What the user asked for.
+        // The user's subscriptions.
         (facts { $0.change = nil }, .notSeen),
         (facts { $0.subscriptions = [] }, .noSubscription(others: [])),
         (facts { ($0.subscriptions, $0.otherScopes) = ([], [.public]) }, .noSubscription(others: [.public])),
@@ -119,7 +119,7 @@ import Testing
         (facts(), .notLogged),
         // A roles' answer does not matter to one who is not held to roles.
         (facts { $0.isKeptByRoles = true }, .notLogged),
-        // What was sent.
+        // The notification.
         (sent(.ownChange), .ownChange),
         (sent(.lost), .lost(telling)),
         (sent(.waiting), .waiting(telling)),
@@ -135,8 +135,17 @@ import Testing
         (sent(.delivered(at(hour: 13)), fetched: at(hour: 14)), .fetched(delivered, at(hour: 14))),
         // A subscription that was deleted since has told nevertheless, and one that was delivered counts more than one that was lost.
         (facts { ($0.subscriptions, $0.notifications) = ([standing("other", firesOn: [.update])], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
+        (facts { ($0.subscriptions, $0.notifications) = ([], [notification(.delivered(at(hour: 13)))]) }, .notFetched(delivered)),
         (facts { $0.notifications = [notification(.lost, id: 5), notification(.delivered(at(hour: 13)))] }, .notFetched(delivered)),
-        // Those of another client are not this one's.
+        // A client without a name may have any token but those of others.
+        (facts { $0.clientID = nil }, .notLogged),
+        (facts { ($0.clientID, $0.otherClients) = (nil, ["phone"]) }, .tokenOfOthers),
+        (
+            facts { facts in
+                (facts.clientID, facts.otherClients, facts.notifications) = (nil, ["phone"], [notification(.delivered(at(hour: 13)))])
+            }, .tokenOfOthers
+        ),
+        // A notification to another client is not this one's.
         (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: "watch")] }, .notLogged),
         (facts { $0.notifications = [notification(.delivered(at(hour: 13)), to: nil)] }, .notFetched(delivered)),
     ]

@@ -22,12 +22,17 @@ extension InMemoryDatabase {
                 if let zone = try zoneUnlessDefault(zoneID, in: state) { return view.zoneID(of: zone) }
                 return ZoneID(zoneName: zoneID.zoneName, ownerRecordName: address.scope == .public ? ZoneID.publicOwner : caller.userRecordName)
             } write: { operation in
+                let isHeldToRoles = GrantRules.areAsked(of: caller, in: address)
+                let isThere = state.subscriptions.map(\.standing).contains { standing in
+                    isOwn(standing) && standing.lastPosition == nil && standing.isHeldToRoles == isHeldToRoles && operation == .save(standing.subscription)
+                }
+                if isThere { return }
                 state.subscriptions.removeAll { isOwn($0.standing) && $0.standing.subscription.subscriptionID == operation.subscriptionID }
                 guard case .save(let subscription) = operation else { return }
                 let zone = try subscription.zoneID.flatMap { try zoneUnlessDefault($0, in: state)?.number }
                 let standing = StandingSubscription(
                     user: caller.userRecordName, scope: address.scope, position: state.position,
-                    isHeldToRoles: GrantRules.areAsked(of: caller, in: address), subscription: subscription)
+                    isHeldToRoles: isHeldToRoles, subscription: subscription)
                 state.subscriptions.append(InMemoryState.SubscriptionRow(standing: standing, zone: zone))
             }
         }
@@ -47,7 +52,8 @@ extension InMemoryDatabase {
         let now = store.clock()
         return try store.read { state in
             guard let position else { return FiringPage(position: state.position) }
-            let changes = state.zones.values.flatMap { self.changes(in: $0, after: position, state, now) }
+            let subscribers = Set(state.subscriptions.map(\.standing).filter { $0.scope == .shared }.map(\.user))
+            let changes = state.zones.values.flatMap { self.changes(in: $0, after: position, toldTo: subscribers, state, now) }
             let firings = try changes.sorted { $0.position < $1.position }.compactMap { change in
                 let fired = try state.subscriptions.map(\.standing).filter { try fires($0, change, in: state) }.sorted { left, right in
                     (left.user.string, left.scope.rawValue, left.subscription.subscriptionID.string)
@@ -74,15 +80,16 @@ extension InMemoryDatabase {
             user: caller.userRecordName, scope: address.scope, position: 0, isHeldToRoles: GrantRules.areAsked(of: caller, in: address),
             subscription: subscription)
         return try store.read { state in
-            let changes = state.zones.values.flatMap { self.changes(in: $0, after: 0, state, now) }.filter { $0.isSeen(by: caller, in: address.scope) }
+            let guests: Set = address.scope == .shared ? [caller.userRecordName] : []
+            let changes = state.zones.values.flatMap { self.changes(in: $0, after: 0, toldTo: guests, state, now) }.filter { $0.isSeen(by: caller, in: address.scope) }
             return try changes.sorted { $0.position > $1.position }.prefix(limit).map { change in
                 Firing(change, try fires(standing, change, in: state) ? [standing] : [])
             }
         }
     }
 
-    private func changes(in zone: InMemoryState.ZoneRow, after position: Int64, _ state: InMemoryState, _ now: Timestamp) -> [CommittedChange] {
-        let shares = zone.owner == nil ? [] : state.shares.filter { $0.zone == zone.number }
+    private func changes(in zone: InMemoryState.ZoneRow, after position: Int64, toldTo guests: Set<Name>, _ state: InMemoryState, _ now: Timestamp) -> [CommittedChange] {
+        let shares = zone.owner == nil ? [] : state.shares.filter { $0.zone == zone.number && guests.contains($0.participant.userRecordName) }
         let outline = CommittedChange(position: zone.position, zoneID: view.zoneID(of: zone), owner: zone.base == nil ? zone.owner : nil, guests: [])
         var changes = zone.rows.values.flatMap { row in
             let states = state.journal(of: row, at: now)

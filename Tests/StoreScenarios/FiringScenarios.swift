@@ -86,6 +86,16 @@ enum FiringScenarios {
             }
             #expect(found == ["create after: q", "update public: p"])
         },
+        .init("a subscription that is saved again as it is still tells of the changes before") { engine, _ in
+            let database = try await engine.withZone()
+            try await database.save("r", in: notes)
+            try await subscribe([query("same"), query("other")], in: database)
+            let found = try await fired(in: database) {
+                try await database.save("untold", in: notes)
+                try await subscribe([query("same"), query("other", firesOn: [.create])], in: database)
+            }
+            #expect(found == ["create untold: same"])
+        },
         .init("zone and database subscriptions fire for their custom zones and types") { engine, _ in
             let database = try await engine.withZone()
             let other = ZoneID(zoneName: "Other")

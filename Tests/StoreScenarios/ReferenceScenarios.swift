@@ -136,6 +136,32 @@ enum ReferenceScenarios {
             #expect(try await database.names(in: notes, of: ["child 0", "child 599"]).count == 2)
             try await database.delete("other", in: notes)
             #expect(try await stays(.forceDelete, "parent") == nil)
+            // A client may name a child that falls with its parent anyway, in each order, if it knows the child as it was.
+            for isAtomic in [true, false] {
+                for isParentFirst in [true, false] {
+                    let parent = try await database.save("parent", in: notes)
+                    let child = try await database.save("child", in: notes, link("parent", .deleteSelf), parent: .record("parent"))
+                    let deletions = [parent, child].map { RecordOperation(.delete, recordName: $0.recordID.recordName, recordChangeTag: $0.recordChangeTag) }
+                    #expect(try await database.outcomes(isParentFirst ? deletions : deletions.reversed(), in: notes, atomic: isAtomic) == [nil, nil])
+                }
+            }
+            try await database.save("parent", in: notes)
+            try await database.save("child", in: notes, link("parent", .deleteSelf), parent: .record("parent"))
+            let stale = [RecordOperation(.forceDelete, recordName: "parent"), RecordOperation(.delete, recordName: "child", recordChangeTag: "stale")]
+            #expect(try await database.outcomes(stale, in: notes) == [.atomicError, .conflict])
+            try await database.delete("parent", in: notes)
+            // A child that falls with another record does not count either, however long the cascade.
+            for count in [1, 600] {
+                try await database.save("parent", in: notes)
+                for start in stride(from: 0, to: count, by: 200) {
+                    let others = (start..<min(start + 200, count)).map {
+                        RecordOperation(.create, recordName: Name("dependent \($0)"), recordType: "Item", fields: fields)
+                    }
+                    #expect(try await database.outcomes(others, in: notes).allSatisfy { $0 == nil })
+                }
+                try await database.save("child", in: notes, link("dependent \(count - 1)", .deleteSelf), parent: .record("parent"))
+                #expect(try await stays(.forceDelete, "parent") == nil)
+            }
             // Zones go with everything in them.
             try await database.save("parent", in: notes)
             try await database.save("child", in: notes, parent: .record("parent"))

@@ -291,6 +291,8 @@ enum SharingScenarios {
             try await stage.owner.save("list", in: notes, fields("bread"))
             // A guest sends back the owner's reference.
             try await guest.save("list", in: SharingStage.seen, fields("bread"))
+            let named = Reference(recordName: "bread", zoneID: SharingStage.seen, action: .deleteSelf)
+            try await guest.save("list", in: SharingStage.seen, ["on": .reference(named)])
             try await stage.owner.save("share", type: Share.recordType, in: notes, fields("bread"))
             try await stage.owner.save("diary", in: notes, fields("bread"))
             try await guest.delete("bread", in: SharingStage.seen)

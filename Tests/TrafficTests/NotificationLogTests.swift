@@ -24,6 +24,11 @@ import Testing
         #expect(log.latest().map(\.fate) == [.coalesced(into: 2), .delivered(Timestamp(milliseconds: 5)), .waiting])
         #expect(log.latest(1, before: 3).map(\.id) == [2] && log.latest { $0.fate == .waiting }.map(\.position) == [1])
         #expect(log.notification(2)?.position == 2 && log.notification(0) == nil && log.notification(4) == nil)
+        // Addresses may name any number.
+        for number in [Int64.min, -1, .max] {
+            #expect(log.notification(number) == nil && NotificationLog(isOn: false).notification(number) == nil)
+            log.note(.lost, of: number)
+        }
     }
 
     @Test func theLatestAreKept() {

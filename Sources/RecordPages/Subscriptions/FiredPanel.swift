@@ -28,7 +28,8 @@ struct FiredPanel: ViewModel {
 
 extension FiredPanel {
     static func load(_ subscription: Subscription, _ visit: Visit) async throws -> FiredPanel {
-        let firings = try await visit.measure { try await visit.database.latestFirings(of: subscription.withOwners(visit), limit: limit) }
+        let database = try await visit.database(holding: subscription.subscriptionID)
+        let firings = try await visit.measure { try await database.latestFirings(of: subscription.withOwners(visit), limit: limit) }
         let fired = firings.filter { !$0.subscriptions.isEmpty }
         let standing = StandingSubscription(
             user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0, isHeldToRoles: false,

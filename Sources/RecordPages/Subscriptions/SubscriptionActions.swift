@@ -7,7 +7,7 @@ internal import Records
 /// Saves and deletes subscriptions in the name of the user of the place.
 enum SubscriptionActions {
     static func save(_ subscription: Subscription, _ visit: Visit) async throws {
-        for result in try await modify([.save(subscription)], visit) { _ = try result.get() }
+        try await modify(.save(subscription), visit)
     }
 
     static func confirmDeletion(_ visit: Visit) throws -> ConfirmationView {
@@ -22,7 +22,7 @@ enum SubscriptionActions {
     }
 
     static func delete(_ visit: Visit) async throws -> String {
-        for result in try await modify([.delete(id(visit))], visit) { _ = try result.get() }
+        try await modify(.delete(id(visit)), visit)
         return visit.place.link(Tab.subscriptions.rawValue, [Notice.subscriptionDeleted.parameter])
     }
 
@@ -31,17 +31,20 @@ enum SubscriptionActions {
         return Name(id)
     }
 
-    /// A subscription that is held to roles stays so.
-    private static func modify(_ operations: [SubscriptionOperation], _ visit: Visit) async throws -> [Result<SubscriptionOperation, RecordError>] {
-        let (user, address) = (visit.people.actor.userRecordName, visit.place.address)
-        var database = visit.database
-        if database.can(.fireSubscriptions) {
-            let ids = Set(operations.map(\.subscriptionID))
-            let isHeld = try await database.standingSubscriptions().contains { standing in
-                standing.user == user && standing.scope == address.scope && standing.isHeldToRoles && ids.contains(standing.subscription.subscriptionID)
-            }
-            if isHeld { database = try await visit.engine.database(address, as: Caller(userRecordName: user, access: .signedIn)) }
+    private static func modify(_ operation: SubscriptionOperation, _ visit: Visit) async throws {
+        let database = try await visit.database(holding: operation.subscriptionID)
+        for result in try await visit.measure({ try await database.modifySubscriptions([operation]) }) { _ = try result.get() }
+    }
+}
+
+extension Visit {
+    /// The database with the rights that a subscription of the user has: one that is held to roles stays so.
+    func database(holding subscriptionID: Name) async throws -> any RecordDatabase {
+        let (user, address) = (people.actor.userRecordName, place.address)
+        guard address.scope == .public, database.can(.fireSubscriptions) else { return database }
+        let isHeld = try await database.standingSubscriptions().contains { standing in
+            standing.user == user && standing.scope == .public && standing.isHeldToRoles && standing.subscription.subscriptionID == subscriptionID
         }
-        return try await visit.measure { [database] in try await database.modifySubscriptions(operations) }
+        return isHeld ? try await engine.database(address, as: Caller(userRecordName: user, access: .signedIn)) : database
     }
 }

@@ -34,7 +34,8 @@ extension BatchModifier {
         }
         let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
-        try checkOplock(operation, existing)
+        // A cascade of the request may have deleted it already.
+        try checkOplock(operation, existing?.recordChangeTag ?? fallen[zone.key]?[name])
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
         // A share of a mirror gives no rights, and is deleted like any record.
@@ -47,16 +48,20 @@ extension BatchModifier {
         if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
         if let deletion = try transaction.delete(existing, in: zone.key, by: signature) {
             let target = FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature)
-            deferred.deletions.append(DeferredChecks.Deletion(index: index, target: target, zone: zone))
-            if actions.contains(.deleteSelf) { try cascade(from: target, in: zone, at: index) }
+            let isComplete = try !actions.contains(.deleteSelf) || cascade(from: target, in: zone, at: index)
+            deferred.deletions.append(DeferredChecks.Deletion(index: index, name: name, zone: zone, isComplete: isComplete))
         }
         try followDeletion(of: existing, in: zone)
         return .deleted(recordID)
     }
 
-    /// Deletes records that refer to a deleted record with DELETE_SELF. Leaves the rest of a large cascade for later.
-    private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws {
-        if cascadeRoom <= 0 || transaction.hasWorkedLong { return try transaction.leave([target]) }
+    /// Deletes records that refer to a deleted record with DELETE_SELF.
+    /// - Returns: `false` if the rest of a large cascade is left for later.
+    private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws -> Bool {
+        if cascadeRoom <= 0 || transaction.hasWorkedLong {
+            try transaction.leave([target])
+            return false
+        }
         var cascade = Cascade(CascadeMemory([target]))
         let mayGoOn = { [cascadeRoom, transaction] in $0 < cascadeRoom && !transaction.hasWorkedLong }
         var isComplete = try cascade.run(in: transaction, while: mayGoOn)
@@ -65,43 +70,49 @@ extension BatchModifier {
         if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
         cascadeRoom -= cascade.work
         for item in cascade.walks { walk.add(item) }
+        for record in cascade.fallen { fallen[zone.key, default: [:]][record.name] = record.recordChangeTag }
         for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
         if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }
+        return isComplete
     }
 
     /// Errors of the deferred checks by operation. Each target is looked up once.
     func failures() throws -> [(index: Int, error: RecordError)] {
         var found: [DeferredChecks.Question: Bool] = [:]
-        let unmet = try deferred.all.compactMap { check -> (index: Int, error: RecordError)? in
+        return try deferred.all.compactMap { check in
             let isMet = try found[check.question] ?? isMet(check)
             found[check.question] = isMet
             return isMet ? nil : (check.index, check.failure)
         }
-        return try unmet + deferred.deletions.compactMap { deletion in try abandonment(by: deletion).map { (deletion.index, $0) } }
     }
 
-    /// The error for a deleted record that still has a child. Children that refer to it with DELETE_SELF don't count: if they are still there,
-    /// a long cascade deletes them later.
+    /// Errors of the deletions that leave a child without its parent, by operation.
+    func abandonments() throws -> [(index: Int, error: RecordError)] {
+        try deferred.deletions.compactMap { deletion in try abandonment(by: deletion).map { (deletion.index, $0) } }
+    }
+
     private func abandonment(by deletion: DeferredChecks.Deletion) throws -> RecordError? {
-        let (target, pageSize) = (deletion.target, 100)
-        var doomed: Set<Name>?
+        let (name, zone, pageSize) = (deletion.name, deletion.zone, 100)
         var after: Name?
         while true {
-            let page = try transaction.children(of: target.name, in: target.zone, after: after, limit: pageSize)
+            let page = try transaction.children(of: name, in: zone.key, after: after, limit: pageSize)
             for child in page {
-                let fallen = try doomed ?? Set(transaction.doomed(by: target))
-                doomed = fallen
-                if fallen.contains(child) { continue }
-                let record = try transaction.record(named: child, in: target.zone)
+                guard let record = try transaction.record(named: child, in: zone.key), try deletion.isComplete || !mayFall(record, in: zone) else { continue }
                 // The error must not reveal a record that the caller can't read.
-                let isSeen = try record.map { try (deletion.zone.guest?.permission(for: $0) != nil || deletion.zone.guest == nil) && grants.canRead($0, transaction.schema) }
+                let isSeen = try zone.guest.map { $0.permission(for: record) != nil } ?? true && grants.canRead(record, transaction.schema)
                 return RecordError(
                     .validatingReferenceError,
-                    "The record '\(target.name)' is the parent of \(isSeen == true ? "'\(child)'" : "another one"); delete its children first, or in the same request")
+                    "The record '\(name)' is the parent of \(isSeen ? "'\(child)'" : "another one"); delete its children first, or in the same request")
             }
             guard page.count == pageSize else { return nil }
             after = page.last
         }
+    }
+
+    /// True if the rest of a cascade may delete a record.
+    private func mayFall(_ record: StoredRecord, in zone: TransactionZone) throws -> Bool {
+        if zone.guest != nil, try transaction.isRoot(record) { return false }
+        return try record.fields.decoded().contains { field in field.value.references.contains { $0.action == .deleteSelf } }
     }
 
     private func isMet(_ check: DeferredChecks.Check) throws -> Bool {

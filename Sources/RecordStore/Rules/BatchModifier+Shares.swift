@@ -43,9 +43,9 @@ extension BatchModifier {
 
     /// - Throws: `RecordError` ACCESS_DENIED if a guest makes a root depend on another record: the share would end with that one.
     func checkDependence(of fields: some Sequence<Field>, before: [Name: Field]) throws {
-        for field in fields {
-            let added = Set(field.value.references).subtracting(before[field.name]?.value.references ?? [])
-            guard added.contains(where: { $0.action == .deleteSelf }) else { continue }
+        func targets(_ field: Field) -> [Name] { field.value.references.filter { $0.action == .deleteSelf }.map(\.recordName) }
+        let known = Set(before.values.flatMap(targets))
+        for field in fields where !known.isSuperset(of: targets(field)) {
             throw RecordError(
                 .accessDenied, "The reference in field '\(field.name)' has action DELETE_SELF; in the root of a share, only its owner may save that. Use NONE")
         }

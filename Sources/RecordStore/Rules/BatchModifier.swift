@@ -35,6 +35,8 @@ public struct BatchModifier {
     var deferred = DeferredChecks()
     /// True once the request has shared a hierarchy: its zone may have had none before.
     var hasBegunHierarchy = false
+    /// The last change tags of the records that cascades of the request deleted, by zone.
+    var fallen: [Int64: [Name: String]] = [:]
     /// Trees below records whose hierarchy changed.
     var walk = HierarchyWalk()
     var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
@@ -76,11 +78,19 @@ public struct BatchModifier {
     private mutating func applyOneByOne(_ operations: [RecordOperation], _ zones: [Result<Zone, RecordError>]) throws -> [Outcome] {
         var outcomes: [Int: Outcome] = [:]
         let keys = zones.map { try? $0.get().key }
-        let order = try ParentOrder(of: operations, in: keys) { name, zone in try transaction.record(named: name, in: zone)?.parent }
+        let order = try ParentOrder(of: operations, in: keys) { name, zone in
+            do {
+                return try transaction.record(named: name, in: zone)?.parent
+            } catch is RecordError {
+                // The operation on a damaged record is refused alone.
+                return nil
+            }
+        }
         for index in order.indices {
             outcomes[index] = try attempt { modifier in
                 defer { modifier.deferred = DeferredChecks() }
                 let outcome = try modifier.apply(operations[index], in: zones[index].get(), at: index)
+                if let error = try modifier.abandonments().first?.error { throw error }
                 try modifier.finishWalk()
                 if let error = try modifier.failures().first?.error { throw error }
                 return outcome
@@ -104,7 +114,7 @@ public struct BatchModifier {
                     }
                 }
                 try finishWalk()
-                for (index, error) in try failures() {
+                for (index, error) in try failures() + abandonments() {
                     if case .failure = outcomes[index] { continue }
                     outcomes[index] = .failure(error)
                 }
@@ -123,11 +133,11 @@ public struct BatchModifier {
     /// Runs one operation and rolls it back if it fails.
     /// - Throws: errors of the engine, which make the whole batch fail.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
-        let room = cascadeRoom
+        let (room, fallen) = (cascadeRoom, fallen)
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
-            cascadeRoom = room
+            (cascadeRoom, self.fallen) = (room, fallen)
             walk = HierarchyWalk()
             return .failure(error)
         }
@@ -156,7 +166,7 @@ public struct BatchModifier {
         let name = operation.recordName ?? Name(UUID().uuidString)
         let existing = try seen(transaction.record(orUser: name, in: zone, of: database, at: now), by: operation, in: zone)
         try checkGrants(operation, name, existing, in: zone)
-        try checkOplock(operation, existing)
+        try checkOplock(operation, existing?.recordChangeTag)
         guard let typeName = operation.recordType ?? existing?.recordType else {
             throw RecordError.unexpectedInput("Expected 'recordType' in the record of operation \(operation.kind.rawValue)")
         }
@@ -225,13 +235,14 @@ public struct BatchModifier {
         }
     }
 
-    func checkOplock(_ operation: RecordOperation, _ existing: StoredRecord?) throws {
-        if operation.kind == .create, existing != nil { throw RecordError(.conflict, "record to insert already exists") }
+    /// - Parameter present: the change tag of the record; `nil` if there is none.
+    func checkOplock(_ operation: RecordOperation, _ present: String?) throws {
+        if operation.kind == .create, present != nil { throw RecordError(.conflict, "record to insert already exists") }
         guard operation.kind.checksTag else { return }
         if operation.recordName == nil {
             throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
-        guard let existing else {
+        guard let present else {
             throw operation.recordChangeTag == nil
                 ? .recordNotFound : RecordError(.notFound, "recordChangeTag specified, but record not found")
         }
@@ -239,7 +250,7 @@ public struct BatchModifier {
             throw RecordError.unexpectedInput(
                 "Expected 'recordChangeTag' in the record of operation \(operation.kind.rawValue); the force operations need none")
         }
-        if Name(tag) != Name(existing.recordChangeTag) {
+        if Name(tag) != Name(present) {
             throw RecordError(.conflict, "client oplock error updating record")
         }
     }

@@ -57,7 +57,7 @@ public protocol CascadeTransaction: HierarchyTransaction {
 /// stays, as do the records that depend on it. So each record is examined once for each DELETE_SELF reference, once
 /// more at the end, and once for each deleted record that validated it.
 public struct Cascade<Queue: CascadeQueue> {
-    /// Number of examined records that take about as long as one deletion.
+    /// Number of examined records, or of deleted copies of guests, that count as one deletion.
     private static var looksForFall: Int { 4 }
 
     /// The remaining work.
@@ -70,6 +70,8 @@ public struct Cascade<Queue: CascadeQueue> {
     private var hasProgress = false
     /// Deleted records that others refer to with VALIDATE.
     public private(set) var validated: [FallenTarget] = []
+    /// The deleted records, with their last change tags.
+    public private(set) var fallen: [(name: Name, recordChangeTag: String)] = []
     /// The walks below deleted records, which are left to the caller.
     public private(set) var walks: [HierarchyWalk.Item] = []
 
@@ -127,11 +129,12 @@ public struct Cascade<Queue: CascadeQueue> {
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
         // Each guest has a copy of a shared record, which is deleted too.
-        if record.sharing?.hierarchy != nil { count += try transaction.views(ofZone: zone).count }
+        if let hierarchy = record.sharing?.hierarchy { looks += try transaction.views(of: hierarchy).count }
+        fallen.append((name, record.recordChangeTag))
         walks += try transaction.followDeletion(of: record, in: zone, by: signature)
-        let fallen = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
-        if actions.contains(.deleteSelf) { try queue.add(fallen) }
-        if actions.contains(.validate) { validated.append(fallen) }
+        let target = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
+        if actions.contains(.deleteSelf) { try queue.add(target) }
+        if actions.contains(.validate) { validated.append(target) }
         if !deletion.validated.isEmpty { try queue.wake(deletion.validated, in: zone) }
         count += 1
         hasProgress = true

@@ -34,8 +34,10 @@ struct DeferredChecks {
     /// A deleted record, which must have no children in the end.
     struct Deletion {
         let index: Int
-        let target: FallenTarget
+        let name: Name
         let zone: TransactionZone
+        /// False if a cascade goes on later, which may delete children.
+        let isComplete: Bool
     }
 
     private(set) var all: [Check] = []

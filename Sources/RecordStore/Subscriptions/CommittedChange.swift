@@ -18,7 +18,7 @@ public struct CommittedChange: Sendable, Hashable {
     public var zoneID: ZoneID
     /// The user in whose private database the change is. `nil` for the public database, and if only guests see the change.
     public var owner: Name?
-    /// Users in whose shared databases the change is.
+    /// Users in whose shared databases the change is, as far as they have subscriptions there.
     public var guests: Set<Name>
     /// `nil` if the zone itself was created or ended.
     public var record: OfRecord?

@@ -65,7 +65,7 @@ extension LoggedNotification {
     /// The device's client or, without one, the beginning of its token's hash.
     var device: String { clientID ?? "token \(tokenID.prefix(8))" }
 
-    /// What became of it, and the tone of that.
+    /// Its state in words, and their tone.
     var stateWords: (String, String) {
         switch fate {
         case .waiting: delay == nil ? ("waiting", "warn") : ("waiting, held back by a rehearsal", "warn")

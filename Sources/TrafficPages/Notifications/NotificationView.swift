@@ -20,7 +20,7 @@ struct NotificationView: Page {
     let payload: String?
     let size: String
     let isPruned: Bool
-    /// Those that this one stands for.
+    /// The notifications that this one stands for.
     let others: [NotificationRow]
     let all: String
     /// The form that sends it again; `nil` if it can't be sent.

@@ -18,6 +18,8 @@ struct TellingFacts: Sendable {
     var user: Name
     /// The name that the client has in tokens; `nil` if unknown.
     var clientID: String?
+    /// The names of the user's other clients.
+    var otherClients: Set<String> = []
     /// The database in which the user sees the record.
     var scope: DatabaseScope
     /// `nil` if the user does not see the record.
@@ -32,7 +34,7 @@ struct TellingFacts: Sendable {
     var devices: [Device] = []
     /// The logged notifications of the change to the user, the latest first.
     var notifications: [LoggedNotification] = []
-    /// Those into which others were coalesced, or which replaced them.
+    /// The notifications into which others were coalesced, or which replaced them.
     var carriers: [Int64: LoggedNotification] = [:]
     /// The client's latest read of the zone, or of records in it.
     var lastFetch: Timestamp?
@@ -91,15 +93,15 @@ enum TellingReason: Sendable, Hashable {
             self = .notSeen
             return
         }
-        if facts.subscriptions.isEmpty {
-            self = .noSubscription(others: facts.otherScopes)
+        // A notification counts more than the subscriptions: somebody may have changed or deleted them since.
+        if let sent = facts.sent {
+            self = TellingReason(sent, facts)
             return
         }
         let looked = facts.subscriptions.map { ($0, SubscriptionMiss(of: $0, by: change, in: facts.schema)) }
         let fired = looked.filter { $0.1 == nil }.map(\.0)
-        // What was sent counts more than what subscriptions say now: somebody may have changed them since.
-        if let sent = facts.sent {
-            self = TellingReason(sent, facts)
+        if looked.isEmpty {
+            self = .noSubscription(others: facts.otherScopes)
         } else if fired.isEmpty {
             self = .missed(looked.compactMap { standing, miss in miss.map { Missed(subscriptionID: standing.subscription.subscriptionID, miss: $0) } })
         } else if facts.isKeptByRoles, fired.allSatisfy(\.isHeldToRoles) {
@@ -169,10 +171,11 @@ enum TellingReason: Sendable, Hashable {
 }
 
 extension TellingFacts {
-    /// True if the token may be the client's: it has its name, or either of them has none.
-    fileprivate func isOfClient(_ tokens: String?) -> Bool {
-        guard let tokens, let clientID else { return true }
-        return tokens == clientID
+    /// True if a token with this name may be the client's. One without a name may be anybody's, and a client without one may have any token that is
+    /// not another client's.
+    fileprivate func isOfClient(_ name: String?) -> Bool {
+        guard let name else { return true }
+        return clientID.map { $0 == name } ?? !otherClients.contains(name)
     }
 
     /// The notification that went furthest.

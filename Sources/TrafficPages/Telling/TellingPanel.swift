@@ -5,7 +5,7 @@ internal import RecordStore
 package import Records
 internal import Traffic
 
-/// What clients know about a record: those that got it, and those that were told of it.
+/// The clients that got a record, and the clients that were told of it.
 package struct ClientsPanel: ViewModel {
     /// `nil` if the engine can't tell.
     let synced: DeliveryPanel?
@@ -47,7 +47,8 @@ struct TellingPanel: ViewModel {
         let histories = visit.log.clients.histories(in: visit.place.address.container).filter { history in
             history.parts.contains { $0.address.environment == visit.place.address.environment }
         }
-        let users = reader.users(histories)
+        let concerned = reader.users(histories)
+        let users = concerned.isEmpty ? [visit.people.actor.userRecordName] : concerned
         var rows: [(isTold: Bool, row: Row)] = []
         var change: CommittedChange?
         for user in users.prefix(limit) where rows.count < limit {
@@ -55,16 +56,15 @@ struct TellingPanel: ViewModel {
             change = change ?? shared.change
             // A user who neither sees the record nor subscribes expects nothing.
             if shared.change == nil, user == reader.owner || !reader.subscribes(user) { continue }
-            let clients: [ClientHistory?] = histories.filter { $0.user == user }
-            for history in clients.isEmpty ? [nil] : clients {
-                let reason = TellingReason(reader.facts(history, shared))
+            let clients = histories.filter { $0.user == user }
+            for history in clients.isEmpty ? [nil] : clients.map(Optional.some) {
+                let reason = TellingReason(reader.facts(history, among: clients, shared))
                 rows.append((reason.isTold, Row(reason, history, shared, visit)))
             }
         }
         guard let change else { return nil }
-        let what = change.record.map { "\($0.event.rawValue) at position \(Digits.grouped(change.position))" } ?? ""
         return TellingPanel(
-            lead: "The latest change is the \(what). " + (visit.log.isOn
+            lead: "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). " + (visit.log.isOn
                 ? "The table shows, for each client, if a subscription fires and what became of its notification."
                 : "The request log is off (--request-log 0), so the server does not know what it sent.")
                 + (users.count > limit ? " It has \(limit) of \(Digits.grouped(users.count)) users." : ""),

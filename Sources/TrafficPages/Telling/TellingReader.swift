@@ -92,11 +92,15 @@ struct TellingReader {
         return facts
     }
 
-    /// The facts of one client. `nil` for a user without one.
-    func facts(_ history: ClientHistory?, _ shared: TellingFacts) -> TellingFacts {
+    /// The facts of one client.
+    /// - Parameters:
+    ///   - history: `nil` for a user without a client.
+    ///   - clients: all clients of the user.
+    func facts(_ history: ClientHistory?, among clients: [ClientHistory], _ shared: TellingFacts) -> TellingFacts {
         guard let history else { return shared }
         var facts = shared
         facts.clientID = history.identity.tokenName
+        facts.otherClients = Set(clients.compactMap(\.identity.tokenName))
         facts.lastFetch = lastFetch(history, facts.scope)
         return facts
     }

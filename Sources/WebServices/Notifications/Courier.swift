@@ -155,12 +155,12 @@ final class Courier: Sendable {
     /// The position up to which changes were looked at for the device.
     func read(at place: Notifier.Place) -> Int64? { state.withLock { $0.read[place] } }
 
-    /// Notes that all changes after `since` and up to `position` were looked at.
-    func noteRead(_ position: Int64, since: Int64, at place: Notifier.Place) {
+    /// Notes that all changes up to a position were looked at.
+    /// - Parameter isPresent: true if there are no later ones. A store that was restored from a copy has earlier positions than it had.
+    func noteRead(_ position: Int64, isPresent: Bool, at place: Notifier.Place) {
         state.withLock { state in
             guard let read = state.read[place] else { return }
-            // A store that was restored from a copy has earlier positions than it had.
-            if position > read || position < since { state.read[place] = position }
+            if position > read || isPresent { state.read[place] = position }
         }
     }
 

@@ -226,9 +226,9 @@ public final class Notifier: Sendable {
     /// Tells what was committed until now.
     /// - Returns: `false` if nobody takes notifications of the environment any more. The next device begins to follow it again.
     private func tellAll(in database: any RecordDatabase, at place: Place, _ number: Int) async throws -> Bool {
-        while let since = beginning(of: place, number) {
-            let page = try await database.firings(after: since)
-            let devices = devices(at: place)
+        while let round = round(of: place, number) {
+            let page = try await database.firings(after: round.since)
+            let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // A subscription that fires once may be fired by several changes of the page.
             var ended: Set<StandingSubscription> = []
             var rest = page.firings[...]
@@ -237,8 +237,8 @@ public final class Notifier: Sendable {
                 try await tell(same, of: position, to: devices, at: place, in: database, except: &ended)
                 rest = rest.dropFirst(same.count)
             }
-            for device in devices.values.joined() {
-                device.courier.noteRead(page.position, since: since, at: place)
+            for device in round.devices {
+                device.courier.noteRead(page.position, isPresent: !page.moreComing, at: place)
                 guard let id = device.tokenID, let told = device.courier.told(at: place) else { continue }
                 accounts.noteTold(told, to: NotificationToken.Key(id: id, container: place.container, environment: place.environment))
             }
@@ -247,14 +247,14 @@ public final class Notifier: Sendable {
         return false
     }
 
-    /// The devices that take notifications of an environment, by their users.
-    private func devices(at place: Place) -> [Name: [Device]] {
-        let devices = state.withLock { Array($0.devices.values) }
-        return Dictionary(grouping: devices.filter { $0.courier.read(at: place) != nil }, by: \.courier.user)
+    /// The devices for which a page of changes is read. One that comes meanwhile may need earlier changes, and has the next round.
+    private struct Round {
+        let since: Int64
+        let devices: [Device]
     }
 
-    /// The position from which changes must be read for some device; `nil` if there is none, and the follower ends.
-    private func beginning(of place: Place, _ number: Int) -> Int64? {
+    /// - Returns: `nil` if there is no device, and the follower ends.
+    private func round(of place: Place, _ number: Int) -> Round? {
         let now = now()
         return state.withLock { state in
             for (id, device) in state.devices {
@@ -262,9 +262,10 @@ public final class Notifier: Sendable {
                 state.devices[id] = nil
                 device.courier.close()
             }
-            let beginning = state.devices.values.compactMap { $0.courier.read(at: place) }.min()
-            if beginning == nil, state.followers[place]?.number == number { state.followers[place] = nil }
-            return beginning
+            let devices = state.devices.values.compactMap { device in device.courier.read(at: place).map { (device, read: $0) } }
+            if let since = devices.map(\.read).min() { return Round(since: since, devices: devices.map(\.0)) }
+            if state.followers[place]?.number == number { state.followers[place] = nil }
+            return nil
         }
     }
 

@@ -95,7 +95,7 @@ import Testing
         #expect(courier.told(at: place) == nil)
         courier.follow(place, after: 10)
         for position in [12, 12, 15] as [Int64] { courier.send([UInt8(position)], of: position, at: place, key: nil) }
-        courier.noteRead(20, since: 10, at: place)
+        courier.noteRead(20, isPresent: true, at: place)
         #expect(courier.told(at: place) == 11)
         var told: [Int64?] = []
         for _ in 0..<3 {
@@ -105,9 +105,9 @@ import Testing
         }
         #expect(told == [11, 14, 20])
         // Several pages that another device needs do not set it back. A store that was restored from a copy does.
-        courier.noteRead(15, since: 12, at: place)
+        courier.noteRead(15, isPresent: false, at: place)
         #expect(courier.told(at: place) == 20)
-        courier.noteRead(3, since: 20, at: place)
+        courier.noteRead(3, isPresent: true, at: place)
         #expect(courier.told(at: place) == 3)
     }
 

@@ -27,7 +27,7 @@ import Testing
             let problem = try await history.problem()
             #expect(problem == nil, "the end of seed \(seed): \(problem ?? "")")
             let kinds = ["private qry", "private fet", "private met", "public qry", "shared met"]
-            #expect(kinds.allSatisfy { history.model.fired[$0, default: 0] > 20 } && history.taken > Self.changes / 5, "\(history.model.fired)")
+            #expect(kinds.allSatisfy { history.model.fired[$0, default: 0] > 20 } && history.taken > Self.changes / 10, "\(history.model.fired)")
         }
     }
 }
@@ -36,7 +36,7 @@ private struct NotificationHistory {
     private typealias Place = NotificationModel.Place
     private typealias Client = NotificationModel.Client
 
-    private static let names = ["A0", "A1", "A2", "B0", "B1", "B2"]
+    private static let names = (0..<6).flatMap { ["A\($0)", "B\($0)"] }
     private static let texts = ["", "a", "ab", "b"]
     private static let ids = ["s0", "s1", "s2", "s3"]
     private static let visiting = Place(owner: "developer", zone: "X")
@@ -141,7 +141,7 @@ private struct NotificationHistory {
         let place = try pick(places)
         let scope: DatabaseScope = place.owner == nil ? .public : place.owner == client.user ? .private : .shared
         var (operations, items): ([String], [(key: NotificationModel.RecordKey, item: NotificationModel.Item?)]) = ([], [])
-        for name in Self.names.shuffled(using: &random).prefix(Int.random(in: 1...6, using: &random)) {
+        for name in Self.names.shuffled(using: &random).prefix(Int.random(in: 1...12, using: &random)) {
             // In the public database, users may change only their own records.
             let key = NotificationModel.RecordKey(place: place, name: place.owner == nil ? "\(name)-\(client.user)" : name)
             let before = model.records[key]
@@ -273,6 +273,7 @@ private struct NotificationHistory {
         try await wait()
         for (client, token) in tokens {
             let expected = model.take(of: client)
+            if expected.isEmpty, server.notifier.courier(of: token)?.count == 0 { continue }
             // One more, for which there is nothing.
             let head = "GET /aps?tok=\(token) HTTP/1.1\r\nHost: localhost\r\n"
             let requests = String(repeating: head + "\r\n", count: expected.count) + head + "Connection: close\r\n\r\n"

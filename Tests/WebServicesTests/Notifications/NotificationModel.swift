@@ -55,7 +55,7 @@ struct NotificationModel {
             case .none: "[]"
             case .isNumber(let number): filter("n", "EQUALS", "\(number)")
             case .isBelow(let number): filter("n", "LESS_THAN", "\(number)")
-            case .isAny(let numbers): filter("n", "IN", "\(numbers)")
+            case .isAny(let numbers): filter("n", "IN", "\(numbers),\"type\":\"INT64_LIST\"")
             case .isNotText(let text): filter("s", "NOT_EQUALS", "\"\(text)\"")
             case .begins(let text): filter("s", "BEGINS_WITH", "\"\(text)\"")
             }

@@ -213,6 +213,29 @@ import Traffic
         }
     }
 
+    /// A page of changes that is read for one device is not all that another one needs.
+    @Test func aDeviceThatComesMeanwhileMissesNothing() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        let early = Mutex("")
+        try await notifying { notifier in
+            let token = try await notifier.makeToken(for: "_a", clientID: nil, at: place)
+            early.withLock { $0 = token }
+        }
+        try await save("untold")
+        let gate = Gate()
+        let gated = Notifier(engine: GatedEngine(base: engine, gate: gate), accounts: accounts, now: { Timestamp(milliseconds: 1) })
+        defer { gated.close() }
+        let late = try #require(gated.courier(of: try await gated.makeToken(for: "_a", clientID: nil, at: place)))
+        while gate.isIdle { await Task.yield() }
+        let courier = try #require(gated.courier(of: early.withLock { $0 }))
+        try await save("new")
+        gate.open()
+        #expect(try await Self.next(courier) == "q untold")
+        #expect(try await Self.next(courier) == "q new")
+        #expect(try await Self.next(late) == "q new")
+    }
+
     /// Each rehearsal, and the notifications of three changes with it. The subscription to the zone tells when all of them were looked at.
     @Test(arguments: [
         (.lostNotifications, ["z Last"]), (.doubledNotifications, ["q a", "q a", "q b", "q b", "z Last"]), (.shuffledNotifications, ["q b", "q a", "z Last"]),
@@ -299,5 +322,39 @@ import Traffic
             while log.latest().isEmpty { await Task.yield() }
             #expect(log.latest().map(\.fate) == [.lost] && log.latest().first?.payload.isEmpty == false)
         }
+    }
+}
+
+/// Holds the first look for changes until it is opened.
+private final class Gate: Sendable {
+    private let (opened, opening) = AsyncStream.makeStream(of: Void.self)
+    private let waiting = Mutex(0)
+
+    var isIdle: Bool { waiting.withLock { $0 == 0 } }
+
+    func pass() async {
+        waiting.withLock { $0 += 1 }
+        for await _ in opened {}
+    }
+
+    func open() { opening.finish() }
+}
+
+private struct GatedEngine: ForwardingEngine {
+    let base: any RecordEngine
+    let gate: Gate
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        GatedDatabase(base: try await base.database(address, as: caller), gate: gate)
+    }
+}
+
+private struct GatedDatabase: ForwardingDatabase {
+    let base: any RecordDatabase
+    let gate: Gate
+
+    func firings(after position: Int64?) async throws -> FiringPage {
+        if position != nil { await gate.pass() }
+        return try await base.firings(after: position)
     }
 }
