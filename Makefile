@@ -15,7 +15,7 @@ PYTHON_TESTS_AT_A_TIME ?= auto
 # for time to pass.
 LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|HierarchyWalk|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SharingHistory|SpeedLaw|StalledReader)Tests
 LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
-LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Fault|File|Pull|Push|TypePull)Tests
+LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Fault|File|Pull|Push|TypePull)Tests|RemoteRecordsTests\.(Convergence|LongLived)Tests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Secret|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
 QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
@@ -48,6 +48,9 @@ check: export PYTHON_TESTS = $(QUICK)
 # Each process would fill servers of its own with demo data.
 check: export PYTHON_TESTS_AT_A_TIME = 0
 check: export SWIFT_TESTS = --skip '$(LENGTHY)'
+
+# The examples, too.
+test check: export SKYLIGHT_EXAMPLES = 1
 
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"

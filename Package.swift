@@ -23,7 +23,11 @@ let package = Package(
     name: "skylight",
     platforms: [.macOS(.v15)],
     products: [
-        .executable(name: "skylight", targets: ["skylight"])
+        .executable(name: "skylight", targets: ["skylight"]),
+        // With the modules whose types its programs use. None of them belongs to the server.
+        .library(name: "RemoteRecords", targets: ["RemoteRecords", "CloudKitClient", "Records", "JSON"]),
+        // For the tests of such programs: a server within the test.
+        .library(name: "SkylightTesting", targets: ["SkylightTesting", "RecordStore"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -114,6 +118,15 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        layer(
+            "RemoteRecords",
+            on: [
+                "CloudKitClient", "Records", "JSON",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ]
+        ),
         // 5
         layer(
             "DataTransfer",
@@ -169,6 +182,15 @@ let package = Package(
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
                 .product(name: "NIOCore", package: "swift-nio"),
+            ]
+        ),
+        // 7: for the tests of apps
+        layer(
+            "SkylightTesting",
+            on: [
+                "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "Records", "JSON",
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         // 7: modules that compile side by side
@@ -246,6 +268,14 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        tests(
+            "RemoteRecordsTests",
+            of: [
+                "SkylightTesting", "TestSupport", "LoopbackServing", "RemoteRecords", "CloudKitClient", "RecordStore", "Records", "JSON",
+                .product(name: "Logging", package: "swift-log"),
+            ]
+        ),
+        tests("SkylightTestingTests", of: ["SkylightTesting", "TestSupport", "RemoteRecords", "RecordStore", "Records", "JSON"]),
         tests(
             "MirroringTests",
             of: [
@@ -372,6 +402,24 @@ let package = Package(
         ),
     ]
 )
+
+// `make check` and `make test` build and run the examples. No other build has them.
+if Context.environment["SKYLIGHT_EXAMPLES"] != nil {
+    package.targets += [
+        .target(
+            name: "ExampleSupport", dependencies: ["RemoteRecords", .product(name: "Logging", package: "swift-log")], path: "Examples/Support",
+            swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "todo-list", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/TodoList", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "container-backup", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/ContainerBackup", swiftSettings: swiftSettings),
+        .executableTarget(
+            name: "shopping-list", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/ShoppingList", swiftSettings: swiftSettings),
+        tests(
+            "ExamplesTests",
+            of: ["todo-list", "container-backup", "shopping-list", "SkylightTesting", "TestSupport", "RemoteRecords", "RecordStore", "Records", "JSON"]),
+    ]
+}
 
 // `make bench` measures the store with these. No other build has them.
 if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {

@@ -36,6 +36,8 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
     public var requestID: String?
     /// The number of times the request was sent.
     public var attempts: Int
+    /// The HTTP status of the answer; `nil` if there was none.
+    public var status: Int?
     /// The response header `X-Apple-Request-UUID`, by which Apple finds a request.
     public var appleRequestUUID: String?
     /// A likely cause that the answer itself does not tell.

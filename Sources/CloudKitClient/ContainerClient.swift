@@ -26,7 +26,7 @@ public final class ContainerClient: Sendable {
             container: container, environment: environment, credentials: credentials, configuration: configuration, logger: logger, pacing: Pacing())
     }
 
-    init(
+    package init(
         container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration, logger: Logger,
         pacing: Pacing
     ) throws(CloudKitFailure) {
@@ -36,6 +36,8 @@ public final class ContainerClient: Sendable {
         exchanger = Exchanger(
             transport: try Transport(configuration), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
     }
+
+    package var pacing: Pacing { exchanger.pacing }
 
     /// Ends the connections. Requests under way fail.
     public func close() async {

@@ -11,6 +11,12 @@ public struct ReceivedZone: Sendable, Hashable {
     /// True in the answer to its deletion, and in the feed of a database after it.
     public var isDeleted: Bool
 
+    /// A zone of which nothing else is known.
+    public init(zoneID: ZoneID) {
+        self.zoneID = zoneID
+        isDeleted = false
+    }
+
     init(_ object: JSONObject) throws {
         guard let zoneID = object.zoneID else { throw UnexpectedShape(expected: "an object 'zoneID'") }
         self.zoneID = zoneID

@@ -51,6 +51,14 @@ import Testing
         for target in targets { #expect(target.dependencies.isDisjoint(with: pages), "\(target.name) waits for other pages") }
     }
 
+    /// Programs that use the library do not build the server.
+    @Test func theLibraryForAppsStandsOnTheClientAlone() throws {
+        let targets = try targets()
+        var needed: Set = ["RemoteRecords"]
+        for target in targets.reversed() where needed.contains(target.name) { needed.formUnion(target.dependencies) }
+        #expect(needed == ["RemoteRecords", "CloudKitClient", "Records", "JSON", "Text"])
+    }
+
     @Test func noSourceImportsPastItsDependencyLine() throws {
         let targets = try targets()
         let ours = Set(targets.map(\.name))

@@ -214,6 +214,7 @@ struct Exchanger: Sendable {
     ) -> Outcome {
         func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
             var failure = CloudKitFailure(kind, attempt, appleRequestUUID: reply.appleRequestUUID)
+            failure.status = reply.status
             if let signed, failure.serverError?.code == .authenticationFailed {
                 failure.signed = signed
                 failure.advice = advice(on: reply)

@@ -1,13 +1,21 @@
-internal import Records
+package import Records
 
 /// The clocks and the chance that a client goes by. Tests have their own.
-struct Pacing: Sendable {
-    var now: @Sendable () -> ContinuousClock.Instant = { .now }
+package struct Pacing: Sendable {
+    package var now: @Sendable () -> ContinuousClock.Instant
     /// The time of day, for signatures and dates of answers.
-    var time: @Sendable () -> Timestamp = Timestamp.now
-    var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    package var time: @Sendable () -> Timestamp
+    package var pause: @Sendable (Duration) async throws -> Void
     /// From 0 to below 1.
-    var chance: @Sendable () -> Double = { .random(in: 0..<1) }
+    package var chance: @Sendable () -> Double
+
+    package init(
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, time: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        (self.now, self.time, self.pause, self.chance) = (now, time, pause, chance)
+    }
 }
 
 /// The pauses between the attempts of one request.

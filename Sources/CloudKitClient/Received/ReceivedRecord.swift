@@ -32,7 +32,7 @@ public struct ReceivedRecord: Sendable, Hashable {
     ]
 
     /// - Parameter zoneID: the zone of the request, for answers that do not repeat it.
-    init(_ object: JSONObject, in zoneID: ZoneID) throws {
+    package init(_ object: JSONObject, in zoneID: ZoneID) throws {
         recordID = RecordID(recordName: try object.required("recordName"), zoneID: object.zoneID ?? zoneID)
         recordType = object.name("recordType")
         recordChangeTag = object.string("recordChangeTag")

@@ -1,0 +1,59 @@
+import ExampleSupport
+import Foundation
+import RemoteRecords
+
+/// A to-do list that is the same on all devices of a user. Each device has a file of its own, which takes changes without a network too.
+@main struct TodoList {
+    static let zone = ZoneID(zoneName: "TodoList")
+
+    static func main() async throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let client = try Connection.client()
+        guard arguments.count >= 2 else { Connection.explain("todo-list FILE add TEXT | done TEXT | list | follow") }
+        let list = try await RecordCache(URL(filePath: arguments[0]), of: Container(client).privateCloudDatabase)
+        switch (arguments[1], arguments.dropFirst(2).first) {
+        case ("add", let title?):
+            var item = Record(recordType: "Item", in: zone)
+            item["title"] = title
+            item["isDone"] = false
+            try await list.change(.saveZone(zone))
+            try await list.save(item)
+            await sync(list)
+        case ("done", let title?):
+            for var item in try await list.records(ofType: "Item", in: zone) where item["title"] == title {
+                item["isDone"] = true
+                try await list.save(item)
+            }
+            await sync(list)
+        case ("list", nil):
+            await sync(list)
+            print(try await text(of: list))
+        case ("follow", nil):
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await list.run(every: .seconds(30), listening: true) }
+                group.addTask {
+                    var shown = ""
+                    for await _ in list.updates() {
+                        let text = try await text(of: list)
+                        // `print` may keep it back.
+                        if text != shown { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+                        shown = text
+                    }
+                }
+                try await group.next()
+            }
+        default: Connection.explain("todo-list FILE add TEXT | done TEXT | list | follow")
+        }
+        await client.close()
+    }
+
+    /// What can't be sent now is sent by the next command.
+    static func sync(_ list: RecordCache) async {
+        do { try await list.sync() } catch { FileHandle.standardError.write(Data("Not synced: \(error)\n".utf8)) }
+    }
+
+    static func text(of list: RecordCache) async throws -> String {
+        let items = try await list.records(ofType: "Item", in: zone)
+        return items.map { "\($0["isDone"] == true ? "[x]" : "[ ]") \($0["title"] ?? "")" }.sorted().joined(separator: "\n")
+    }
+}

@@ -1,0 +1,135 @@
+// Programs import this module alone, as apps import CloudKit.
+@_exported public import CloudKitClient
+public import Foundation
+@_exported public import JSON
+@_exported public import Records
+
+// CloudKit's own names, for code that is an app's on Apple's platforms and is compiled elsewhere too:
+//
+//     #if canImport(CloudKit)
+//     import CloudKit
+//     #else
+//     import RemoteRecords
+//     #endif
+//
+// docs/remote-records.md tells what such code must not do.
+
+#if !canImport(CloudKit)
+    public typealias CKContainer = Container
+    public typealias CKDatabase = Database
+    public typealias CKRecord = Record
+    public typealias CKRecordZone = ReceivedZone
+    public typealias CKAsset = AssetFile
+    public typealias CKQuery = Query
+    public typealias CKSubscription = Subscription
+    public typealias CKServerChangeToken = SyncToken
+    public typealias CKOperationGroup = OperationGroup
+    public typealias CKError = OperationError
+    public typealias CKSyncEngine = SyncEngine
+    public typealias CKSyncEngineDelegate = SyncEngineDelegate
+#endif
+
+extension Record {
+    public typealias ID = RecordID
+    public typealias Reference = Records.Reference
+    public typealias FieldKey = Name
+
+    public var creationDate: Date? { created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    public var modificationDate: Date? { modified?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    public var creatorUserRecordID: RecordID? { created?.userRecordName.map { RecordID(recordName: $0) } }
+    public var lastModifiedUserRecordID: RecordID? { modified?.userRecordName.map { RecordID(recordName: $0) } }
+
+    /// The keys that have values, in their order.
+    public func allKeys() -> [Name] { fields.keys.sorted() }
+
+    /// Shares the record with another one of its zone, and all that is below that; `nil` to end this.
+    public mutating func setParent(_ parent: Record?) { setParent(parent?.recordID) }
+    public mutating func setParent(_ parentID: RecordID?) { parent = parentID?.recordName }
+
+    /// The keys that the server encrypts, which are read and set as those of the record.
+    public var encryptedValues: EncryptedValues {
+        get { EncryptedValues(record: self) }
+        set { self = newValue.record }
+    }
+
+    /// A view of a record's encrypted keys.
+    public struct EncryptedValues: Sendable {
+        fileprivate var record: Record
+
+        public subscript<Value: RecordValue>(key: Name) -> Value? {
+            get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
+            set { record[encrypted: key] = newValue }
+        }
+
+        public subscript(key: Name) -> (any RecordValue)? {
+            get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
+            set { record[content: key] = newValue?.fieldContent.encrypted }
+        }
+    }
+}
+
+extension RecordID {
+    public init(recordName: String, zoneID: ZoneID = .default) {
+        self.init(recordName: Name(recordName), zoneID: zoneID)
+    }
+}
+
+extension ZoneID {
+    /// - Parameter ownerName: the user who owns the zone; `CKCurrentUserDefaultName` or nothing for the user's own zones.
+    public init(zoneName: String, ownerName: String = "__defaultOwner__") {
+        self.init(zoneName: Name(zoneName), ownerRecordName: Self.currentOwnerNames.contains(Name(ownerName)) ? nil : Name(ownerName))
+    }
+}
+
+extension Reference {
+    /// A reference to a record of any zone of the same database.
+    public init(recordID: RecordID, action: Action) {
+        self.init(recordName: recordID.recordName, zoneID: recordID.zoneID, action: action)
+    }
+
+    public init(record: Record, action: Action) {
+        self.init(recordID: record.recordID, action: action)
+    }
+}
+
+extension ReceivedZone {
+    public typealias ID = ZoneID
+
+    /// A zone to create.
+    public init(zoneName: String) {
+        self.init(zoneID: ZoneID(zoneName: zoneName))
+    }
+}
+
+extension Database {
+    /// Creates a zone. One that exists stays as it is.
+    @discardableResult
+    public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }
+}
+
+extension OperationError {
+    public var serverRecord: Record? { conflict?.serverRecord }
+    public var clientRecord: Record? { conflict?.clientRecord }
+    public var ancestorRecord: Record? { conflict?.ancestorRecord }
+
+    /// ``retryAfter`` in seconds.
+    public var retryAfterSeconds: Double? {
+        retryAfter.map { Double($0.components.seconds) + Double($0.components.attoseconds) / 1e18 }
+    }
+
+    /// ``partialErrors`` by the ids of records, zones and subscriptions; `nil` for another code.
+    public var partialErrorsByItemID: [AnyHashable: any Error]? {
+        guard code == .partialFailure else { return nil }
+        return Dictionary(
+            partialErrors.map { item, error -> (AnyHashable, any Error) in
+                switch item {
+                case .record(let recordID): (recordID, error)
+                case .zone(let zoneID): (zoneID, error)
+                case .link(let shortGUID): (shortGUID, error)
+                case .user(let lookupInfo): (lookupInfo, error)
+                case .subscription(let subscriptionID): (subscriptionID, error)
+                }
+            }
+        ) { first, _ in first }
+    }
+}

@@ -1,0 +1,150 @@
+internal import JSON
+public import Records
+
+/// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record: the type is `CD_` and the entity, fields are `CD_` and the names of
+/// attributes and to-one relationships.
+public struct MirroredObject: Sendable, Hashable {
+    /// The zone of all objects, in the private database.
+    public static let zoneID = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
+
+    private static let prefix: Name = "CD_"
+    /// Follows the name of an attribute whose value was too long for a record.
+    private static let assetSuffix = "_ckAsset"
+    private static let entityField: Name = "CD_entityName"
+
+    public let record: Record
+    /// The name of the entity. With entity inheritance it may be a sub-entity of the record type's.
+    public let entityName: String
+
+    public var recordID: RecordID { record.recordID }
+
+    /// - Returns: `nil` for a record that is no object of Core Data, such as a link of a many-to-many relationship.
+    public init?(_ record: Record) {
+        guard record.recordType.hasPrefix(Self.prefix) else { return nil }
+        self.record = record
+        entityName = record[Self.entityField] ?? String(record.recordType.string.dropFirst(Self.prefix.string.count))
+    }
+
+    /// The attributes and to-one relationships that have values, in their order. The records do not tell which is which.
+    public var names: [String] {
+        Set(record.fields.keys.filter { $0 != Self.entityField && $0.hasPrefix(Self.prefix) }.map { key in
+            let name = String(key.string.dropFirst(Self.prefix.string.count))
+            return name.hasSuffix(Self.assetSuffix) ? String(name.dropLast(Self.assetSuffix.count)) : name
+        }).sorted()
+    }
+
+    /// The value of an attribute; an ``AssetFile`` for a long text or long bytes, `nil` for none.
+    public subscript(attribute: String) -> (any RecordValue)? {
+        record[Name("CD_\(attribute)")] ?? record[Name("CD_\(attribute)\(Self.assetSuffix)")]
+    }
+
+    /// The value of an attribute as a Swift type; `nil` for none, and for a value of another type.
+    public subscript<Value: RecordValue>(attribute: String) -> Value? {
+        record[Name("CD_\(attribute)")] ?? record[Name("CD_\(attribute)\(Self.assetSuffix)")]
+    }
+
+    /// The record that a to-one relationship leads to; `nil` for none.
+    public func destination(of relationship: String) -> RecordID? {
+        guard let name: String = self[relationship] else { return nil }
+        return RecordID(recordName: name, zoneID: recordID.zoneID)
+    }
+}
+
+/// The objects of a zone that NSPersistentCloudKitContainer fills, with their relationships. It takes records in any order.
+public struct MirroredObjects: Sendable {
+    /// One end of a link between two objects.
+    private struct End: Hashable {
+        let recordID: RecordID
+        let relationship: String
+    }
+
+    private static let linkType: Name = "CDMR"
+
+    private var objects: [RecordID: MirroredObject] = [:]
+    /// The records of links between two objects, each with its ends.
+    private var links: [RecordID: (End, End)] = [:]
+    private var linked: [End: Set<RecordID>] = [:]
+
+    public init() {}
+
+    /// Adds a record, or replaces an earlier version of it. Records that are neither objects nor links are ignored.
+    public mutating func add(_ record: Record) {
+        if record.recordType == Self.linkType { return addLink(record) }
+        if let object = MirroredObject(record) { objects[record.recordID] = object }
+    }
+
+    /// Removes an object or a link.
+    public mutating func remove(_ recordID: RecordID) {
+        objects[recordID] = nil
+        guard let (first, second) = links.removeValue(forKey: recordID) else { return }
+        linked[first]?.remove(second.recordID)
+        linked[second]?.remove(first.recordID)
+    }
+
+    /// A link has two record names, and the relationship of each to the other, with a colon between them.
+    private mutating func addLink(_ record: Record) {
+        remove(record.recordID)
+        func parts(_ key: Name) -> [String]? {
+            let parts = (record[key] as String?)?.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
+            return parts?.count == 2 ? parts : nil
+        }
+        guard let names = parts("CD_recordNames"), let relationships = parts("CD_relationships") else { return }
+        let ends = (0..<2).map { place in
+            End(recordID: RecordID(recordName: names[place], zoneID: record.recordID.zoneID), relationship: relationships[place])
+        }
+        links[record.recordID] = (ends[0], ends[1])
+        linked[ends[0], default: []].insert(ends[1].recordID)
+        linked[ends[1], default: []].insert(ends[0].recordID)
+    }
+
+    // MARK: Reading
+
+    public var entityNames: [String] { Set(objects.values.map(\.entityName)).sorted() }
+
+    public func object(_ recordID: RecordID) -> MirroredObject? { objects[recordID] }
+
+    /// The objects of an entity, in the order of their record names.
+    public func objects(of entityName: String) -> [MirroredObject] {
+        Self.sorted(objects.values.filter { $0.entityName == entityName })
+    }
+
+    /// The object that a to-one relationship leads to; `nil` for none, and for one that is not there.
+    public func object(_ object: MirroredObject, _ relationship: String) -> MirroredObject? {
+        object.destination(of: relationship).flatMap { objects[$0] }
+    }
+
+    /// The objects that a many-to-many relationship leads to.
+    public func objects(_ object: MirroredObject, _ relationship: String) -> [MirroredObject] {
+        Self.sorted((linked[End(recordID: object.recordID, relationship: relationship)] ?? []).compactMap { objects[$0] })
+    }
+
+    /// The objects of a one-to-many relationship: those whose to-one relationship leads back.
+    public func objects(of entityName: String, whose relationship: String, is object: MirroredObject) -> [MirroredObject] {
+        Self.sorted(objects.values.filter { $0.entityName == entityName && $0.destination(of: relationship) == object.recordID })
+    }
+
+    private static func sorted(_ objects: [MirroredObject]) -> [MirroredObject] {
+        objects.sorted { $0.recordID.recordName < $1.recordID.recordName }
+    }
+}
+
+extension Database {
+    /// Tells if a zone has records, such as ``MirroredObject/zoneID`` before an app that is new on a device asks its user for data. It needs no sync,
+    /// and reads pages without fields until there is a record.
+    /// - Throws: ``OperationError``. A zone that does not exist has no records.
+    public func hasRecords(in zoneID: ZoneID) async throws(OperationError) -> Bool {
+        var token: SyncToken?
+        while true {
+            let page: RecordZoneChanges
+            do throws(OperationError) {
+                page = try await recordZoneChanges(inZoneWith: zoneID, since: token, desiredKeys: [])
+            } catch {
+                if error.code == .zoneNotFound { return false }
+                throw error
+            }
+            if !page.modifications.isEmpty { return true }
+            guard page.moreComing, page.changeToken != token else { return false }
+            token = page.changeToken
+        }
+    }
+}

@@ -1,0 +1,153 @@
+internal import CloudKitClient
+internal import Foundation
+public import Records
+
+extension Container {
+    /// A long-lived operation that is not over for the app.
+    public struct LongLivedOperationInfo: Sendable, Hashable {
+        public let operationID: String
+        /// The type of the operation, such as `ModifyRecords`; see ``LongLivedOperation/kind``.
+        public let kind: String
+        public let scope: DatabaseScope
+        /// True if its answers are there, and wait to be told.
+        public let isFinished: Bool
+    }
+
+    /// The operations that wait to be resumed, in the order in which they were added. Ask at launch, once.
+    ///
+    /// An operation is listed until its completion has returned, or it was cancelled. Answers are kept for a day.
+    /// - Throws: ``OperationError``.
+    public func longLivedOperations() async throws(OperationError) -> [LongLivedOperationInfo] {
+        let store = try longLivedStore
+        do {
+            var found: [LongLivedOperationInfo] = []
+            for operationID in try await store.operationIDs() {
+                guard let kept = try await store.operation(operationID) else { continue }
+                found.append(LongLivedOperationInfo(operationID: operationID, kind: kept.kind, scope: kept.scope, isFinished: kept.outcome != nil))
+            }
+            return found
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new callbacks.
+    /// - Parameters:
+    ///   - configuration: the operation has the one of a new operation otherwise.
+    ///   - onCompletion: the operation is forgotten after it.
+    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already.
+    @discardableResult
+    public func resume<Operation: LongLivedOperation>(
+        _ type: Operation.Type, withID operationID: String, configuration: OperationConfiguration = OperationConfiguration(),
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
+    ) async throws(OperationError) -> OperationHandle<Void> {
+        let store = try longLivedStore
+        do {
+            guard let kept = try await store.operation(operationID) else {
+                throw OperationError(.unknownItem, "There is no long-lived operation '\(operationID)'")
+            }
+            guard kept.kind == Operation.kind else { throw OperationError(.invalidArguments, "The operation is of the type \(kept.kind)") }
+            let operation = try Operation(json: kept.request)
+            let events = try kept.events.map { try Operation.event(of: $0) }
+            let database = Database(self, kept.scope).configured(configuration)
+            return try database.run(operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    fileprivate var longLivedStore: LongLivedStore {
+        get throws(OperationError) {
+            guard let longLived else { throw OperationError(.invalidArguments, "The container has no file for long-lived operations") }
+            return longLived
+        }
+    }
+}
+
+/// The part of an operation that an earlier process did.
+private struct LongLivedPast<Event: Sendable>: Sendable {
+    var events: [Event] = []
+    var unanswered: Set<RecordID> = []
+    var outcome: Result<Void, OperationError>?
+
+    init() {}
+
+    init(_ events: [Event], _ kept: LongLivedStore.Kept) {
+        self.events = events
+        unanswered = kept.unanswered
+        outcome = kept.outcome
+    }
+}
+
+extension Database {
+    /// Adds an operation that outlives the process. It is kept in the container's file before it begins.
+    ///
+    /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and resume them.
+    /// - Parameters:
+    ///   - onEvent: takes each event. Events are told again if the process ends before the completion has returned.
+    ///   - onCompletion: the operation is forgotten after it.
+    /// - Throws: ``OperationError`` if the operation can't be kept. It does not begin then.
+    @discardableResult
+    public func addLongLived<Operation: LongLivedOperation>(
+        _ operation: Operation, after dependencies: [any OperationDependency] = [], _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
+    ) async throws(OperationError) -> OperationHandle<Void> {
+        let store = try container.longLivedStore
+        let operationID = UUID().uuidString
+        do {
+            try await store.add(operationID, Operation.kind, scope, operation.json)
+        } catch {
+            throw OperationError(.internalError, "The operation can't be kept: \(error)")
+        }
+        return try run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
+    }
+
+    fileprivate func run<Operation: LongLivedOperation>(
+        _ operation: Operation, _ operationID: String, in store: LongLivedStore, after dependencies: [any OperationDependency],
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void, _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
+        _ past: LongLivedPast<Operation.Event>
+    ) throws(OperationError) -> OperationHandle<Void> {
+        guard store.begin(operationID) else { throw OperationError(.invalidArguments, "The operation runs already") }
+        let steps = OperationSteps(store, operationID, unanswered: past.unanswered)
+        let pacing = container.client.pacing
+        return start(operationID, after: dependencies, steps: steps) { context async throws(OperationError) -> Void in
+            defer { store.end(operationID) }
+            for event in past.events { await onEvent(event) }
+            let outcome: Result<Void, OperationError>
+            if let known = past.outcome {
+                // The errors of items were kept with their events.
+                outcome = known.mapError { $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0 }
+            } else {
+                outcome = await Self.outcome(of: operation.remaining(after: past.events), in: context, onEvent, errors: Operation.errors(of: past.events))
+            }
+            let failure = await steps.failure
+            if past.outcome == nil, failure == nil, !Task.isCancelled {
+                var error: OperationError?
+                if case .failure(let found) = outcome { error = found }
+                // Without this the next process would find out what became of everything once more, and nothing is lost.
+                try? await store.finish(operationID, error, at: pacing.time())
+            }
+            await onCompletion(outcome)
+            try? await store.remove(operationID)
+            if let failure { throw failure }
+            try outcome.get()
+        }
+    }
+
+    /// Runs what is left of an operation.
+    /// - Parameter errors: of the items that failed in an earlier process.
+    private static func outcome<Operation: LongLivedOperation>(
+        of operation: Operation, in context: OperationContext, _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        errors: [OperationError.Item: OperationError]
+    ) async -> Result<Void, OperationError> {
+        if Task.isCancelled { return .failure(.cancelled) }
+        do throws(OperationError) {
+            try await operation.run(in: context, onEvent)
+            return errors.isEmpty ? .success(()) : .failure(.partialFailure(errors))
+        } catch {
+            guard error.code == .partialFailure else { return .failure(error) }
+            return .failure(.partialFailure(errors.merging(error.partialErrors) { first, _ in first }))
+        }
+    }
+}

@@ -1,0 +1,172 @@
+internal import Foundation
+internal import GRDB
+internal import JSON
+internal import Records
+
+/// The tables of a cache, within a transaction.
+struct CachedRecords {
+    private let database: GRDB.Database
+
+    init(_ database: GRDB.Database) {
+        self.database = database
+    }
+
+    static func make(in database: GRDB.Database) throws {
+        try database.execute(
+            sql: """
+                CREATE TABLE IF NOT EXISTS state (id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1), bytes BLOB NOT NULL) STRICT;
+                CREATE TABLE IF NOT EXISTS record (
+                    zone TEXT NOT NULL,
+                    owner TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    type TEXT NOT NULL,
+                    json TEXT NOT NULL,
+                    refusal TEXT,
+                    isMarked INTEGER NOT NULL DEFAULT 0,
+                    isDeleted INTEGER NOT NULL DEFAULT 0,
+                    PRIMARY KEY (zone, owner, name)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE IF NOT EXISTS pending (
+                    zone TEXT NOT NULL,
+                    owner TEXT NOT NULL,
+                    name TEXT NOT NULL,
+                    number INTEGER NOT NULL,
+                    isDeletion INTEGER NOT NULL,
+                    mayBeMade INTEGER NOT NULL,
+                    PRIMARY KEY (zone, owner, name)
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX IF NOT EXISTS recordByType ON record (zone, owner, type, name);
+                """)
+    }
+
+    // MARK: State
+
+    /// The state of the engine; a new one if there is none.
+    func state() throws -> SyncState {
+        var state = try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
+        let pending = try Row.fetchAll(database, sql: "SELECT zone, owner, name, isDeletion, mayBeMade FROM pending ORDER BY number").map { row in
+            let recordID = Self.recordID(row)
+            let change: PendingRecordZoneChange = row["isDeletion"] ? .deleteRecord(recordID) : .saveRecord(recordID)
+            return (change: change, mayBeMade: row["mayBeMade"] as Bool)
+        }
+        state.pending = PendingChanges(pending, tracksChanges: true)
+        return state
+    }
+
+    func keep(_ position: [UInt8], _ changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) throws {
+        try database.execute(sql: "INSERT INTO state VALUES (1, ?1) ON CONFLICT DO UPDATE SET bytes = ?1", arguments: [Data(position)])
+        for (recordID, entry) in changes {
+            guard let entry else {
+                try database.execute(sql: "DELETE FROM pending WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+                continue
+            }
+            let isDeletion = if case .deleteRecord = entry.change { true } else { false }
+            try database.execute(
+                sql: "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?, ?)",
+                arguments: Self.key(recordID) + [entry.number, isDeletion, entry.mayBeMade])
+        }
+    }
+
+    // MARK: Records
+
+    func record(_ recordID: RecordID) throws -> Record? {
+        try String.fetchOne(
+            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND name = ? AND NOT isDeleted", arguments: Self.key(recordID)
+        ).map { try Self.record($0) }
+    }
+
+    func records(ofType recordType: Name, in zoneID: ZoneID) throws -> [Record] {
+        try String.fetchAll(
+            database, sql: "SELECT json FROM record WHERE zone = ? AND owner = ? AND type = ? AND NOT isDeleted ORDER BY name",
+            arguments: Self.key(zoneID) + [recordType.string]
+        ).map { try Self.record($0) }
+    }
+
+    /// Stores a record. It is then neither refused nor marked.
+    /// - Parameter isDeleted: true for a record whose deletion here is not sent yet.
+    func set(_ record: Record, isDeleted: Bool = false) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO record (zone, owner, name, type, json, isDeleted) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: Self.arguments(record) + [isDeleted])
+    }
+
+    /// Stores a record that is not there.
+    func add(_ record: Record, isMarked: Bool) throws {
+        try database.execute(
+            sql: "INSERT OR IGNORE INTO record (zone, owner, name, type, json, isMarked) VALUES (?, ?, ?, ?, ?, ?)",
+            arguments: Self.arguments(record) + [isMarked])
+    }
+
+    private static func arguments(_ record: Record) -> StatementArguments {
+        key(record.recordID) + [record.recordType.string, String(decoding: JSONWriter.bytes(of: .object(record.json)), as: UTF8.self)]
+    }
+
+    /// Hides a record until its deletion is sent.
+    func hide(_ recordID: RecordID) throws {
+        try database.execute(sql: "UPDATE record SET isDeleted = 1 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+    }
+
+    func removeHidden(_ recordID: RecordID) throws {
+        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ? AND isDeleted", arguments: Self.key(recordID))
+    }
+
+    func remove(_ recordID: RecordID) throws {
+        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+    }
+
+    func removeAll(in zoneID: ZoneID) throws {
+        try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
+    }
+
+    func removeAll() throws {
+        try database.execute(sql: "DELETE FROM record")
+    }
+
+    // MARK: Refusals and marks
+
+    /// Notes that a change was refused. A record whose deletion was refused is there again.
+    func refuse(_ recordID: RecordID, _ reason: String) throws {
+        try database.execute(
+            sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
+    }
+
+    func refusals() throws -> [RecordID: String] {
+        var refusals: [RecordID: String] = [:]
+        for row in try Row.fetchAll(database, sql: "SELECT zone, owner, name, refusal FROM record WHERE refusal IS NOT NULL") {
+            refusals[Self.recordID(row)] = row["refusal"]
+        }
+        return refusals
+    }
+
+    /// Marks the records of a zone until they come again.
+    func markAll(in zoneID: ZoneID) throws {
+        try database.execute(sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
+    }
+
+    func marked(in zoneID: ZoneID) throws -> [RecordID] {
+        try Row.fetchAll(database, sql: "SELECT zone, owner, name FROM record WHERE zone = ? AND owner = ? AND isMarked", arguments: Self.key(zoneID))
+            .map { Self.recordID($0) }
+    }
+
+    private static func key(_ zoneID: ZoneID) -> StatementArguments { [zoneID.zoneName.string, zoneID.ownerRecordName?.string ?? ""] }
+    private static func key(_ recordID: RecordID) -> StatementArguments { key(recordID.zoneID) + [recordID.recordName.string] }
+
+    private static func recordID(_ row: Row) -> RecordID {
+        let owner: String = row["owner"]
+        let zoneID = ZoneID(zoneName: Name(row["zone"] as String), ownerRecordName: owner.isEmpty ? nil : Name(owner))
+        return RecordID(recordName: Name(row["name"] as String), zoneID: zoneID)
+    }
+
+    private static func record(_ json: String) throws -> Record {
+        try Record(json: JSONReader.value(of: json).object)
+    }
+}
+
+extension DatabaseQueue {
+    /// Opens a file on a thread that may wait for the disk.
+    static func opened(_ file: URL) async throws -> DatabaseQueue {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try DatabaseQueue(path: file.path(percentEncoded: false)) }) }
+        }
+    }
+}

@@ -1,0 +1,189 @@
+public import Foundation
+internal import GRDB
+public import JSON
+public import Records
+internal import Synchronization
+
+/// A local copy of a private or shared database in one SQLite file, which programs read and change at any time, and which a ``SyncEngine`` keeps the same.
+///
+/// A change is in the file, with the note that it has to be sent, before ``save(_:)`` returns. A page of changes is stored in one transaction with
+/// the position after it. So the program may be killed at any moment.
+public final class RecordCache: Sendable {
+    /// A local change that meets another one.
+    public enum Meeting: Sendable {
+        /// Both sides changed the record.
+        case changed(OperationError.Conflict)
+        /// The record that was changed here was deleted there.
+        case deleted(Record)
+    }
+
+    /// Decides what becomes of a local change.
+    /// - Returns: the record to save; `nil` for what the server has. It runs in a transaction, so it must be quick.
+    public typealias Resolver = @Sendable (Meeting) -> Record?
+
+    public let engine: SyncEngine
+    private let app: CacheDelegate
+
+    /// Opens the file, and creates it if necessary. One process at a time has it open.
+    /// - Parameters:
+    ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion wins.
+    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed.
+    public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
+        app = try await CacheDelegate(file, resolver)
+        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: app)
+    }
+
+    /// Puts the changed keys on the server's version, and lets deletions win.
+    public static func mergingKeys(_ meeting: Meeting) -> Record? {
+        guard case .changed(let conflict) = meeting else { return nil }
+        return conflict.clientRecord.moved(onto: conflict.serverRecord)
+    }
+
+    // MARK: Reading
+
+    public func record(for recordID: RecordID) async throws -> Record? {
+        try await app.queue.read { try CachedRecords($0).record(recordID) }
+    }
+
+    /// All records of a type, in the order of their names.
+    public func records(ofType recordType: Name, in zoneID: ZoneID) async throws -> [Record] {
+        try await app.queue.read { try CachedRecords($0).records(ofType: recordType, in: zoneID) }
+    }
+
+    /// The changes that the server refused, with its reason, until the record changes there. Saving the record again sends it again.
+    public func refusals() async throws -> [RecordID: String] {
+        try await app.queue.read { try CachedRecords($0).refusals() }
+    }
+
+    /// A signal after each transaction that changed records, from now on.
+    public func updates() -> AsyncStream<Void> { app.signals.listen() }
+
+    /// Gets records by a query before the history of their zone plays back: the newest ones, or those that the app shows first. Call it before the first
+    /// ``sync()``. It does nothing for a zone that is complete.
+    ///
+    /// The sync brings the same records in their latest version, and drops those that were deleted meanwhile. After ``SyncEngine/skipHistory(of:)``
+    /// the records stay, and any number of queries brings what is wanted.
+    /// - Returns: the way to the next page; `nil` after the last one.
+    /// - Throws: ``OperationError``; an error of SQLite.
+    @discardableResult
+    public func prefetch(_ query: Query, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords.Cursor? {
+        try await prefetch(in: zoneID) { database throws(OperationError) in
+            try await database.records(matching: query, inZoneWith: zoneID, resultsLimit: resultsLimit)
+        }
+    }
+
+    /// The page after another one.
+    @discardableResult
+    public func prefetch(continuing cursor: QueryRecords.Cursor, in zoneID: ZoneID, resultsLimit: Int? = nil) async throws -> QueryRecords.Cursor? {
+        try await prefetch(in: zoneID) { database throws(OperationError) in
+            try await database.records(continuingMatchFrom: cursor, resultsLimit: resultsLimit)
+        }
+    }
+
+    private func prefetch(
+        in zoneID: ZoneID, _ page: @escaping @Sendable (Database) async throws(OperationError) -> Database.QueryResults
+    ) async throws -> QueryRecords.Cursor? {
+        let app = app
+        // Not during a fetch: a record could come after the zone is complete, and stay although it was deleted.
+        return try await engine.alone { engine in
+            try await engine.checkAccount()
+            let (isComplete, isLasting) = engine.kept.withLock { ($0.isComplete(zoneID), $0.zonesWithoutHistory.contains(zoneID)) }
+            if isComplete { return nil }
+            let results = try await page(engine.database)
+            let records = results.matchResults.compactMap { try? $0.result.get() }
+            try await app.write(engine) { cached in
+                for record in records { try cached.add(record, isMarked: !isLasting) }
+            }
+            return results.queryCursor
+        }
+    }
+
+    // MARK: Changing
+
+    /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was read, and not in it, stay so.
+    /// - Throws: an error of SQLite, or the one that broke the file earlier.
+    public func save(_ record: Record) async throws {
+        try await save([record])
+    }
+
+    /// Stores records, all or none.
+    /// - Throws: as ``save(_:)``.
+    public func save(_ changed: [Record]) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            for record in changed { try records.set(records.record(record.recordID).map { record.adding(changesOf: $0) } ?? record) }
+            engine.state.add(pendingRecordZoneChanges: changed.map { .saveRecord($0.recordID) })
+        }
+    }
+
+    /// Deletes a record here, and on the server with the next ``sync()``.
+    /// - Throws: as ``save(_:)``.
+    public func delete(_ recordID: RecordID) async throws {
+        try await delete([recordID])
+    }
+
+    /// Deletes records, all or none.
+    /// - Throws: as ``save(_:)``.
+    public func delete(_ recordIDs: [RecordID]) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            for recordID in recordIDs { try records.hide(recordID) }
+            engine.state.add(pendingRecordZoneChanges: recordIDs.map { .deleteRecord($0) })
+        }
+    }
+
+    /// Creates or deletes a zone with the next ``sync()``.
+    /// - Throws: as ``save(_:)``.
+    public func change(_ change: PendingDatabaseChange) async throws {
+        let engine = engine
+        try await app.write(engine) { records in
+            if case .deleteZone(let zoneID) = change { try records.removeAll(in: zoneID) }
+            engine.state.add(pendingDatabaseChanges: [change])
+        }
+    }
+
+    /// Fetches and sends.
+    /// - Throws: ``OperationError``; an error of SQLite, after which the cache must be opened anew.
+    public func sync() async throws {
+        try app.checkFile()
+        try await engine.fetchChanges()
+        try app.checkFile()
+        try await engine.sendChanges()
+        try app.checkFile()
+    }
+
+    /// Syncs again and again until the task is cancelled, as ``SyncEngine/run(every:listening:)``.
+    /// - Throws: as it, and the error of the file.
+    public func run(every interval: Duration, listening: Bool = false) async throws {
+        try await engine.run(every: interval, listening: listening) { try await sync() }
+    }
+}
+
+extension Record {
+    /// The changes of this record on another version of it.
+    func moved(onto server: Record) -> Record {
+        var record = server
+        for key in changedKeys { record[content: key] = fields[key] }
+        if parentHasChanged { record.parent = parent }
+        if replacedSharing != nil { record.sharing = sharing }
+        return record
+    }
+
+    /// With the changes of another edit of the same version, to keys that were not changed here.
+    fileprivate func adding(changesOf other: Record) -> Record {
+        guard other.recordChangeTag == recordChangeTag else { return self }
+        var record = self
+        for key in other.changedKeys where !changedKeys.contains(key) { record[content: key] = other.fields[key] }
+        if other.parentHasChanged, !parentHasChanged { record.parent = other.parent }
+        if other.replacedSharing != nil, replacedSharing == nil { record.sharing = other.sharing }
+        return record
+    }
+
+    /// True if a content was sent as another one: a file has its receipt then.
+    static func isSent(_ content: FieldContent?, as sent: FieldContent?) -> Bool {
+        guard let content, let sent else { return content == nil && sent == nil }
+        if content == sent { return true }
+        guard content.files.count == sent.files.count, !content.files.isEmpty else { return false }
+        return zip(content.files, sent.files).allSatisfy { $0.asset == nil && $0.fileURL == $1.fileURL }
+    }
+}

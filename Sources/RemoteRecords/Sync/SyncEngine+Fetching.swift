@@ -1,0 +1,138 @@
+internal import CloudKitClient
+internal import JSON
+public import Records
+internal import Synchronization
+
+extension SyncEngine {
+    /// Begins to follow a zone with what changes from now on. What is there already does not come: ask for it by queries, as far as it is wanted.
+    ///
+    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web protocol. Where queries are late,
+    /// as in iCloud by some seconds, a record that was saved just before is in neither.
+    /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not tell the token.
+    public func skipHistory(of zoneID: ZoneID) async throws {
+        try await alone { engine in
+            try await engine.checkAccount()
+            if engine.kept.withLock({ $0.zoneTokens[zoneID] }) != nil { return }
+            guard let token = try await engine.database.recordZone(for: zoneID).syncToken else {
+                throw OperationError(.serverRejectedRequest, "The server does not tell the zone's token for now")
+            }
+            await engine.update { state in
+                state.zoneTokens[zoneID] = token
+                state.zonesWithoutHistory.insert(zoneID)
+            }
+        }
+    }
+
+    func fetch() async throws(OperationError) {
+        await tell(.willFetchChanges)
+        var failure: OperationError?
+        do throws(OperationError) {
+            try await fetchDatabase()
+            for zoneID in kept.withLock({ $0.zonesToFetch }) {
+                do throws(OperationError) {
+                    try await fetch(zoneID)
+                } catch {
+                    failure = failure ?? error
+                    // Other zones would fail as well.
+                    if error.code != .zoneBusy, error.isMendedByTime || error.code == .operationCancelled || error.code == .notAuthenticated { break }
+                }
+            }
+        } catch {
+            failure = error
+        }
+        await tell(.didFetchChanges)
+        if let failure { throw failure }
+    }
+
+    /// Finds out which zones changed. They are remembered until all their changes are here.
+    private func fetchDatabase() async throws(OperationError) {
+        var token = kept.withLock { $0.databaseToken }
+        // Zones that were deleted before are not in a feed without a token. They are those that do not come.
+        var isListing = token == nil
+        var missing = Set(kept.withLock { $0.zoneTokens.keys })
+        while true {
+            let page: Database.DatabaseChanges
+            do throws(OperationError) {
+                page = try await database.databaseChanges(since: token)
+            } catch {
+                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                token = nil
+                isListing = true
+                continue
+            }
+            missing.subtract(page.modifications + page.deletions)
+            let deletions = isListing && !page.moreComing ? page.deletions + missing : page.deletions
+            if !page.modifications.isEmpty || !deletions.isEmpty {
+                await tell(.fetchedDatabaseChanges(.init(page.modifications, deletions)))
+            }
+            let newToken = page.changeToken
+            guard !page.moreComing || newToken != token else {
+                throw OperationError(.serverRejectedRequest, "More zones are coming, but the token leads back to the same page")
+            }
+            await update { state in
+                // A list that is not complete begins anew after a restart.
+                state.databaseToken = isListing && page.moreComing ? nil : newToken
+                for zoneID in deletions { state.forget(zoneID) }
+                state.pending.removeAll(in: Set(deletions))
+                let known = Set(state.zonesToFetch)
+                state.zonesToFetch += page.modifications.filter { !known.contains($0) }
+            }
+            token = newToken
+            if !page.moreComing { return }
+        }
+    }
+
+    /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
+    private func fetch(_ zoneID: ZoneID) async throws(OperationError) {
+        let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
+        await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
+        var since = kept.withLock { $0.zoneTokens[zoneID] }
+        do throws(OperationError) {
+            var changes = FetchedChanges()
+            while true {
+                let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
+                guard !page.moreComing || page.changeToken != since else {
+                    throw OperationError(.serverRejectedRequest, "More records are coming, but the token leads back to the same page")
+                }
+                since = page.changeToken
+                try changes.add(page)
+                if parentsFirst, page.moreComing, changes.count < FetchedChanges.limit { continue }
+                if !changes.isEmpty {
+                    let records = parentsFirst ? changes.parentsFirst : changes.records
+                    await tell(.fetchedRecordZoneChanges(.init(zoneID, records, changes.deletions)))
+                }
+                changes = FetchedChanges()
+                if !page.moreComing { await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: nil))) }
+                await update { state in
+                    state.zoneTokens[zoneID] = page.changeToken
+                    guard !page.moreComing else { return }
+                    state.zonesToFetch.removeAll { $0 == zoneID }
+                    state.zonesFromTheBeginning.remove(zoneID)
+                }
+                if !page.moreComing { return }
+            }
+        } catch {
+            switch error.code {
+            case .changeTokenExpired where since != nil:
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+                await update { state in
+                    state.zoneTokens[zoneID] = nil
+                    state.zonesWithoutHistory.remove(zoneID)
+                    state.zonesFromTheBeginning.insert(zoneID)
+                }
+                try await fetch(zoneID)
+            case .zoneNotFound, .userDeletedZone:
+                // The feed of the database told it before it was deleted.
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+                await tell(.fetchedDatabaseChanges(.init([], [zoneID])))
+                await update { state in
+                    state.forget(zoneID)
+                    state.pending.removeAll(in: [zoneID])
+                }
+            default:
+                await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
+                throw error
+            }
+        }
+    }
+}

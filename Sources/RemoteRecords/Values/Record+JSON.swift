@@ -1,0 +1,213 @@
+internal import CloudKitClient
+internal import Foundation
+internal import JSON
+internal import Records
+
+// Records are kept as the JSON of CloudKit's answers, with members of this library's own that begin with `_`.
+
+/// Kept data that this library did not write, or that is damaged.
+public struct UnreadableRecord: Error, Sendable {}
+
+extension Record {
+    /// The whole record with its changes, for a store of the app's own. Files are only named: keep them too.
+    public var encoded: [UInt8] { JSONWriter.bytes(of: .object(json)) }
+
+    /// The record of ``encoded``.
+    /// - Throws: ``UnreadableRecord``.
+    public init(encoded: [UInt8]) throws {
+        guard case .object(let object)? = try? JSONReader.value(of: encoded) else { throw UnreadableRecord() }
+        try self.init(json: object)
+    }
+
+    /// The record without its fields: what an app stores beside a model of its own, to save the model later without fetching the record.
+    public var encodedSystemFields: [UInt8] {
+        var record = Record(recordType: recordType, recordID: recordID)
+        record.copySystemFields(of: self)
+        return record.encoded
+    }
+
+    /// The record of ``encodedSystemFields``. It has no fields; those that are set are sent with the next save.
+    /// - Throws: ``UnreadableRecord``.
+    public init(encodedSystemFields: [UInt8]) throws {
+        try self.init(encoded: encodedSystemFields)
+    }
+
+    private mutating func copySystemFields(of other: Record) {
+        recordChangeTag = other.recordChangeTag
+        created = other.created
+        modified = other.modified
+        share = other.share
+        shortGUID = other.shortGUID
+        parent = other.parent
+        sharing = other.sharing
+        restoreChanges([], of: [:], parent: nil)
+    }
+
+    /// The whole record with its changes.
+    var json: JSONObject {
+        var object = JSONObject()
+        object["recordName"] = .string(recordID.recordName.string)
+        object["zoneID"] = .object(recordID.zoneID.json)
+        object["recordType"] = .string(recordType.string)
+        object["recordChangeTag"] = recordChangeTag.map { .string($0) }
+        object["created"] = created.map { .object($0.json) }
+        object["modified"] = modified.map { .object($0.json) }
+        if let share { object["share"] = .object(share.json) }
+        object["shortGUID"] = shortGUID.map { .string($0) }
+        if let sharing { Self.add(sharing, to: &object) }
+        if let replacedSharing {
+            var before = JSONObject()
+            if let replacedSharing { Self.add(replacedSharing, to: &before) }
+            object["_sharingBefore"] = .object(before)
+        }
+        if let parent { object["parent"] = ["recordName": .string(parent.string)] }
+        if !fields.isEmpty { object["fields"] = .object(Self.json(of: fields)) }
+        if !changedKeys.isEmpty {
+            object["_changedKeys"] = .array(changedKeys.sorted().map { .string($0.string) })
+            object["_before"] = .object(Self.json(of: contentsBefore))
+        }
+        if let replacedParent { object["_parentBefore"] = replacedParent.map { .string($0.string) } ?? .null }
+        return object
+    }
+
+    /// - Throws: ``UnreadableRecord``.
+    init(json object: JSONObject) throws {
+        guard let received = try? ReceivedRecord(object, in: .default), let record = Record(received) else { throw UnreadableRecord() }
+        self = record
+        sharing?.rootName = Self.rootName(object)
+        // Files that were not uploaded are no fields of CloudKit's.
+        for (key, content) in Self.contents(object["fields"]) { restore(content, for: key) }
+        var keys: Set<Name> = []
+        if case .array(let names)? = object["_changedKeys"] {
+            for case .string(let name) in names { keys.insert(Name(name)) }
+        }
+        let before: Name??
+        switch object["_parentBefore"] {
+        case .string(let name)?: before = .some(Name(name))
+        case .null?: before = .some(nil)
+        default: before = nil
+        }
+        var sharingBefore: Share??
+        if case .object(let members)? = object["_sharingBefore"] {
+            var share = object
+            for name in ["publicPermission", "participants", "forRecord"] as [Name] { share[name] = members[name] }
+            sharingBefore = .some((try? ReceivedRecord(share, in: .default))?.sharing?.share)
+            if members["participants"] != nil { sharingBefore??.rootName = Self.rootName(members) } else { sharingBefore = .some(nil) }
+        }
+        restoreChanges(keys, of: Self.contents(object["_before"]), parent: before, sharing: sharingBefore)
+    }
+
+    private static func add(_ share: Share, to object: inout JSONObject) {
+        var writer = JSONWriter()
+        writer.object { writer in
+            let root = share.rootName.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }
+            writer.members(of: ShareInput(root: root, publicPermission: share.publicPermission, participants: share.participants))
+        }
+        guard case .object(let members)? = try? JSONReader.value(of: writer.bytes) else { return }
+        for member in members { object[member.name] = member.value }
+    }
+
+    private static func rootName(_ object: JSONObject) -> Name? {
+        if case .object(let root)? = object["forRecord"], case .string(let name)? = root["recordName"] { Name(name) } else { nil }
+    }
+
+    private static func json(of fields: [Name: FieldContent]) -> JSONObject {
+        JSONObject(fields.sorted { $0.key < $1.key }.map { JSONObject.Member(name: $0.key, value: .object($0.value.json)) })
+    }
+
+    private static func contents(_ json: JSONValue?) -> [Name: FieldContent] {
+        guard case .object(let object)? = json else { return [:] }
+        var contents: [Name: FieldContent] = [:]
+        for member in object {
+            if case .object(let field) = member.value { contents[member.name] = FieldContent(json: field) }
+        }
+        return contents
+    }
+}
+
+extension FieldContent {
+    fileprivate var json: JSONObject {
+        switch self {
+        case .value(let value, let isEncrypted):
+            var writer = JSONWriter()
+            writer.value(Field(name: "field", value: value, isEncrypted: isEncrypted))
+            guard case .object(let object)? = try? JSONReader.value(of: writer.bytes) else { return JSONObject() }
+            return object
+        case .file(let file): return JSONObject([.init(name: "_file", value: .object(file.json))])
+        case .files(let files): return JSONObject([.init(name: "_files", value: .array(files.map { .object($0.json) }))])
+        }
+    }
+
+    fileprivate init?(json object: JSONObject) {
+        if case .object(let file)? = object["_file"] {
+            self = .file(AssetFile(json: file))
+        } else if case .array(let files)? = object["_files"] {
+            self = .files(files.compactMap { if case .object(let file) = $0 { AssetFile(json: file) } else { nil } })
+        } else {
+            self.init(ReceivedField(object))
+        }
+    }
+}
+
+extension AssetFile {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object["path"] = fileURL.map { .string($0.path(percentEncoded: false)) }
+        object["downloadURL"] = downloadURL.map { .string($0) }
+        if let asset {
+            var kept = JSONObject()
+            kept["fileChecksum"] = .string(asset.fileChecksum)
+            kept["size"] = .integer(asset.size)
+            kept["referenceChecksum"] = asset.referenceChecksum.map { .string($0) }
+            kept["wrappingKey"] = asset.wrappingKey.map { .string($0) }
+            kept["receipt"] = asset.receipt.map { .string($0) }
+            object["asset"] = .object(kept)
+        }
+        return object
+    }
+
+    fileprivate init(json object: JSONObject) {
+        func string(_ object: JSONObject, _ name: Name) -> String? {
+            if case .string(let string)? = object[name] { string } else { nil }
+        }
+        var asset: Asset?
+        if case .object(let kept)? = object["asset"], let checksum = string(kept, "fileChecksum"), case .integer(let size)? = kept["size"] {
+            asset = Asset(
+                fileChecksum: checksum, size: size, referenceChecksum: string(kept, "referenceChecksum"), wrappingKey: string(kept, "wrappingKey"),
+                receipt: string(kept, "receipt"))
+        }
+        self.init(fileURL: string(object, "path").map { URL(filePath: $0) }, asset: asset, downloadURL: string(object, "downloadURL"))
+    }
+}
+
+extension ReceivedSignature {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object["timestamp"] = timestamp.map { .integer($0.milliseconds) }
+        object["userRecordName"] = userRecordName.map { .string($0.string) }
+        object["deviceID"] = deviceID.map { .string($0) }
+        return object
+    }
+}
+
+extension ZoneID {
+    var json: JSONObject {
+        var object = JSONObject([.init(name: "zoneName", value: .string(zoneName.string))])
+        object["ownerRecordName"] = ownerRecordName.map { .string($0.string) }
+        return object
+    }
+}
+
+extension RecordID {
+    var json: JSONObject {
+        JSONObject([.init(name: "recordName", value: .string(recordName.string)), .init(name: "zoneID", value: .object(zoneID.json))])
+    }
+
+    /// - Throws: ``UnreadableRecord``.
+    init(json: JSONValue?) throws {
+        guard case .object(let object)? = json, case .string(let name)? = object["recordName"], let zone = object["zoneID"],
+            let zoneID = try? ZoneID(zone)
+        else { throw UnreadableRecord() }
+        self.init(recordName: Name(name), zoneID: zoneID)
+    }
+}

@@ -1,0 +1,191 @@
+public import CloudKitClient
+internal import Foundation
+public import JSON
+public import Records
+
+/// A record as a program works with it: a value that remembers what was changed since it was fetched.
+///
+/// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither can be edited and saved.
+public struct Record: Sendable, Hashable {
+    public let recordID: RecordID
+    public let recordType: Name
+    /// Changes with each save; `nil` for a record that was never saved.
+    public internal(set) var recordChangeTag: String?
+    /// `nil` before the first save.
+    public internal(set) var created: ReceivedSignature?
+    /// The latest save; `nil` before the first one.
+    public internal(set) var modified: ReceivedSignature?
+    /// The share of the record, if it is shared.
+    public internal(set) var share: RecordID?
+    /// The values by key. A record that was fetched with `desiredKeys` has these keys only.
+    public private(set) var fields: [Name: FieldContent] = [:]
+    /// The record in the same zone with which this one is shared.
+    public var parent: Name? {
+        didSet { if parent != oldValue, replacedParent == nil { replacedParent = .some(oldValue) } }
+    }
+
+    /// Participants and rights of a share; `nil` for other records. The owner comes first.
+    public var sharing: Share? {
+        didSet { if sharing != oldValue, replacedSharing == nil { replacedSharing = .some(oldValue) } }
+    }
+    /// The identifier in the link of the record's share, or of this share; `nil` before the first share.
+    public internal(set) var shortGUID: String?
+
+    /// The contents before the changes, by key.
+    private var replaced: [Name: FieldContent?] = [:]
+    /// The parent before it was changed; `nil` if it was not.
+    private(set) var replacedParent: Name??
+    var parentHasChanged: Bool { replacedParent != nil }
+    /// The same for ``sharing``.
+    private(set) var replacedSharing: Share??
+
+    /// Creates a record that was never saved.
+    public init(recordType: Name, recordID: RecordID) {
+        self.recordID = recordID
+        self.recordType = recordType
+    }
+
+    /// Creates a record that was never saved, with a name made of a new UUID.
+    public init(recordType: Name, in zoneID: ZoneID = .default) {
+        self.init(recordType: recordType, recordID: RecordID(recordName: Name(UUID().uuidString), zoneID: zoneID))
+    }
+
+    /// - Returns: `nil` if the answer does not tell the record's type.
+    public init?(_ received: ReceivedRecord) {
+        guard let recordType = received.recordType else { return nil }
+        recordID = received.recordID
+        self.recordType = recordType
+        fields = received.fields.compactMapValues { FieldContent($0) }
+        takeSystemFields(of: received)
+        parent = received.parent
+        sharing = received.sharing?.share
+        (replacedParent, replacedSharing) = (nil, nil)
+    }
+
+    /// The keys that were set since the record was fetched or saved, also to an equal value.
+    public var changedKeys: Set<Name> { Set(replaced.keys) }
+
+    /// True if a save would send something.
+    public var hasChanges: Bool { !replaced.isEmpty || parentHasChanged || replacedSharing != nil || recordChangeTag == nil }
+
+    /// The record without its changes, as it was fetched or saved.
+    public var withoutChanges: Record {
+        var record = self
+        for (key, content) in replaced { record.fields[key] = content }
+        record.replaced = [:]
+        if let replacedParent { record.parent = replacedParent }
+        if let replacedSharing { record.sharing = replacedSharing }
+        (record.replacedParent, record.replacedSharing) = (nil, nil)
+        return record
+    }
+
+    /// The content of a key; `nil` for none. Setting it counts as a change, also to an equal value.
+    public subscript(content key: Name) -> FieldContent? {
+        get { fields[key] }
+        set {
+            if replaced[key] == nil { replaced.updateValue(fields[key], forKey: key) }
+            fields[key] = newValue
+        }
+    }
+
+    /// The value of a key as a Swift type; `nil` for none, and for a value of another type. An encrypted key stays so.
+    public subscript<Value: RecordValue>(key: Name) -> Value? {
+        get { fields[key].flatMap { Value.read($0) } }
+        set { set(newValue?.fieldContent, for: key) }
+    }
+
+    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, ``Location``, ``Reference``, ``AssetFile``, or an
+    /// array of one; `nil` for none. An encrypted key stays so.
+    public subscript(key: Name) -> (any RecordValue)? {
+        get { fields[key].flatMap(\.recordValue) }
+        set { set(newValue?.fieldContent, for: key) }
+    }
+
+    private mutating func set(_ content: FieldContent?, for key: Name) {
+        self[content: key] = fields[key]?.isEncrypted == true ? content?.encrypted : content
+    }
+
+    /// The value of a key that the server encrypts. Encrypted keys can't be queried; files and references can't be encrypted.
+    public subscript<Value: RecordValue>(encrypted key: Name) -> Value? {
+        get { self[key] }
+        set { self[content: key] = newValue?.fieldContent.encrypted }
+    }
+
+    // MARK: For saves
+
+    /// The record after the server saved it with its changes.
+    func saved(as received: ReceivedRecord) -> Record {
+        var record = self
+        record.takeSystemFields(of: received)
+        record.sharing = received.sharing?.share ?? sharing
+        // Only Skylight tells the root.
+        if record.sharing?.rootName == nil { record.sharing?.rootName = sharing?.rootName }
+        record.replaced = [:]
+        (record.replacedParent, record.replacedSharing) = (nil, nil)
+        return record
+    }
+
+    /// The record with files that were uploaded, which is no change of its own.
+    func uploading(_ content: FieldContent, for key: Name) -> Record {
+        var record = self
+        record.fields[key] = content
+        return record
+    }
+
+    private mutating func takeSystemFields(of received: ReceivedRecord) {
+        recordChangeTag = received.recordChangeTag
+        created = received.created ?? created
+        modified = received.modified ?? modified
+        share = received.share ?? share
+        shortGUID = received.shortGUID ?? shortGUID
+    }
+}
+
+extension Record {
+    /// For the JSON of kept records.
+    mutating func restoreChanges(_ keys: Set<Name>, of earlier: [Name: FieldContent], parent: Name??, sharing: Share?? = nil) {
+        replaced = [:]
+        for key in keys { replaced.updateValue(earlier[key], forKey: key) }
+        (replacedParent, replacedSharing) = (parent, sharing)
+    }
+
+    /// The contents before the changes, as far as there were any.
+    var contentsBefore: [Name: FieldContent] { replaced.compactMapValues { $0 } }
+
+    mutating func restore(_ content: FieldContent, for key: Name) {
+        fields[key] = content
+    }
+}
+
+extension Record {
+    /// True if another version has the same contents in some keys, and the same parent and participants if they were changed.
+    func isContained(in other: Record, keys: Set<Name>) -> Bool {
+        guard !parentHasChanged || parent == other.parent else { return false }
+        if replacedSharing != nil || recordChangeTag == nil, let sharing {
+            guard let theirs = other.sharing, theirs.publicPermission == sharing.publicPermission else { return false }
+            // The server adds the owner, and who a user is.
+            func rights(_ share: Share) -> Set<String> { Set(share.participants.filter { $0.role != .owner }.map { "\($0.participantID) \($0.permission)" }) }
+            guard rights(theirs) == rights(sharing) else { return false }
+        }
+        return keys.allSatisfy { key in
+            let theirs = other.fields[key]?.value
+            guard let mine = fields[key] else { return theirs == nil }
+            // A file that was not uploaded is nowhere else.
+            guard let value = mine.value else { return false }
+            // An empty list is not kept.
+            return theirs.map { $0.isSame(as: value) } ?? value.elements.isEmpty
+        }
+    }
+}
+
+extension FieldValue {
+    /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
+    func isSame(as sent: FieldValue) -> Bool {
+        switch (self, sent) {
+        case (.reference(let left), .reference(let right)): left.recordName == right.recordName && left.action == right.action
+        case (.asset(let left), .asset(let right)): left.fileChecksum == right.fileChecksum && left.size == right.size
+        case (.list(let left, _), .list(let right, _)): left.count == right.count && zip(left, right).allSatisfy { $0.isSame(as: $1) }
+        default: self == sent
+        }
+    }
+}

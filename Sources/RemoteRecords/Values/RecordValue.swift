@@ -1,0 +1,132 @@
+public import Foundation
+public import Records
+
+/// A Swift type for the values of fields: text, numbers, dates, bytes, locations, references, files, and lists of each.
+public protocol RecordValue: Sendable {
+    /// The value in a field; `nil` if the field has another type.
+    static func read(_ content: FieldContent) -> Self?
+    var fieldContent: FieldContent { get }
+}
+
+/// A type whose values can be in lists.
+public protocol RecordElement: RecordValue {
+    static func readList(_ content: FieldContent) -> [Self]?
+    static func fieldContent(of list: [Self]) -> FieldContent
+}
+
+/// A type whose values are no files.
+public protocol PlainRecordElement: RecordElement {
+    static var valueType: ValueType { get }
+    static func read(_ value: FieldValue) -> Self?
+    var fieldValue: FieldValue { get }
+}
+
+extension PlainRecordElement {
+    public static func read(_ content: FieldContent) -> Self? {
+        if case .value(let value, _) = content { read(value) } else { nil }
+    }
+
+    public static func readList(_ content: FieldContent) -> [Self]? {
+        guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else { return nil }
+        let values = elements.compactMap { read($0) }
+        return values.count == elements.count ? values : nil
+    }
+
+    public var fieldContent: FieldContent { .value(fieldValue, isEncrypted: false) }
+
+    public static func fieldContent(of list: [Self]) -> FieldContent {
+        .value(.list(list.map(\.fieldValue), of: valueType), isEncrypted: false)
+    }
+}
+
+extension FieldContent {
+    /// The content as the Swift type for it; `nil` for a list of elements that are not of its type.
+    var recordValue: (any RecordValue)? {
+        let types: [any RecordValue.Type] =
+            switch self {
+            case .file: [AssetFile.self]
+            case .files: [[AssetFile].self]
+            case .value(.list, _): [[String].self, [Int].self, [Double].self, [Date].self, [Data].self, [Location].self, [Reference].self]
+            case .value: [String.self, Int.self, Double.self, Date.self, Data.self, Location.self, Reference.self]
+            }
+        for type in types {
+            if let value = type.read(self) { return value }
+        }
+        return nil
+    }
+}
+
+extension Array: RecordValue where Element: RecordElement {
+    public static func read(_ content: FieldContent) -> [Element]? { Element.readList(content) }
+    public var fieldContent: FieldContent { Element.fieldContent(of: self) }
+}
+
+extension String: PlainRecordElement {
+    public static var valueType: ValueType { .string }
+    public static func read(_ value: FieldValue) -> String? { if case .string(let string) = value { string } else { nil } }
+    public var fieldValue: FieldValue { .string(self) }
+}
+
+extension Int64: PlainRecordElement {
+    public static var valueType: ValueType { .int64 }
+    public static func read(_ value: FieldValue) -> Int64? { if case .int64(let integer) = value { integer } else { nil } }
+    public var fieldValue: FieldValue { .int64(self) }
+}
+
+extension Int: PlainRecordElement {
+    public static var valueType: ValueType { .int64 }
+    public static func read(_ value: FieldValue) -> Int? { Int64.read(value).flatMap { Int(exactly: $0) } }
+    public var fieldValue: FieldValue { .int64(Int64(self)) }
+}
+
+/// CloudKit has no type for truth values: they are 0 and 1.
+extension Bool: PlainRecordElement {
+    public static var valueType: ValueType { .int64 }
+    public static func read(_ value: FieldValue) -> Bool? { Int64.read(value).map { $0 != 0 } }
+    public var fieldValue: FieldValue { .int64(self ? 1 : 0) }
+}
+
+extension Double: PlainRecordElement {
+    public static var valueType: ValueType { .double }
+    public static func read(_ value: FieldValue) -> Double? { if case .double(let double) = value { double } else { nil } }
+    public var fieldValue: FieldValue { .double(self) }
+}
+
+/// Fields hold whole milliseconds.
+extension Date: PlainRecordElement {
+    public static var valueType: ValueType { .timestamp }
+
+    public static func read(_ value: FieldValue) -> Date? {
+        if case .timestamp(let timestamp) = value { Date(timeIntervalSince1970: Double(timestamp.milliseconds) / 1000) } else { nil }
+    }
+
+    public var fieldValue: FieldValue {
+        let milliseconds = (timeIntervalSince1970 * 1000).rounded()
+        return .timestamp(Timestamp(milliseconds: Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max)))
+    }
+}
+
+extension Data: PlainRecordElement {
+    public static var valueType: ValueType { .bytes }
+    public static func read(_ value: FieldValue) -> Data? { if case .bytes(let bytes) = value { Data(bytes) } else { nil } }
+    public var fieldValue: FieldValue { .bytes(Array(self)) }
+}
+
+extension Location: PlainRecordElement {
+    public static var valueType: ValueType { .location }
+    public static func read(_ value: FieldValue) -> Location? { if case .location(let location) = value { location } else { nil } }
+    public var fieldValue: FieldValue { .location(self) }
+}
+
+extension Reference: PlainRecordElement {
+    public static var valueType: ValueType { .reference }
+    public static func read(_ value: FieldValue) -> Reference? { if case .reference(let reference) = value { reference } else { nil } }
+    public var fieldValue: FieldValue { .reference(self) }
+}
+
+extension AssetFile: RecordElement {
+    public static func read(_ content: FieldContent) -> AssetFile? { if case .file(let file) = content { file } else { nil } }
+    public static func readList(_ content: FieldContent) -> [AssetFile]? { if case .files(let files) = content { files } else { nil } }
+    public var fieldContent: FieldContent { .file(self) }
+    public static func fieldContent(of list: [AssetFile]) -> FieldContent { .files(list) }
+}

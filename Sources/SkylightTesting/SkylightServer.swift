@@ -1,0 +1,218 @@
+internal import Accounts
+internal import AssetStore
+public import CloudKitClient
+internal import Foundation
+internal import HTTPServing
+public import JSON
+internal import Logging
+internal import LoopbackServing
+public import RecordStore
+public import Records
+public import RemoteRecords
+internal import SQLiteRecordStore
+internal import Synchronization
+internal import WebServices
+
+/// A Skylight for a test: on a free port of this machine, with a temporary folder, and gone with the test.
+///
+/// It runs in the process of the test, with the storage and the services of `skylight serve --protocol-only --auth required`. A test may run several.
+public final class SkylightServer: Sendable {
+    /// A user of the server, who can sign in on any number of devices.
+    public struct User: Sendable, Hashable {
+        public let userRecordName: Name
+        public let displayName: String
+        /// By which others can find and invite the user.
+        public let emailAddress: String?
+    }
+
+    /// The address of the server, for a client in another process.
+    public var address: String { "http://127.0.0.1:\(port)" }
+    public let port: Int
+    /// The container that was made with the server.
+    public let container: ContainerID
+
+    private let engine: SQLiteRecordEngine
+    private let accounts: Accounts
+    private let faults: FaultInjection
+    /// What is closed at the end.
+    private let clients = Mutex<[ContainerClient]>([])
+    private let apiTokens = Mutex<[ContainerID: String]>([:])
+
+    private init(port: Int, container: ContainerID, _ engine: SQLiteRecordEngine, _ accounts: Accounts, _ faults: FaultInjection) {
+        (self.port, self.container, self.engine, self.accounts, self.faults) = (port, container, engine, accounts, faults)
+    }
+
+    /// Runs a server while the body runs, and deletes its data afterwards.
+    /// - Parameters:
+    ///   - container: the identifier of the container to make, such as `iCloud.com.example.App`.
+    ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves, as in development.
+    /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be made.
+    public static func run<Value: Sendable>(
+        container: String = "iCloud.com.example.Test", schema: String? = nil, _ body: (SkylightServer) async throws -> Value
+    ) async throws -> Value {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
+        // If the removal fails, the system eventually cleans up its temporary folder.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let engine = try SQLiteRecordEngine(folder: folder, logger: Logger(label: "skylight.store") { _ in SwiftLogNoOpLogHandler() })
+        let assets = AssetStores(folder: folder, engine: engine)
+        let result: Result<Value, any Error>
+        do {
+            result = .success(try await serve(engine, assets, containerID(container), schema, body))
+        } catch {
+            result = .failure(error)
+        }
+        await assets.close()
+        await engine.close()
+        return try result.get()
+    }
+
+    private static func serve<Value: Sendable>(
+        _ engine: SQLiteRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, _ body: (SkylightServer) async throws -> Value
+    ) async throws -> Value {
+        let accounts = try Accounts(file: nil)
+        let faults = FaultInjection()
+        let routes = Routes()
+        routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: true)
+        WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
+            .addRoutes(to: routes)
+        var value: Value?
+        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
+            let server = SkylightServer(port: port, container: container, engine, accounts, faults)
+            if let schema { try await server.importSchema(schema, into: container) }
+            do {
+                value = try await body(server)
+            } catch {
+                await server.closeClients()
+                throw error
+            }
+            await server.closeClients()
+        }
+        guard let value else { throw RecordError(.tryAgainLater, "The server did not begin") }
+        return value
+    }
+
+    private static func containerID(_ identifier: String) throws -> ContainerID {
+        guard let container = ContainerID(identifier) else {
+            throw RecordError(.badRequest, "'\(identifier)' is no identifier of a container; an example is iCloud.com.example.App")
+        }
+        return container
+    }
+
+    private func closeClients() async {
+        for client in clients.withLock({ $0 }) { await client.close() }
+    }
+
+    // MARK: Containers and users
+
+    /// Makes another container.
+    /// - Parameters: as for ``run(container:schema:_:)``.
+    public func makeContainer(_ identifier: String, schema: String? = nil) async throws -> ContainerID {
+        let container = try Self.containerID(identifier)
+        if let schema { try await importSchema(schema, into: container) }
+        return container
+    }
+
+    private func importSchema(_ text: String, into container: ContainerID) async throws {
+        let address = DatabaseAddress(container: container, environment: .development, scope: .public)
+        let database = try await engine.database(address, as: accounts.caller(named: "developer", deviceID: nil))
+        let isThere = try await engine.environments(of: container).contains(.development)
+        let current = isThere ? try await database.schema() : .initial
+        let plan = try SchemaImportPlan(importing: Schema(text: text), into: current, merging: true, production: nil)
+        if !plan.isEmpty { _ = try await database.edit(plan.edits, because: .schemaImport) }
+    }
+
+    /// Makes a user, who has an iCloud account then.
+    /// - Throws: `RecordError` EXISTS if another user has the address.
+    public func makeUser(_ displayName: String, emailAddress: String? = nil) async throws -> User {
+        let user = try await accounts.makeUser(displayName: displayName, emailAddress: emailAddress)
+        return User(userRecordName: user.userRecordName, displayName: displayName, emailAddress: emailAddress)
+    }
+
+    /// A device on which a user has signed in: a container with connections and a web auth token of its own. It is closed with the server.
+    /// - Parameters:
+    ///   - container: `nil` for the one that was made with the server.
+    ///   - waits: true if pauses take their time, such as those between two syncs. By default each is over at once, and the clock of the device is
+    ///     moved on by it.
+    public func device(of user: User, in container: ContainerID? = nil, waits: Bool = false) async throws -> Container {
+        Container(try await client(of: user, in: container, waits: waits))
+    }
+
+    /// The connection of a new device, such as for a container with long-lived operations. It is closed with the server.
+    /// - Parameters: as for ``device(of:in:waits:)``.
+    public func client(of user: User, in container: ContainerID? = nil, waits: Bool = false) async throws -> ContainerClient {
+        let client = try await connection(of: user, in: container ?? self.container, pacing: waits ? Pacing() : VirtualClock().pacing)
+        clients.withLock { $0.append(client) }
+        return client
+    }
+
+    /// A connection that the caller closes.
+    /// - Parameter port: that of a proxy; `nil` for the server's own.
+    package func connection(of user: User, in container: ContainerID, through port: Int? = nil, pacing: Pacing) async throws -> ContainerClient {
+        try ContainerClient(
+            container: container, environment: .development, credentials: try await credentials(of: user, in: container),
+            configuration: ClientConfiguration(address: "http://127.0.0.1:\(port ?? self.port)"),
+            logger: Logger(label: "skylight.testing") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
+    }
+
+    private func credentials(of user: User, in container: ContainerID) async throws -> ContainerCredentials {
+        guard let token = WebAuthToken(try await webAuthToken(of: user, in: container)) else {
+            throw RecordError(.internalError, "The token of the sign-in can't be read")
+        }
+        return .webAuth(apiToken: try await apiToken(of: container), user: WebAuthCredential(token) { _ in })
+    }
+
+    /// Signs a user in, for a client in another process.
+    /// - Parameter container: `nil` for the one that was made with the server.
+    /// - Returns: a new web auth token.
+    public func webAuthToken(of user: User, in container: ContainerID? = nil) async throws -> String {
+        let request = SignInRequest(container: container ?? self.container, environment: .development)
+        return try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: false, now: Date()).token
+    }
+
+    /// The API token of a container, for a client in another process.
+    /// - Parameter container: `nil` for the one that was made with the server.
+    public func apiToken(of container: ContainerID? = nil) async throws -> String {
+        let container = container ?? self.container
+        if let token = apiTokens.withLock({ $0[container] }) { return token }
+        let made = try await accounts.makeAPIToken(named: "test", container: container, environment: .development, allowedOrigins: [], callback: nil)
+        return apiTokens.withLock { tokens in
+            let token = tokens[container] ?? made.secret
+            tokens[container] = token
+            return token
+        }
+    }
+
+    // MARK: Faults
+
+    /// Makes requests fail, or answers unusual, as it happens with iCloud.
+    /// - Parameters:
+    ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until ``stopFaults()``.
+    ///   - zoneID: `nil` for all zones.
+    /// - Throws: `RecordError` BAD_REQUEST for a fault that is a one-time event.
+    public func inject(_ fault: InjectedFault, count: Int? = nil, in zoneID: ZoneID? = nil) throws {
+        try faults.start(FaultSetting(fault, count: count), in: FaultArea(zoneID: zoneID))
+    }
+
+    /// Ends the faults that are on.
+    public func stopFaults() {
+        faults.stop()
+    }
+
+    /// Lets a one-time event happen in the private database of a user: tokens expire, or a zone is purged or reset.
+    /// - Parameter zoneID: the zone, for events that need one.
+    /// - Throws: `RecordError` BAD_REQUEST for another fault, or if the zone is missing.
+    public func trigger(_ event: InjectedFault, for user: User, in zoneID: ZoneID? = nil) async throws {
+        try await event.perform(in: stored(user), zoneID: zoneID)
+    }
+
+    /// The number of versions of a record that a user ever saved, at most the last hundred.
+    package func versions(of recordID: RecordID, for user: User) async throws -> Int {
+        try await stored(user).journal(RecordJournalRequest(recordID)).entries.count
+    }
+
+    /// The private database of a user, past the protocol.
+    private func stored(_ user: User) async throws -> any RecordDatabase {
+        let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+        return try await engine.database(address, as: Caller(userRecordName: user.userRecordName))
+    }
+}

@@ -1,0 +1,161 @@
+#if !canImport(CloudKit)
+    import Foundation
+    import RemoteRecords
+    import SkylightTesting
+    import Synchronization
+    import Testing
+
+    /// Code of an app as it is written for Apple's framework, which must compile and mean the same.
+    @Suite struct CloudKitNamesTests {
+        @Test func anAppsCodeForRecordsRuns() async throws {
+            try await SkylightServer.run { skylight in
+                let container: CKContainer = try await skylight.device(of: skylight.makeUser("Anna"))
+                #expect(try await container.accountStatus() == .available)
+                let database = container.privateCloudDatabase
+                let zone = CKRecordZone(zoneName: "Lists")
+                try await database.save(zone)
+
+                let recordName = "milk"
+                let recordID = CKRecord.ID(recordName: recordName, zoneID: zone.zoneID)
+                let list = CKRecord(recordType: "List", recordID: CKRecord.ID(recordName: UUID().uuidString, zoneID: zone.zoneID))
+                var item = CKRecord(recordType: "Item", recordID: recordID)
+                item["title"] = "Milk"
+                item["amount"] = 2
+                item["list"] = CKRecord.Reference(record: list, action: .deleteSelf)
+                item.encryptedValues["note"] = "fat"
+                item.setParent(list)
+                let (saveResults, deleteResults) = try await database.modifyRecords(saving: [list, item], deleting: [])
+                #expect(saveResults.count == 2 && deleteResults.isEmpty)
+
+                var fetched = try await database.record(for: recordID)
+                #expect(fetched["title"] as? String == "Milk" && fetched["amount"] as? Int == 2 && fetched["title"] as? Int == nil)
+                #expect((fetched["list"] as? CKRecord.Reference)?.recordID == list.recordID && fetched.encryptedValues["note"] == "fat")
+                #expect(fetched.creatorUserRecordID == fetched.lastModifiedUserRecordID && fetched.modificationDate != nil)
+                #expect(fetched.allKeys() == ["amount", "list", "note", "title"])
+
+                fetched["amount"] = 3
+                try await database.save(fetched)
+                fetched["amount"] = 4
+                do {
+                    try await database.save(fetched)
+                    Issue.record("an old version was saved")
+                } catch let error as CKError where error.code == .serverRecordChanged {
+                    #expect(error.serverRecord?["amount"] as? Int == 3 && error.clientRecord?["amount"] as? Int == 4)
+                    #expect(error.ancestorRecord?["amount"] as? Int == 2 && error.retryAfterSeconds == nil)
+                }
+
+                let changes = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
+                #expect(changes.modifications.count == 2 && !changes.moreComing)
+                try await database.deleteRecordZone(withID: zone.zoneID)
+            }
+        }
+
+        @Test func anAppsEngineRuns() async throws {
+            try await SkylightServer.run { skylight in
+                let anna = try await skylight.makeUser("Anna")
+                let (phone, tablet) = (App(), App())
+                let first = try phone.makeEngine(try await skylight.device(of: anna).privateCloudDatabase)
+                let second = try tablet.makeEngine(try await skylight.device(of: anna).privateCloudDatabase)
+                let zone = CKRecordZone(zoneName: "Notes")
+                let recordID = CKRecord.ID(recordName: "note", zoneID: zone.zoneID)
+                first.state.add(pendingDatabaseChanges: [.saveZone(zone)])
+                phone.write("one", recordID, first)
+                try await first.sendChanges()
+                try await second.fetchChanges()
+                #expect(tablet.text(recordID) == "one")
+                // Both write, and the second one wins by the record of the server.
+                phone.write("two", recordID, first)
+                try await first.sendChanges()
+                tablet.write("three", recordID, second)
+                try await second.sendChanges()
+                // The app is started anew.
+                let again = try phone.makeEngine(first.database)
+                try await again.fetchChanges()
+                #expect(phone.text(recordID) == "three" && again.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+
+        @Test func partialErrorsAreFoundByTheirIDs() async throws {
+            try await SkylightServer.run { skylight in
+                let database = try await skylight.device(of: skylight.makeUser("Anna")).privateCloudDatabase
+                let missing = CKRecord.ID(recordName: "none")
+                do {
+                    try await database.perform(FetchRecords([missing]))
+                    Issue.record("a record that does not exist was fetched")
+                } catch let error as CKError {
+                    #expect((error.partialErrorsByItemID?[missing] as? CKError)?.code == .unknownItem)
+                }
+            }
+        }
+    }
+
+    /// The delegate of an app, with its data in memory.
+    private final class App: CKSyncEngineDelegate {
+        private struct Kept {
+            var records: [CKRecord.ID: CKRecord] = [:]
+            var state: Data?
+        }
+
+        private let kept = Mutex(Kept())
+
+        func makeEngine(_ database: CKDatabase) throws -> CKSyncEngine {
+            let state = try kept.withLock { $0.state }.map { try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: $0) }
+            return try CKSyncEngine(CKSyncEngine.Configuration(database: database, stateSerialization: state, delegate: self))
+        }
+
+        func text(_ recordID: CKRecord.ID) -> String? { kept.withLock { $0.records[recordID] }?["text"] as? String }
+
+        func write(_ text: String, _ recordID: CKRecord.ID, _ syncEngine: CKSyncEngine) {
+            kept.withLock { kept in
+                var record = kept.records[recordID] ?? CKRecord(recordType: "Note", recordID: recordID)
+                record["text"] = text
+                kept.records[recordID] = record
+            }
+            syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+        }
+
+        func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+            switch event {
+            case .stateUpdate(let event): kept.withLock { $0.state = try? JSONEncoder().encode(event.stateSerialization) }
+            case .accountChange(let event):
+                switch event.changeType {
+                case .signIn: break
+                case .signOut, .switchAccounts: kept.withLock { $0 = Kept() }
+                }
+            case .fetchedDatabaseChanges(let event):
+                for deletion in event.deletions {
+                    kept.withLock { kept in kept.records = kept.records.filter { $0.key.zoneID != deletion.zoneID } }
+                }
+            case .fetchedRecordZoneChanges(let event):
+                for modification in event.modifications { kept.withLock { $0.records[modification.record.recordID] = modification.record } }
+                for deletion in event.deletions { kept.withLock { $0.records[deletion.recordID] = nil } }
+            case .sentRecordZoneChanges(let event):
+                for savedRecord in event.savedRecords { kept.withLock { $0.records[savedRecord.recordID] = savedRecord } }
+                for failedRecordSave in event.failedRecordSaves {
+                    let failedRecord = failedRecordSave.record
+                    guard failedRecordSave.error.code == .serverRecordChanged, var serverRecord = failedRecordSave.error.serverRecord else { continue }
+                    serverRecord["text"] = failedRecord["text"] as? String
+                    kept.withLock { [serverRecord] in $0.records[failedRecord.recordID] = serverRecord }
+                    syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(failedRecord.recordID)])
+                }
+            case .sentDatabaseChanges, .willFetchChanges, .willFetchRecordZoneChanges, .didFetchRecordZoneChanges, .didFetchChanges, .willSendChanges,
+                .didSendChanges:
+                break
+            }
+        }
+
+        func nextRecordZoneChangeBatch(
+            _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+        ) async -> CKSyncEngine.RecordZoneChangeBatch? {
+            let scope = context.options.scope
+            let changes = syncEngine.state.pendingRecordZoneChanges.filter { scope.contains($0) }
+            return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
+                kept.withLock { $0.records[recordID] }
+            }
+        }
+    }
+
+    extension CKRecord.Reference {
+        fileprivate var recordID: CKRecord.ID? { zoneID.map { CKRecord.ID(recordName: recordName, zoneID: $0) } }
+    }
+#endif

@@ -1,0 +1,169 @@
+import CloudKitClient
+import Foundation
+import JSON
+import LoopbackServing
+import Records
+import TestSupport
+import Testing
+
+@testable import RemoteRecords
+
+/// Operations against a real server that has nothing but CloudKit's protocol.
+@Suite struct LiveTests {
+    private static func live(_ body: @Sendable (LiveServer, Database) async throws -> Void) async throws {
+        try await LiveServer.run { server in
+            try await server.device { client in
+                let database = Container(client).privateCloudDatabase
+                try await database.save(zone)
+                try await body(server, database)
+            }
+        }
+    }
+
+    private static func fill(_ database: Database, _ count: Int) async throws -> [Record] {
+        let records = (0..<count).map { number in
+            var record = Record(recordType: "Item", recordID: RecordID(recordName: Name("r\(number)"), zoneID: zone))
+            record["rank"] = number
+            return record
+        }
+        let results = try await database.modifyRecords(saving: records, atomically: false).saveResults
+        return try records.map { try #require(results[$0.recordID]).get() }
+    }
+
+    @Test func recordsAreSavedFetchedAndDeleted() async throws {
+        try await Self.live { _, database in
+            let saved = try await Self.fill(database, 3)
+            var record = try await database.record(for: saved[1].recordID)
+            #expect(record["rank"] == 1 as Int? && record.recordChangeTag == saved[1].recordChangeTag && record.modified != nil)
+            record["rank"] = nil as Int?
+            record["text"] = "one"
+            let again = try await database.save(record)
+            let fetched = try await database.record(for: record.recordID)
+            #expect(fetched.fields.keys.sorted() == ["text"] && fetched.recordChangeTag == again.recordChangeTag)
+            // The first version is old now.
+            var stale = saved[1]
+            stale["rank"] = 7
+            let error = await operationError { try await database.save(stale) }
+            #expect(error?.code == .serverRecordChanged && error?.conflict?.serverRecord["text"] == "one" as String?)
+            #expect(error?.conflict?.ancestorRecord?["rank"] == 1 as Int?)
+            try await database.deleteRecord(withID: record.recordID)
+            #expect(await operationError { _ = try await database.record(for: record.recordID) }?.code == .unknownItem)
+            #expect(await operationError { _ = try await database.recordZone(for: ZoneID(zoneName: "None")) }?.code == .zoneNotFound)
+        }
+    }
+
+    @Test func atomicBatchesFailAsAWhole() async throws {
+        try await Self.live { _, database in
+            var stale = try await Self.fill(database, 2)[0]
+            stale["rank"] = 10
+            try await database.save(stale)
+            stale["rank"] = 11
+            var other = Record(recordType: "Item", in: zone)
+            other["rank"] = 12
+            let results = try await database.modifyRecords(saving: [stale, other]).saveResults
+            let codes = results.mapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
+            #expect(codes == [stale.recordID: .serverRecordChanged, other.recordID: .batchRequestFailed])
+            #expect(await operationError { _ = try await database.record(for: other.recordID) }?.code == .unknownItem)
+        }
+    }
+
+    @Test func queriesGoOnFromCursors() async throws {
+        try await Self.live { _, database in
+            _ = try await Self.fill(database, 5)
+            let query = Query(recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))], sorts: [.init("rank", ascending: false)])
+            var page = try await database.records(matching: query, inZoneWith: zone, resultsLimit: 3)
+            var ranks = try page.matchResults.map { try $0.result.get()["rank"] as Int? }
+            #expect(ranks == [4, 3, 2])
+            page = try await database.records(continuingMatchFrom: try #require(page.queryCursor), resultsLimit: 3)
+            ranks = try page.matchResults.map { try $0.result.get()["rank"] as Int? }
+            #expect(ranks == [1] && page.queryCursor == nil)
+            let shared = await operationError { _ = try await database.container.sharedCloudDatabase.records(matching: query) }
+            #expect(shared?.code == .invalidArguments)
+        }
+    }
+
+    @Test func feedsTellTokensBetweenPagesAndTheEndOnce() async throws {
+        try await Self.live { server, database in
+            _ = try await Self.fill(database, 5)
+            let told = Told()
+            var last: SyncToken?
+            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(zone, limit: 2, desiredKeys: [])])) {
+                switch event {
+                case .changed(let recordID, let result):
+                    #expect(try result.get().fields.isEmpty)
+                    told.note(recordID?.recordName.string ?? "?")
+                case .deleted(let recordID, _): told.note("deleted \(recordID.recordName)")
+                case .tokenUpdated: told.note("token")
+                case .zoneFinished(_, let end):
+                    let end = try end.get()
+                    last = end.changeToken
+                    told.note("end \(end.moreComing)")
+                }
+            }
+            #expect(told.all == ["r0", "r1", "token", "r2", "r3", "token", "r4", "end false"])
+            try await database.deleteRecord(withID: RecordID(recordName: "r2", zoneID: zone))
+            let changes = try await database.recordZoneChanges(inZoneWith: zone, since: last)
+            // IDs are those of the app, without the owner that the server adds.
+            #expect(changes.modifications.isEmpty && changes.deletions.map(\.recordID) == [RecordID(recordName: "r2", zoneID: zone)] && !changes.moreComing)
+            let page = try await database.recordZoneChanges(inZoneWith: zone, resultsLimit: 1)
+            #expect(page.modifications.count == 1 && page.moreComing)
+            try await server.expireTokens()
+            #expect(await operationError { _ = try await database.recordZoneChanges(inZoneWith: zone, since: last) }?.code == .changeTokenExpired)
+        }
+    }
+
+    @Test func databasesTellWhichZonesChanged() async throws {
+        try await Self.live { _, database in
+            let first = try await database.databaseChanges()
+            #expect(first.modifications.map(\.zoneName) == ["Items"] && first.deletions.isEmpty && !first.moreComing)
+            try await database.save(ZoneID(zoneName: "More"))
+            try await database.deleteRecordZone(withID: zone)
+            let told = Told()
+            let end = try await database.perform(FetchDatabaseChanges(since: first.changeToken)) { event in
+                switch event {
+                case .zoneChanged(let zoneID): told.note("changed \(zoneID.zoneName)")
+                case .zoneDeleted(let zoneID): told.note("deleted \(zoneID.zoneName)")
+                case .tokenUpdated: told.note("token")
+                }
+            }
+            #expect(Set(told.all.dropLast()) == ["changed More", "deleted Items"] && told.all.last == "token" && !end.moreComing)
+            #expect(await operationError { try await database.deleteRecordZone(withID: zone) }?.code == .zoneNotFound)
+            let none = await operationError { _ = try await database.container.publicCloudDatabase.databaseChanges() }
+            #expect(none?.code == .badDatabase)
+        }
+    }
+
+    @Test func filesGoUpAndComeDown() async throws {
+        let folder = try TemporaryFolder()
+        let bytes = (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let file = try folder.write(bytes, to: "photo")
+        try await Self.live { _, database in
+            var record = Record(recordType: "Photo", in: zone)
+            record["file"] = AssetFile(fileURL: file)
+            record["many"] = [AssetFile(fileURL: file)]
+            try await database.save(record)
+            let told = Told()
+            let operation = FetchRecords([record.recordID], assetFolder: folder.url.appending(path: "down", directoryHint: .isDirectory))
+            var fetched: Record?
+            for try await event in database.events(of: operation) {
+                switch event {
+                case .progress(_, let part): told.note("\(part)")
+                case .fetched(_, let result): fetched = try result.get()
+                }
+            }
+            let one: AssetFile? = fetched?["file"]
+            let many: [AssetFile]? = fetched?["many"]
+            #expect(told.all.last == "1.0")
+            for file in [one, many?.first] {
+                let url = try #require(file?.fileURL)
+                #expect(try Data(contentsOf: url) == Data(bytes))
+            }
+            // A record that only another field changes keeps its file.
+            var again = try #require(fetched)
+            again["text"] = "more"
+            try await database.save(again)
+            let last = try await database.record(for: record.recordID)
+            #expect(last.fields["file"]?.value == fetched?.fields["file"]?.value && last["text"] == "more" as String?)
+        }
+    }
+}

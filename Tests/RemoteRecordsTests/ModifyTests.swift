@@ -1,0 +1,240 @@
+import CloudKitClient
+import Foundation
+import JSON
+import LoopbackServing
+import Records
+import TestSupport
+import Testing
+
+@testable import RemoteRecords
+
+/// Saves and deletions: what is sent, what comes back, and what happens if nothing does.
+@Suite struct ModifyTests {
+    private static let zoneless = #""zoneID":{"zoneName":"Items"}"#
+
+    private static func new(_ name: String, _ text: String = "new") -> Record {
+        var record = Record(recordType: "Item", recordID: RecordID(recordName: Name(name), zoneID: zone))
+        record["text"] = text
+        return record
+    }
+
+    /// The operations of a request.
+    private static func operations(_ request: ScriptedServer.Request) throws -> [JSONObject] {
+        try JSONReader.value(of: request.body).object.objects("operations")
+    }
+
+    @Test func callbacksComeInOrder() async throws {
+        let answer = records(item("a", tag: "1"), item("b", tag: "2"), #""recordName":"c","deleted":true"#)
+        try await withAnswers(answer) { container, server in
+            let told = Told()
+            let handle = container.privateCloudDatabase.add(
+                ModifyRecords(saving: [Self.new("a"), Self.new("b")], deleting: [RecordID(recordName: "c", zoneID: zone)])
+            ) { told.note($0.words) }
+            try await handle.value
+            #expect(told.all == ["progress a 1.0", "progress b 1.0", "saved a", "saved b", "deleted c"])
+            #expect(server.requests.count == 1 && server.requests[0].path.hasSuffix("/private/records/modify"))
+        }
+    }
+
+    @Test(arguments: [
+        (ModifyRecords.SavePolicy.ifServerRecordUnchanged, "update", ["text"]), (.changedKeys, "forceUpdate", ["text"]), (.allKeys, "forceUpdate", ["more", "text"]),
+    ])
+    func policiesDecideWhatIsSent(policy: ModifyRecords.SavePolicy, kind: String, keys: [Name]) async throws {
+        try await withAnswers(records(item("a", tag: "2"))) { container, server in
+            var record = try edited("a", tag: "1")
+            record["more"] = 1
+            // A key that was saved is no change any more.
+            record = record.saved(as: try ReceivedRecord(JSONReader.value(of: "{\(item("a", tag: "1"))}").object, in: zone))
+            record["text"] = "new"
+            let saved = try await container.privateCloudDatabase.modifyRecords(saving: [record], savePolicy: policy).saveResults[record.recordID]?.get()
+            let sent = try Self.operations(server.requests[0])[0]
+            #expect(sent["operationType"] == .string(kind))
+            let body = try #require(sent["record"]).object
+            #expect(body["fields"]?.object.names.sorted() == keys)
+            #expect(body["recordChangeTag"] == (policy == .ifServerRecordUnchanged ? "1" : nil))
+            #expect(saved?.recordChangeTag == "2" && saved?.hasChanges == false && saved?["text"] == "new" as String?)
+        }
+    }
+
+    @Test func conflictsHaveThreeVersions() async throws {
+        let conflict = records(#""recordName":"a","serverErrorCode":"CONFLICT","reason":"changed""#)
+        try await withAnswers(conflict, records(item("a", tag: "9", text: "theirs"))) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverRecordChanged)
+            let versions = [error?.conflict?.ancestorRecord, error?.conflict?.clientRecord, error?.conflict?.serverRecord].map { $0?["text"] as String? }
+            #expect(versions == ["old", "new", "theirs"] && error?.conflict?.serverRecord.recordChangeTag == "9")
+            #expect(server.requests.map { $0.path.hasSuffix("records/lookup") } == [false, true])
+        }
+    }
+
+    @Test func errorsOfItemsAreThoseOfTheOperationToo() async throws {
+        let answer = records(item("a", tag: "1"), #""recordName":"b","serverErrorCode":"ACCESS_DENIED","reason":"no""#)
+        try await withAnswers(answer) { container, _ in
+            let operation = ModifyRecords(saving: [Self.new("a"), Self.new("b")], isAtomic: false)
+            let error = await operationError { try await container.privateCloudDatabase.perform(operation) }
+            #expect(error?.code == .partialFailure && error?.partialErrors.mapValues(\.code) == [.record(RecordID(recordName: "b", zoneID: zone)): .permissionFailure])
+        }
+    }
+
+    @Test func manyRecordsGoInBatches() async throws {
+        try await withScript({ request, _ in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            return saved(names)
+        }) { container, server in
+            let many = (0..<450).map { Self.new("r\($0)") }
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: many, atomically: false)
+            #expect(results.saveResults.count == 450)
+            #expect(try server.requests.map { try Self.operations($0).count } == [200, 200, 50])
+            // An atomic request can't be divided.
+            let refused = try await container.privateCloudDatabase.modifyRecords(saving: many)
+            #expect(server.requests.count == 3 && refused.saveResults.count == 450)
+            for result in refused.saveResults.values {
+                #expect(throws: OperationError.self) { try result.get() }
+            }
+        }
+    }
+
+    @Test func aBatchThatIsTooLargeIsHalved() async throws {
+        try await withScript({ request, _ in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            return names.count > 3 ? .error("BAD_REQUEST", status: 413) : saved(names)
+        }) { container, server in
+            let told = Told()
+            try await container.privateCloudDatabase.perform(ModifyRecords(saving: (0..<8).map { Self.new("r\($0)") }, isAtomic: false)) { event in
+                if case .saved = event { told.note(event.words) }
+            }
+            #expect(try server.requests.map { try Self.operations($0).count } == [8, 4, 2, 2, 4, 2, 2])
+            #expect(told.all == (0..<8).map { "saved r\($0)" })
+        }
+    }
+
+    /// Callers must know what was saved before the rest failed.
+    @Test func theFirstHalfIsToldIfTheSecondFails() async throws {
+        try await withScript({ request, number in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            if names.count > 2 { return .error("BAD_REQUEST", status: 413) }
+            return number == 1 ? saved(names) : .error("ACCESS_DENIED", status: 403)
+        }) { container, server in
+            let told = Told()
+            let error = await operationError {
+                try await container.privateCloudDatabase.perform(ModifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, isAtomic: false)) { event in
+                    if case .saved = event { told.note(event.words) }
+                }
+            }
+            #expect(error?.code == .permissionFailure && told.all == ["saved r0", "saved r1"])
+            let counts = try server.requests.map { try Self.operations($0).count }
+            #expect(counts == [4, 2, 2])
+        }
+    }
+
+    @Test func aFileThatIsMissingFailsTheAtomicBatchBeforeItIsSent() async throws {
+        try await withAnswers(records()) { container, server in
+            var broken = Self.new("b")
+            broken["file"] = AssetFile(fileURL: URL(filePath: "/nowhere/file"))
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [Self.new("a"), broken])
+            let codes = results.saveResults.mapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
+            #expect(codes == [RecordID(recordName: "a", zoneID: zone): .batchRequestFailed, broken.recordID: .assetFileNotFound])
+            #expect(server.requests.isEmpty)
+        }
+    }
+
+    @Test func filesGoUpWithProgress() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write([UInt8](repeating: 7, count: 300_000), to: "photo")
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("assets/upload") {
+                return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+            }
+            if request.path == "/up" { return .json(#"{"singleFile":{"fileChecksum":"c1","size":300000,"receipt":"r1"}}"#) }
+            return records(item("a", tag: "1"))
+        }) { container, server in
+            var record = Self.new("a")
+            record["file"] = AssetFile(fileURL: file)
+            let told = Told()
+            try await container.privateCloudDatabase.perform(ModifyRecords(saving: [record])) { event in
+                told.note(event.words)
+                if case .saved(_, .success(let saved)) = event {
+                    let file: AssetFile? = saved["file"]
+                    #expect(file?.asset?.fileChecksum == "c1")
+                }
+            }
+            #expect(told.all.suffix(2) == ["progress a 1.0", "saved a"] && told.all.dropLast().allSatisfy { $0.hasPrefix("progress a ") })
+            #expect(try #require(server.requests.last).body.contains(#""receipt":"r1""#))
+        }
+    }
+
+    // MARK: Lost answers
+
+    @Test func aSaveThatArrivedIsNotMadeTwice() async throws {
+        try await withAnswers(.close, records(item("a", tag: "2", text: "new"))) { container, server in
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
+            #expect(saved.recordChangeTag == "2" && !saved.hasChanges)
+            #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false])
+        }
+    }
+
+    @Test func aSaveThatDidNotArriveIsMadeAgain() async throws {
+        try await withAnswers(.close, records(item("a", tag: "1", text: "old")), records(item("a", tag: "2"))) { container, server in
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
+            #expect(saved.recordChangeTag == "2")
+            #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, true])
+        }
+    }
+
+    /// A lookup of too many records is halved, and what was lost is still looked up before it is sent again.
+    @Test func aLookupThatIsTooLargeIsHalved() async throws {
+        try await withScript({ request, number in
+            if number == 0 { return .close }
+            if request.path.hasSuffix("records/modify") { return records(item("b", tag: "3")) }
+            let names = ((try? JSONReader.value(of: request.body).object.objects("records")) ?? []).map { $0["recordName"] }
+            if names.count > 1 { return .error("BAD_REQUEST", status: 413) }
+            return names == ["a"] ? records(item("a", tag: "2", text: "new")) : records(item("b", tag: "1", text: "old"))
+        }) { container, server in
+            let changes = [try edited("a", tag: "1"), try edited("b", tag: "1")]
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: changes, atomically: false)
+            let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
+            #expect(tags == [changes[0].recordID: "2", changes[1].recordID: "3"])
+            #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, false, false, true])
+        }
+    }
+
+    /// The first request was late, and arrived after the lookup.
+    @Test func aSaveThatArrivesLateIsNoConflict() async throws {
+        let conflict = records(#""recordName":"a","serverErrorCode":"CONFLICT","reason":"changed""#)
+        try await withAnswers(.close, records(item("a", tag: "1", text: "old")), conflict, records(item("a", tag: "2", text: "new"))) { container, server in
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
+            #expect(saved.recordChangeTag == "2" && server.requests.count == 4)
+        }
+    }
+
+    @Test func aSaveThatSomeoneElseCameBeforeIsAConflict() async throws {
+        try await withAnswers(.close, records(item("a", tag: "5", text: "theirs"))) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverRecordChanged && error?.conflict?.serverRecord["text"] == "theirs" as String? && server.requests.count == 2)
+        }
+    }
+
+    /// One record of an atomic batch shows that all of it was saved, although another client changed the other one since.
+    @Test func anAtomicBatchArrivedAsAWhole() async throws {
+        let now = records(item("a", tag: "2", text: "new"), item("b", tag: "9", text: "theirs"))
+        try await withAnswers(.close, now) { container, server in
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [edited("a", tag: "1"), edited("b", tag: "1")])
+            let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
+            #expect(tags == [RecordID(recordName: "a", zoneID: zone): "2", RecordID(recordName: "b", zoneID: zone): "9"] && server.requests.count == 2)
+        }
+    }
+
+    @Test func aDeletionThatArrivedIsDone() async throws {
+        let missing = records(#""recordName":"a","serverErrorCode":"NOT_FOUND","reason":"none""#)
+        try await withAnswers(.close, missing) { container, server in
+            try await container.privateCloudDatabase.deleteRecord(withID: RecordID(recordName: "a", zoneID: zone))
+            #expect(server.requests.count == 2)
+        }
+    }
+}
+
+/// The answer to saves of these names.
+private func saved(_ names: [JSONValue]) -> ScriptedServer.Reply {
+    .json(
+        #"{"records":[\#(names.map { #"{"recordName":\#(String(decoding: JSONWriter.bytes(of: $0), as: UTF8.self)),"recordType":"Item","recordChangeTag":"1"}"# }.joined(separator: ","))]}"#)
+}

@@ -1,0 +1,96 @@
+import CloudKitClient
+import Foundation
+import JSON
+import Records
+import Testing
+
+@testable import RemoteRecords
+
+/// Records as values that know what was changed.
+@Suite struct RecordTests {
+    @Test func valuesComeBackAsTheTypeThatIsAskedFor() {
+        var record = Record(recordType: "Item", in: zone)
+        record["text"] = "Milk"
+        record["count"] = 3
+        record["price"] = 1.5
+        record["done"] = true
+        record["day"] = Date(timeIntervalSince1970: 1_700_000_000.25)
+        record["raw"] = Data([1, 2])
+        record["place"] = Location(latitude: 1, longitude: 2)
+        record["list"] = Reference(recordName: "l", action: .deleteSelf)
+        record["tags"] = ["a", "b"]
+        let text: String? = record["text"]
+        let count: Int? = record["count"]
+        let price: Double? = record["price"]
+        let done: Bool? = record["done"]
+        let day: Date? = record["day"]
+        let raw: Data? = record["raw"]
+        let place: Location? = record["place"]
+        let list: Reference? = record["list"]
+        let tags: [String]? = record["tags"]
+        let wrong: Int? = record["text"]
+        #expect(text == "Milk" && count == 3 && price == 1.5 && done == true && wrong == nil)
+        #expect(day == Date(timeIntervalSince1970: 1_700_000_000.25) && raw == Data([1, 2]))
+        #expect(place?.longitude == 2 && list?.action == .deleteSelf && tags == ["a", "b"])
+        #expect(record.changedKeys == ["text", "count", "price", "done", "day", "raw", "place", "list", "tags"])
+    }
+
+    @Test func changesAreKnownAndCanBeTakenBack() throws {
+        var record = try edited("a", tag: "1")
+        #expect(record.changedKeys == ["text"] && record.hasChanges)
+        record["text"] = "newer"
+        record["more"] = 1
+        let before = record.withoutChanges
+        #expect(before["text"] == "old" as String? && before.fields["more"] == nil && !before.hasChanges && before.recordChangeTag == "1")
+        // Setting an equal value is a change too.
+        var same = before
+        same["text"] = "old"
+        #expect(same.changedKeys == ["text"])
+    }
+
+    @Test func encryptedKeysStaySo() {
+        var record = Record(recordType: "Item")
+        record[encrypted: "secret"] = "a"
+        record["secret"] = "b"
+        #expect(record.fields["secret"] == .value(.string("b"), isEncrypted: true))
+    }
+
+    @Test func keptRecordsAreTheSame() throws {
+        var record = try edited("a", tag: "1")
+        record["file"] = AssetFile(fileURL: URL(filePath: "/tmp/a b.png"))
+        record["none"] = [Int]()
+        record[encrypted: "secret"] = Data([7])
+        record.parent = "p"
+        let again = try Record(encoded: record.encoded)
+        #expect(again == record && again.withoutChanges == record.withoutChanges && again.parentHasChanged)
+        #expect(again.withoutChanges.parent == nil && !again.withoutChanges.hasChanges)
+    }
+
+    @Test func systemFieldsAreEnoughToSaveAModel() throws {
+        let kept = try edited("a", tag: "7").encodedSystemFields
+        var record = try Record(encodedSystemFields: kept)
+        #expect(record.recordID == RecordID(recordName: "a", zoneID: zone) && record.recordChangeTag == "7" && record.fields.isEmpty && !record.hasChanges)
+        record["text"] = "from the model"
+        #expect(record.changedKeys == ["text"])
+        #expect(throws: UnreadableRecord.self) { try Record(encodedSystemFields: Array("[]".utf8)) }
+    }
+
+    /// The codes are those of CKError, which apps compare.
+    @Test func serversErrorsHaveTheCodesOfCKError() {
+        let codes: [(String, OperationError.Code, Int)] = [
+            ("ACCESS_DENIED", .permissionFailure, 10), ("ATOMIC_ERROR", .batchRequestFailed, 22), ("AUTHENTICATION_FAILED", .notAuthenticated, 9),
+            ("AUTHENTICATION_REQUIRED", .notAuthenticated, 9), ("BAD_REQUEST", .invalidArguments, 12), ("CONFLICT", .serverRecordChanged, 14),
+            ("EXISTS", .serverRecordChanged, 14), ("INTERNAL_ERROR", .internalError, 1), ("NOT_FOUND", .unknownItem, 11),
+            ("QUOTA_EXCEEDED", .quotaExceeded, 25), ("THROTTLED", .requestRateLimited, 7), ("TRY_AGAIN_LATER", .serviceUnavailable, 6),
+            ("VALIDATING_REFERENCE_ERROR", .referenceViolation, 31), ("ZONE_BUSY", .zoneBusy, 23), ("ZONE_NOT_FOUND", .zoneNotFound, 26),
+            ("UNIQUE_FIELD_ERROR", .constraintViolation, 19), ("SOMETHING_NEW", .serverRejectedRequest, 15),
+        ]
+        for (name, code, number) in codes {
+            let error = OperationError(ServerError(codeName: name, reason: "r", retryAfter: .seconds(3)))
+            #expect(error.code == code && code.rawValue == number && error.retryAfter == .seconds(3), "\(name)")
+        }
+        let expired = ServerError(codeName: "BAD_REQUEST", reason: "client knowledge differs from server knowledge")
+        #expect(OperationError(expired).code == .changeTokenExpired && OperationError.Code.changeTokenExpired.rawValue == 21)
+        #expect(OperationError.Code.accountTemporarilyUnavailable.rawValue == 36 && OperationError.Code.allCases.count == 36)
+    }
+}

@@ -1,0 +1,60 @@
+import CloudKitClient
+import JSON
+import LoopbackServing
+import Records
+import Testing
+
+@testable import RemoteRecords
+
+/// Subscriptions: what is sent, and what comes back.
+@Suite struct SubscriptionTests {
+    @Test func subscriptionsAreSavedAndDeletedInOrder() async throws {
+        let missing = #"{"subscriptionID":"old","serverErrorCode":"NOT_FOUND","reason":"none"}"#
+        try await withAnswers(.json(#"{"subscriptions":[{"subscriptionID":"new"},\#(missing)]}"#)) { container, server in
+            let subscription = Subscription("new", to: .zone(zone, recordType: nil))
+            let told = Told()
+            try await container.privateCloudDatabase.perform(ModifySubscriptions(saving: [subscription], deleting: ["old"])) { event in
+                switch event {
+                case .saved(let name, let result): told.note("saved \(name) \((try? result.get()) == subscription)")
+                case .deleted(let name, let result): told.note("deleted \(name) \((try? result.get()) != nil)")
+                }
+            }
+            // One that is gone already is deleted.
+            #expect(told.all == ["saved new true", "deleted old true"] && server.requests.count == 1)
+            let operations = try JSONReader.value(of: server.requests[0].body).object.objects("operations")
+            #expect(operations.map { $0["operationType"] } == ["create", "delete"] && server.requests[0].path.hasSuffix("/private/subscriptions/modify"))
+        }
+    }
+
+    @Test func aLostAnswerIsAskedForAgain() async throws {
+        try await withAnswers(.close, .json(#"{"subscriptions":[{"subscriptionID":"s"}]}"#)) { container, server in
+            try await container.privateCloudDatabase.save(Subscription("s", to: .database(recordType: nil)))
+            #expect(server.requests.count == 2 && server.requests[0].body == server.requests[1].body)
+        }
+    }
+
+    @Test func subscriptionsAreFetched() async throws {
+        let one = #"{"subscriptionID":"s","subscriptionType":"zone","zoneID":{"zoneName":"Items","ownerRecordName":"_a"}}"#
+        let missing = #"{"subscriptionID":"none","serverErrorCode":"NOT_FOUND","reason":"none"}"#
+        try await withScript({ request, _ in
+            .json(request.path.hasSuffix("list") ? #"{"subscriptions":[\#(one)]}"# : #"{"subscriptions":[\#(request.body.contains("none") ? missing : one)]}"#)
+        }) { container, _ in
+            let database = container.privateCloudDatabase
+            // Zones are named as the app names them, without the owner that the server adds.
+            let expected = Subscription("s", to: .zone(zone, recordType: nil))
+            let all = try await database.allSubscriptions()
+            let found = try await database.subscription(for: "s")
+            #expect(all == [expected] && found == expected)
+            #expect(await operationError { _ = try await database.subscription(for: "none") }?.code == .unknownItem)
+        }
+    }
+
+    @Test func aRefusedSubscriptionIsAnError() async throws {
+        let refused = #"{"subscriptionID":"s","serverErrorCode":"INTERNAL_ERROR","reason":"could not find subscription we just created"}"#
+        try await withAnswers(.json(#"{"subscriptions":[\#(refused)]}"#)) { container, _ in
+            let operation = ModifySubscriptions(saving: [Subscription("s", to: .database(recordType: nil))])
+            let error = await operationError { try await container.privateCloudDatabase.perform(operation) }
+            #expect(error?.code == .partialFailure && error?.partialErrors[.subscription("s")]?.code == .internalError)
+        }
+    }
+}

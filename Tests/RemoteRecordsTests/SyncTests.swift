@@ -1,0 +1,239 @@
+import CloudKitClient
+import Foundation
+import JSON
+import LoopbackServing
+import Records
+import RecordStore
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RemoteRecords
+
+/// Devices of one user that keep the same records.
+@Suite struct SyncTests {
+    /// A server with a zone, and a container for each device.
+    private static func live(_ count: Int, _ body: @Sendable (LiveServer, [Container]) async throws -> Void) async throws {
+        try await LiveServer.run { server in
+            try await connect(count, to: server, []) { containers in
+                try await containers[0].privateCloudDatabase.save(zone)
+                try await body(server, containers)
+            }
+        }
+    }
+
+    private static func connect(_ count: Int, to server: LiveServer, _ containers: [Container], _ body: ([Container]) async throws -> Void) async throws {
+        if containers.count == count { return try await body(containers) }
+        try await server.device { client in try await connect(count, to: server, containers + [Container(client)], body) }
+    }
+
+    private static func sync(_ engine: SyncEngine) async throws {
+        try await engine.fetchChanges()
+        try await engine.sendChanges()
+    }
+
+    @Test func eventsComeInOrder() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            first.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "More"))])
+            anna.edit("a", "one", first)
+            anna.edit("a", "two", first)
+            anna.edit("b", "three", first)
+            #expect(first.state.pendingRecordZoneChanges.count == 2)
+            try await first.sendChanges()
+            #expect(anna.told.all == ["sign in", "will send", "sent zones +1 -0 !0", "sent records +2 -0 !0", "did send"])
+            #expect(first.state.pendingRecordZoneChanges.isEmpty && first.state.pendingDatabaseChanges.isEmpty)
+            try await second.fetchChanges()
+            // One of the two zones has the records.
+            let (full, empty) = (["will fetch zone", "records +2 -0", "did fetch zone"], ["will fetch zone", "did fetch zone"])
+            let begin = ["sign in", "will fetch", "zones +2 -0"]
+            #expect([begin + full + empty + ["did fetch"], begin + empty + full + ["did fetch"]].contains(ben.told.all))
+            #expect(ben.texts == ["a": "two", "b": "three"])
+            // The next fetch has nothing, and tells nothing.
+            try await second.fetchChanges()
+            #expect(ben.told.all.suffix(2) == ["will fetch", "did fetch"])
+        }
+    }
+
+    @Test func aConflictIsSettledByTheApp() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            anna.edit("a", "old", first)
+            try await Self.sync(first)
+            try await Self.sync(second)
+            anna.edit("a", "Anna's", first)
+            ben.edit("a", "Ben's", second)
+            try await first.sendChanges()
+            try await second.sendChanges()
+            #expect(ben.told.all.contains("sent records +0 -0 !1") && ben.told.all.suffix(2) == ["sent records +1 -0 !0", "did send"])
+            try await first.fetchChanges()
+            #expect(anna.texts == ["a": "Ben's"] && ben.texts == ["a": "Ben's"])
+        }
+    }
+
+    @Test func onlyTheScopeIsSent() async throws {
+        try await Self.live(1) { _, containers in
+            let anna = Device()
+            let engine = try anna.engine(containers[0])
+            let (a, b) = (RecordID(recordName: "a", zoneID: zone), RecordID(recordName: "b", zoneID: zone))
+            anna.edit("a", "one", engine)
+            anna.edit("b", "two", engine)
+            engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "Later"))])
+            try await engine.sendChanges(.init(scope: .recordIDs([b])))
+            #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(a)] && engine.state.pendingDatabaseChanges.count == 1)
+            try await engine.sendChanges(.init(scope: .zoneIDs([zone])))
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty && engine.state.pendingDatabaseChanges.count == 1)
+            try await engine.sendChanges()
+            #expect(engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
+    /// The state that was stored has what was not sent, and the position.
+    @Test func aKilledAppGoesOn() async throws {
+        try await Self.live(1) { server, containers in
+            let anna = Device()
+            let engine = try anna.engine(containers[0])
+            anna.edit("a", "one", engine)
+            try await Self.sync(engine)
+            anna.edit("a", "two", engine)
+            anna.remove("b", engine)
+            let again = Device(anna.disk)
+            let next = try again.engine(containers[0])
+            #expect(next.state.pendingRecordZoneChanges.count == 2)
+            try await Self.sync(next)
+            #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
+            let fetched = try await containers[0].privateCloudDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
+            #expect(fetched["text"] == "two" as String?)
+        }
+    }
+
+    /// The app is killed while its save is on its way, or after the server made it.
+    @Test(arguments: [true, false]) func aSaveIsMadeOnceHoweverTheAppEnds(arrives: Bool) async throws {
+        try await Self.live(1) { server, containers in
+            let anna = Device()
+            let engine = try anna.engine(containers[0])
+            anna.edit("a", "one", engine)
+            try await Self.sync(engine)
+            anna.edit("a", "two", engine)
+            // The first request asks for the user.
+            let disk = try await BreakingProxy.run(to: server.port, arrives ? .stopBeforeAnswer(2) : .stopBeforeRequest(2)) { port, proxy in
+                try await server.device(through: port, pacing: Pacing()) { client in
+                    let killed = Device(anna.disk)
+                    let engine = try killed.engine(Container(client))
+                    let sending = Task { try await engine.sendChanges() }
+                    try await eventually { proxy.isStopped }
+                    let disk = killed.disk
+                    sending.cancel()
+                    _ = await sending.result
+                    return disk
+                }
+            }
+            let again = Device(disk)
+            let next = try again.engine(containers[0])
+            try await next.sendChanges()
+            #expect(again.told.all == ["will send", "sent records +1 -0 !0", "did send"])
+            #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
+        }
+    }
+
+    @Test func anExpiredTokenBringsTheZoneAnew() async throws {
+        try await Self.live(2) { server, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            for name in ["a", "b", "c"] as [Name] { anna.edit(name, "old", first) }
+            try await Self.sync(first)
+            try await Self.sync(second)
+            anna.edit("a", "new", first)
+            anna.remove("b", first)
+            try await first.sendChanges()
+            try await server.expireTokens()
+            try await second.fetchChanges()
+            #expect(ben.told.all.contains("did fetch zone: changeTokenExpired") && ben.told.all.contains("will fetch zone anew"))
+            #expect(ben.texts == ["a": "new", "c": "old"])
+        }
+    }
+
+    @Test func aDeletedZoneTakesItsRecordsAlong() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            anna.edit("a", "one", first)
+            try await Self.sync(first)
+            try await Self.sync(second)
+            ben.edit("a", "two", second)
+            first.state.add(pendingDatabaseChanges: [.deleteZone(zone)])
+            try await first.sendChanges()
+            try await second.fetchChanges()
+            #expect(ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty && ben.told.all.contains("zones +0 -1"))
+        }
+    }
+
+    @Test func errorsThatTimeMendsKeepChangesPending() async throws {
+        try await Self.live(1) { server, containers in
+            let anna = Device()
+            let engine = try anna.engine(containers[0])
+            try await engine.fetchChanges()
+            anna.edit("a", "one", engine)
+            // More often than a request is repeated.
+            try server.inject(.throttled, count: 1000)
+            let error = await operationError { try await engine.sendChanges() }
+            #expect(error?.code == .requestRateLimited && engine.state.pendingRecordZoneChanges.count == 1)
+            server.stopFaults()
+            try await engine.sendChanges()
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func anEngineRunsUntilItIsCancelled() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            let running = Task { try await first.run(every: .milliseconds(1)) }
+            anna.edit("a", "one", first)
+            try await eventually {
+                try await second.fetchChanges()
+                return ben.texts == ["a": "one"]
+            }
+            running.cancel()
+            let error = await operationError { try await running.value }
+            #expect(error?.code == .operationCancelled)
+        }
+    }
+
+    @Test func anotherUserDoesNotGetTheChangesOfTheOneBefore() async throws {
+        let name = Mutex("_\(String(repeating: "a", count: 32))")
+        try await withScript({ request, _ in
+            request.path.hasSuffix("users/caller")
+                ? .json(#"{"users":[{"userRecordName":"\#(name.withLock { $0 })"}]}"#) : .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+        }) { container, server in
+            let anna = Device()
+            let first = try anna.engine(container)
+            try await first.fetchChanges()
+            anna.edit("a", "one", first)
+            name.withLock { $0 = "_\(String(repeating: "b", count: 32))" }
+            let next = Device(anna.disk)
+            let second = try next.engine(container)
+            try await Self.sync(second)
+            #expect(next.told.all.first == "switch accounts" && next.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty)
+            #expect(!server.requests.contains { $0.path.hasSuffix("records/modify") })
+        }
+    }
+
+    @Test func anEngineDoesNotWaitForItself() async throws {
+        final class Impatient: SyncEngineDelegate {
+            let told = Told()
+            func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+            func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+                guard case .willFetchChanges = event else { return }
+                if let error = await operationError({ try await syncEngine.sendChanges() }) { told.note("\(error.code)") }
+            }
+        }
+        try await Self.live(1) { _, containers in
+            let app = Impatient()
+            try await SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app)).fetchChanges()
+            #expect(app.told.all == ["invalidArguments"])
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Foundation
+import JSON
+import RecordStore
+import Records
+import RemoteRecords
+import SkylightTesting
+import Testing
+
+/// The example of docs/testing-your-sync.md, which is compiled and run here.
+@Suite struct TestingExampleTests {
+    // example
+    @Test func twoDevicesAgree() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try await SkylightServer.run { skylight in
+            let anna = try await skylight.makeUser("Anna")
+            var devices: [RecordCache] = []
+            for name in ["phone", "tablet"] {
+                let container = try await skylight.device(of: anna)
+                devices.append(try await RecordCache(folder.appending(path: name), of: container.privateCloudDatabase))
+            }
+            let lists = ZoneID(zoneName: "Lists")
+            var milk = Record(recordType: "Item", recordID: RecordID(recordName: "milk", zoneID: lists))
+            milk["amount"] = 1
+            try await devices[0].change(.saveZone(lists))
+            try await devices[0].save(milk)
+            try await skylight.settle(devices.map(\.engine))
+
+            // Both change it without a network, and the network is bad afterwards.
+            for (number, device) in devices.enumerated() {
+                var milk = try #require(try await device.record(for: milk.recordID))
+                milk["amount\(number)"] = 10 + number
+                try await device.save(milk)
+            }
+            try skylight.inject(.droppedAfter, count: 2)
+            try await skylight.settle(devices.map(\.engine))
+            for device in devices {
+                let milk = try await device.record(for: milk.recordID)
+                #expect(milk?["amount0"] == 10 && milk?["amount1"] == 11)
+            }
+        }
+    }
+    // end
+
+    @Test func thePageHasThisExample() throws {
+        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+        let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+        let start = try #require(lines.firstIndex { $0 == "    // example" })
+        let end = try #require(lines.firstIndex { $0 == "    // end" })
+        let example = lines[(start + 1)..<end].map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")
+        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/testing-your-sync.md")
+        #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example)\n```"))
+    }
+}
