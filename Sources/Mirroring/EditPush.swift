@@ -3,7 +3,8 @@ internal import JSON
 internal import Records
 internal import RecordStore
 
-/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on.
+/// Sends the edits of a database of the mirror, in order, each with the change tag that it was made on. But records are deleted before their parents,
+/// and deletions that the origin refuses because of other records are sent once more at the end.
 ///
 /// An edit is noted as sent before it is sent. If the answer is lost, with the connection or with this process, the record is looked up before
 /// anything is sent again.
@@ -19,6 +20,8 @@ struct EditPush {
     let files: FileFetcher?
     let meter: MirrorMeter
     private(set) var report = PushReport()
+    /// Deletions that the origin refused because other records refer to the record, or have it as their parent.
+    private var refusedDeletions: [UnsentEdit] = []
 
     private var local: any RecordDatabase { replica.local }
     private var remote: DatabaseClient { replica.remote }
@@ -59,12 +62,13 @@ struct EditPush {
         var since: Int64?
         while true {
             let edits = try await local.unsentEdits(since: since, limit: DatabaseClient.itemLimit)
-            for part in Self.runs(of: edits.filter { $0.theirs == nil }) {
+            for part in Self.runs(of: edits.filter { $0.theirs == nil }).map(Self.deletingChildrenFirst) {
                 if isDryRun { try list(part) } else { try await send(part) }
             }
             guard edits.count == DatabaseClient.itemLimit, let last = edits.last else { break }
             since = last.since
         }
+        try await sendRefusedDeletions()
         try await replica.eachPageOfEdits { edits in report.conflicts += edits.filter { $0.theirs != nil } }
     }
 
@@ -77,6 +81,25 @@ struct EditPush {
                 runs.append([edit])
             }
         }
+    }
+
+    /// The edits of one zone in an order in which records are deleted before their parents. Saves keep their places.
+    private static func deletingChildrenFirst(_ edits: [UnsentEdit]) -> [UnsentEdit] {
+        let deletions = edits.filter { $0.mine == nil }
+        let byName = Dictionary(deletions.map { ($0.recordID.recordName, $0) }, uniquingKeysWith: { first, _ in first })
+        var taken: Set<Name> = []
+        var parentsFirst: [UnsentEdit] = []
+        for edit in deletions.reversed() {
+            var line: [UnsentEdit] = []
+            var next: UnsentEdit? = edit
+            while let current = next, taken.insert(current.recordID.recordName).inserted {
+                line.append(current)
+                next = current.base?.parent.flatMap { byName[$0] }
+            }
+            parentsFirst += line.reversed()
+        }
+        var ordered = parentsFirst.reversed().makeIterator()
+        return edits.map { $0.mine == nil ? ordered.next() ?? $0 : $0 }
     }
 
     private func remoteZone(_ zoneID: ZoneID) -> ZoneID {
@@ -122,6 +145,14 @@ struct EditPush {
         for item in outgoing { report.refused[item.edit.recordID] = "its answer was lost twice; push again" }
     }
 
+    private mutating func sendRefusedDeletions() async throws {
+        let zones = Dictionary(grouping: refusedDeletions) { $0.recordID.zoneID }
+        for (_, edits) in zones.sorted(by: { $0.value[0].since < $1.value[0].since }) {
+            for edit in edits { report.refused[edit.recordID] = nil }
+            for part in Self.runs(of: Self.deletingChildrenFirst(edits)) { try await send(part) }
+        }
+    }
+
     /// - Returns: `false` if the answer was lost. The mirror then has what the origin has.
     private mutating func sendOnce(_ outgoing: [Outgoing], in zoneID: ZoneID) async throws -> Bool {
         let edits = outgoing.map(\.edit)
@@ -143,6 +174,7 @@ struct EditPush {
             case .failure(let error):
                 switch error.code {
                 case .conflict?, .exists?, .notFound?: stale.append(item.edit)
+                case .validatingReferenceError? where item.edit.mine == nil: refusedDeletions.append(item.edit)
                 default: break
                 }
                 report.refused[item.edit.recordID] = "\(error)"

@@ -45,13 +45,36 @@ public struct Share: Sendable, Hashable {
         participants.first { $0.userRecordName == userRecordName && $0.status != .removed }
     }
 
-    /// The index among the ``participants`` of a user's invitation that gives a right and is not accepted yet; `nil` if there is none.
+    /// The index among the ``participants`` of a user's invitation that gives a right, and more than the user has; `nil` if there is none. Of several,
+    /// it is the one that gives most.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     public func invitation(of userRecordName: Name, _ addresses: LookupInfo) -> Int? {
-        participants.firstIndex { participant in
-            participant.status == .invited && permission(of: participant) != .none
-                && (participant.userRecordName.map { $0 == userRecordName } ?? participant.lookupInfo.matches(addresses))
-        }
+        let present = participants.first { $0.userRecordName == userRecordName && $0.status == .accepted }
+        return participants.indices.filter { index in
+            let participant = participants[index]
+            guard participant.status == .invited, permission(of: participant) != .none,
+                participant.userRecordName.map({ $0 == userRecordName }) ?? participant.lookupInfo.matches(addresses)
+            else { return false }
+            return present.map { rank(of: participant) > rank(of: $0) } ?? true
+        }.max { rank(of: participants[$0]) < rank(of: participants[$1]) }
+    }
+
+    /// Orders participants by what the share gives them: the right, then the role.
+    private func rank(of participant: ShareParticipant) -> (Int, Int) {
+        let right =
+            switch permission(of: participant) {
+            case .none: 0
+            case .readOnly: 1
+            case .readWrite: 2
+            }
+        let role =
+            switch participant.role {
+            case .publicUser: 0
+            case .user: 1
+            case .administrator: 2
+            case .owner: 3
+            }
+        return (right, role)
     }
 
     /// The right that a participant has or gets with the acceptance: the participant's own; without one, and for those who came by the link, that of
@@ -66,10 +89,13 @@ public struct Share: Sendable, Hashable {
         return permission(of: participant)
     }
 
-    /// The users who accepted and have a right, without the owner.
-    public var guests: [Name] {
-        participants.compactMap { $0.role != .owner && $0.status == .accepted && permission(of: $0) != .none ? $0.userRecordName : nil }
-    }
+    /// The users who accepted, without the owner.
+    public var members: [Name] { accepted.compactMap(\.userRecordName) }
+
+    /// The ``members`` who have a right.
+    public var guests: [Name] { accepted.compactMap { permission(of: $0) == .none ? nil : $0.userRecordName } }
+
+    private var accepted: [ShareParticipant] { participants.filter { $0.role != .owner && $0.status == .accepted } }
 }
 
 public enum SharePermission: String, Sendable, Hashable, CaseIterable {

@@ -110,6 +110,7 @@ extension RecordChanges {
 
     private func dismiss(_ user: Int64, from hierarchy: Hierarchy) throws -> Int64? {
         try db.run("DELETE FROM hierarchyGuests WHERE user = ? AND hierarchy = ?", [user, hierarchy.number])
+        if db.changesCount == 0 { return nil }
         let isWhole = hierarchy.rootName == nil
         guard let view = try isWhole ? hierarchy.zone : livingView(of: user, on: hierarchy.zone) else { return nil }
         if !isWhole {

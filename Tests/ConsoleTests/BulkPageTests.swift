@@ -97,6 +97,28 @@ import Testing
         }
     }
 
+    /// Parents come in earlier requests than the records below them, whatever the order.
+    @Test func recordsAreDeletedBeforeTheirParents() async throws {
+        try await EditStage.run { stage in
+            try await fill(stage, 450)
+            func note(_ number: Int) -> Name { Name("note \(number + 1000)") }
+            try await stage.save("a", [:])
+            try await stage.save("b", [:])
+            let pairs = (0..<200).map { (note($0 + 200), note($0)) } + (0..<50).map { (note($0), note($0 + 400)) } + [("a", "b"), ("b", "a")]
+            for start in [0, 200] {
+                let operations = pairs.dropFirst(start).prefix(200).map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Note", parent: .record($1)) }
+                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+            }
+            let dry = try await stage.page("\(Self.all)&change=delete&dry=1")
+            #expect(dry.contains("so does a record its parent"))
+            let over = try await stage.end(try await stage.send("bulk/run", of: dry))
+            #expect(over.contains("<dt>deleted</dt><dd>450</dd>"))
+            // Nothing comes before its parent in a circle.
+            #expect(over.contains("2 errors") && over.contains("VALIDATING_REFERENCE_ERROR"))
+            #expect(try await count(stage) { _ in true } == 2)
+        }
+    }
+
     @Test func valuesAreTypedInTheirOwnInputs() async throws {
         try await EditStage.run { stage in
             try await fill(stage, 4)

@@ -30,6 +30,21 @@ import Testing
         }
     }
 
+    @Test func theConfirmationSaysWhatKeepsARecord() async throws {
+        try await RequestStage.with { stage in
+            _ = try await Self.page(stage, count: 3)
+            let operations = [("r1", "target"), ("child", "target"), ("loner", nil)].map { name, parent in
+                RecordOperation(.forceUpdate, recordName: Name(name), recordType: "Note", parent: parent.map { .record(Name($0)) } ?? .unchanged)
+            }
+            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
+            let page = try await stage.page("record/delete?zone=Notes&name=target")
+            #expect(page.contains("3 records with a DELETE_SELF reference to it are deleted too."))
+            #expect(page.contains("1 record with it as parent will keep it from being deleted."))
+            let free = try await stage.page("record/delete?zone=Notes&name=loner")
+            #expect(!free.contains("keep it"))
+        }
+    }
+
     @Test func moreReferencesThanAreLookedAtAreNotCountedAsRecords() async throws {
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 51)

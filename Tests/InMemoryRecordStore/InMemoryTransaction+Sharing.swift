@@ -83,8 +83,8 @@ extension InMemoryTransaction {
     }
 
     func dismiss(_ user: Name, from hierarchy: Hierarchy) -> Int64? {
+        guard state.hierarchies[hierarchy.number]?.guests.removeValue(forKey: user) != nil else { return nil }
         let view = hierarchy.rootName == nil ? hierarchy.zone : livingView(of: user, on: hierarchy.zone)
-        state.hierarchies[hierarchy.number]?.guests[user] = nil
         guard let view else { return nil }
         if hierarchy.rootName != nil, state.livingHierarchies(of: hierarchy.zone).contains(where: { $0.guests[user] != nil }) { return view }
         if let index = state.shares.firstIndex(where: { $0.zone == view && $0.participant.userRecordName == user }) {

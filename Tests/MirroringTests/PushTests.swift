@@ -165,6 +165,52 @@ import Testing
         }
     }
 
+    @Test func recordsAreDeletedBeforeTheirParents() async throws {
+        try await Self.run(0) { _, copy, origin, mirror in
+            for (name, parent) in [("root", nil), ("middle", "root"), ("leaf", "middle"), ("other", nil)] as [(Name, Name?)] {
+                try await origin.save(name, in: Self.zone, parent: parent.map { .record($0) } ?? .unchanged)
+            }
+            try await copy.pull()
+            try await mirror.save("new", in: Self.zone)
+            let operations = (["root", "leaf", "other", "middle"] as [Name]).map { RecordOperation(.forceDelete, recordName: $0) }
+            for result in try await mirror.modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try result.get() }
+            try await mirror.save("new", in: Self.zone, ["number": .int64(1)])
+            let planned = try await copy.push(isDryRun: true)
+            #expect(planned.items.map(\.recordID.recordName) == ["new", "leaf", "other", "middle", "root"])
+            #expect(try await copy.push().items == planned.items)
+            try await copy.pull()
+            try await copy.expectEqual()
+        }
+    }
+
+    /// The children of one come in a later request, and a cascade of the origin takes another one along.
+    @Test func refusedDeletionsAreSentOnceMore() async throws {
+        try await Self.run(210) { _, copy, origin, mirror in
+            let falls: [Name: FieldValue] = ["on": .reference(Reference(recordName: "target", action: .deleteSelf))]
+            for (name, parent, fields) in [
+                ("shelf", nil, [:]), ("book", "shelf", [:]), ("kept", nil, [:]), ("target", nil, [:]), ("fallen", "target", falls), ("orphan", "fallen", [:]),
+            ] as [(Name, Name?, [Name: FieldValue])] {
+                try await origin.save(name, in: Self.zone, fields, parent: parent.map { .record($0) } ?? .unchanged)
+            }
+            try await copy.pull()
+            // Edits have the order of their first changes.
+            try await mirror.save("shelf", in: Self.zone, ["text": .string("mine")])
+            for number in 0..<210 { try await mirror.save(Name("r\(number)"), in: Self.zone, ["text": .string("mine")]) }
+            for name in ["book", "shelf", "target", "kept"] as [Name] { try await mirror.remove(name, in: Self.zone) }
+            #expect(try await mirror.unsentEdits(since: nil, limit: 1).map(\.recordID.recordName) == ["shelf"])
+            // Here it has a child that the mirror does not know.
+            try await origin.save("child", in: Self.zone, parent: .record("kept"))
+            let report = try await copy.push()
+            #expect(report.refused.keys.map(\.recordName) == ["kept"])
+            #expect(report.items.filter { $0.act == .delete }.map(\.recordID.recordName) == ["book", "target", "shelf"])
+            #expect(try await mirror.unsentEdits(since: nil, limit: 10).map(\.recordID.recordName) == ["kept"])
+            try await origin.remove("child", in: Self.zone)
+            #expect(try await copy.push().items.map(\.recordID.recordName) == ["kept"])
+            try await copy.pull()
+            try await copy.expectEqual()
+        }
+    }
+
     @Test func whatTheOriginRefusesStaysUnsent() async throws {
         try await Self.run(1) { _, copy, origin, mirror in
             try await origin.save("typed", in: Self.zone, type: "Typed", ["value": .int64(1)])

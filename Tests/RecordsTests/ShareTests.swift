@@ -51,6 +51,24 @@ import Testing
         #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == nil)
     }
 
+    @Test func theBestInvitationCounts() {
+        func entry(_ id: String, _ permission: SharePermission, _ role: ShareParticipant.Role = .user) -> ShareParticipant {
+            ShareParticipant(participantID: id, lookupInfo: LookupInfo(userRecordName: "_i"), role: role, permission: permission)
+        }
+        let invitations = [entry("1", .readOnly), entry("2", .readWrite), entry("3", .readWrite), entry("4", .readWrite, .administrator)]
+        var share = Share(rootName: "r", shortGUID: "s", publicPermission: .readOnly, participants: [Self.owner] + invitations.prefix(3))
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == 2)
+        share.participants += invitations.suffix(1)
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == 4)
+        // For one who takes part, only what gives more.
+        share.participants[4] = ShareParticipant(participantID: "5", userRecordName: "_i", status: .accepted, permission: .readWrite)
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == nil)
+        (share.participants[4].role, share.participants[4].permission) = (.publicUser, .readOnly)
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == 2)
+        share.publicPermission = .readWrite
+        #expect(share.invitation(of: "_i", LookupInfo(userRecordName: "_i")) == 2, "an entry of her own gives more than the same right by the link")
+    }
+
     @Test(arguments: [
         (LookupInfo(userRecordName: "_g"), nil, true), (LookupInfo(emailAddress: "g@X.org"), nil, true), (LookupInfo(), "_g", true),
         // An address that somebody else has now.

@@ -128,6 +128,71 @@ import Testing
         await engine.close()
     }
 
+    /// Guests whose entries gave no right: Grace of one share that lets everybody in, and of another one that does not, as Mary.
+    private static let withoutRight = """
+        UPDATE hierarchyGuests SET permission = 'NONE';
+        UPDATE records SET sharing = CAST(replace(sharing, '"permission":"READ_ONLY"', '"permission":"NONE"') AS BLOB) WHERE name = 'diary share'
+        """
+
+    private func shareWithGuests(_ engine: SQLiteRecordEngine) async throws -> SharingStage {
+        let stage = try await SharingStage(on: engine)
+        try await stage.owner.save("page", in: notes, parent: .record("diary"))
+        let list = try await stage.share(publicPermission: .readWrite, with: [SharingStage.invitation(grace, .none)])
+        let diary = try await stage.share("diary", as: "diary share", with: [grace, mary].map { SharingStage.invitation($0, .readOnly) })
+        for (share, guest) in [(list, grace), (diary, grace), (diary, mary)] { try await stage.accept(share, as: guest) }
+        return stage
+    }
+
+    private static let records: [Name] = ["list", "milk", "brand", "bread", "diary", "page", "share", "diary share"]
+
+    /// Returns when no walk is left.
+    private func settle(_ database: any RecordDatabase) async throws {
+        let store = try #require(database as? SQLiteDatabase).store
+        while try await store.pool.read({ try !HierarchyWalkRows.isEmpty($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test("Guests without a right get that of the link, or see nothing any more")
+    func guestsWithoutRight() async throws {
+        var engine = try engine()
+        _ = try await shareWithGuests(engine)
+        await engine.close()
+        try write { try $0.execute(sql: Self.withoutRight) }
+        engine = try self.engine()
+        let owner = try await engine.full(.private)
+        try await settle(owner)
+        let graces = try await engine.full(.shared, as: grace)
+        #expect(try await graces.names(in: Self.seen, of: Self.records) == ["list", "milk", "brand", "bread", "share"])
+        try await graces.save("milk", in: Self.seen)
+        #expect(try await engine.full(.shared, as: mary).zones().isEmpty)
+        #expect(try await StoreRecount.problems(of: owner) == [])
+        // That was all.
+        let before = try await epochs(of: owner)
+        await engine.close()
+        engine = try self.engine()
+        #expect(try await epochs(of: engine.full(.private)) == before)
+        await engine.close()
+    }
+
+    @Test("Guests without a right can be removed, and leave")
+    func guestsWithoutRightEnd() async throws {
+        let engine = try engine()
+        let stage = try await shareWithGuests(engine)
+        let store = try #require(stage.owner as? SQLiteDatabase).store
+        try await store.write { db, _ in try db.execute(sql: Self.withoutRight) }
+        #expect(try await stage.shared(mary).names(in: Self.seen, of: Self.records) == ["diary", "page", "diary share"])
+        let share = try await stage.current("diary share")
+        let participants = try #require(share.sharing?.share?.participants.filter { $0.userRecordName != mary.userRecordName })
+        #expect(participants.map(\.permission) == [.readWrite, .none])
+        try await stage.shared(grace).delete("diary share", in: Self.seen)
+        #expect(try await stage.shared(grace).names(in: Self.seen, of: Self.records) == ["list", "milk", "brand", "bread", "share"])
+        let left = try await stage.current("diary share")
+        #expect(left.sharing?.share?.participants.map(\.status) == [.accepted, .removed, .accepted])
+        try await stage.save("diary share", tag: left.recordChangeTag, ShareInput(participants: participants))
+        #expect(try await stage.shared(mary).zones().isEmpty)
+        #expect(try await StoreRecount.problems(of: stage.owner) == [])
+        await engine.close()
+    }
+
     @Test("A zone with more guests than a share may have keeps them, takes no more, and lets each go")
     func manyGuests() async throws {
         try await fill()

@@ -22,7 +22,35 @@ enum ParticipantScenarios {
             try await stage.shared(grace).delete("share", in: SharingStage.seen)
             #expect(await refusal { _ = try await stage.accept(share, as: grace, emailAddress: SharingStage.graceAddress) }?.code == denied)
             #expect(try await stage.visible(to: grace, of: hierarchy) == [])
-        }
+        },
+        .init("of several invitations, the one that gives most counts, also for a user who takes part") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            func byMail(_ permission: SharePermission) -> ShareParticipant {
+                ShareParticipant(participantID: "mail", lookupInfo: LookupInfo(emailAddress: SharingStage.graceAddress), permission: permission)
+            }
+            let both = try await stage.share(with: [byMail(.readOnly), SharingStage.invitation(grace, .readWrite)])
+            try await stage.accept(both, as: grace, emailAddress: SharingStage.graceAddress)
+            try await stage.shared(grace).save("milk", in: SharingStage.seen)
+            try await stage.owner.delete("share", in: notes)
+            // She came by the link, and is invited by an address afterwards.
+            let open = try await stage.share(publicPermission: .readOnly)
+            try await stage.accept(open, as: grace, emailAddress: SharingStage.graceAddress)
+            let joined = try await stage.current("share")
+            let entries = try #require(joined.sharing?.share?.participants) + [byMail(.readWrite)]
+            let invited = try await stage.save("share", tag: joined.recordChangeTag, ShareInput(participants: entries))
+            let addresses = LookupInfo(emailAddress: SharingStage.graceAddress, userRecordName: grace.userRecordName)
+            let found = try await engine.full(.public, as: grace).resolve([invited.sharing?.shortGUID ?? ""], by: addresses)[0].get()
+            #expect(found.participant?.status == .invited && found.participant?.permission == .readWrite)
+            #expect(await refusal { try await stage.shared(grace).save("milk", in: SharingStage.seen) }?.code == denied)
+            #expect(try await stage.accept(invited, as: grace, emailAddress: SharingStage.graceAddress).participant?.participantID == "mail")
+            let top = try #require(try await stage.current("share").sharing?.share)
+            #expect(top.participants.map(\.role) == [.owner, .user] && top.guests == [grace.userRecordName])
+            try await stage.shared(grace).save("milk", in: SharingStage.seen)
+            // Nothing is left to accept.
+            let tag = try await stage.current("share").recordChangeTag
+            try await stage.accept(invited, as: grace, emailAddress: SharingStage.graceAddress)
+            #expect(try await stage.current("share").recordChangeTag == tag)
+        },
     ]
 
     static let all: [Scenario] = [
@@ -107,6 +135,51 @@ enum ParticipantScenarios {
             #expect(closed.sharing?.share?.participants.map(\.role) == [.owner, .user])
             #expect(try await stage.visible(to: grace, of: hierarchy) == hierarchy)
             try await stage.shared(grace).save("milk", in: SharingStage.seen)
+        },
+        .init("an invitation by the name of a user who takes part changes the right, and asks for no other acceptance") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(publicPermission: .readOnly)
+            for isFirst in [true, false] {
+                try await stage.accept(share, as: grace)
+                let open = try await stage.current("share")
+                let entries = try #require(open.sharing?.share?.participants)
+                let invitation = SharingStage.invitation(grace, .readWrite)
+                let invited = try await stage.save(
+                    "share", tag: open.recordChangeTag, ShareInput(participants: isFirst ? [entries[0], invitation] + entries.dropFirst() : entries + [invitation]))
+                #expect(invited.sharing?.share?.participants.map(\.role) == [.owner, .user] && invited.sharing?.share?.guests == [grace.userRecordName])
+                try await stage.shared(grace).save("milk", in: SharingStage.seen)
+                // The entry does not depend on the link.
+                let closed = try await stage.save("share", tag: invited.recordChangeTag, ShareInput(publicPermission: SharePermission.none))
+                #expect(try await stage.visible(to: grace, of: hierarchy) == hierarchy)
+                // Alone in the list, it keeps her as a guest too.
+                var again = SharingStage.invitation(grace, .readOnly)
+                again.participantID = "again"
+                let alone = try await stage.save("share", tag: closed.recordChangeTag, ShareInput(participants: [again]))
+                #expect(alone.sharing?.share?.participants.map(\.status) == [.accepted, .accepted])
+                #expect(try await stage.visible(to: grace, of: hierarchy) == hierarchy)
+                #expect(await refusal { try await stage.shared(grace).save("milk", in: SharingStage.seen) }?.code == denied)
+                try await stage.save("share", tag: alone.recordChangeTag, ShareInput(publicPermission: .readOnly, participants: []))
+                #expect(try await stage.visible(to: grace, of: hierarchy) == [])
+            }
+        },
+        .init("a user who leaves a zone leaves the shares that give no right too") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let list = try await stage.share(with: [SharingStage.invitation(grace)])
+            let diary = try await stage.share("diary", as: "diary share", with: [SharingStage.invitation(grace)])
+            for share in [list, diary] { try await stage.accept(share, as: grace) }
+            func give(_ permission: SharePermission) async throws -> [ShareParticipant.Status] {
+                let share = try await stage.current("diary share")
+                guard var participants = share.sharing?.share?.participants else { return [] }
+                participants[1].permission = permission
+                let saved = try await stage.save("diary share", tag: share.recordChangeTag, ShareInput(participants: participants))
+                return saved.sharing?.share?.participants.map(\.status) ?? []
+            }
+            #expect(try await give(.none) == [.accepted, .accepted])
+            for result in try await stage.shared(grace).modifyZones([.delete(SharingStage.seen)]) { _ = try result.get() }
+            #expect(try await stage.shared(grace).zones().isEmpty)
+            // A right alone does not bring her back.
+            #expect(try await give(.readWrite) == [.accepted, .removed])
+            #expect(try await stage.shared(grace).zones().isEmpty)
         },
         .init("texts of participants are bounded") { engine, _ in
             let stage = try await SharingStage(on: engine)

@@ -18,15 +18,36 @@ struct BulkWork: Sendable {
 
     /// - Throws: `CancellationError` on cancellation between two batches; `RecordError` if the database refuses a whole batch.
     func run(_ run: BackgroundRun) async throws {
+        var left = targets
+        while true {
+            let refused = try await pass(over: left, in: run)
+            if refused.count == left.count {
+                for (target, error) in refused { note(target, .failure(error), in: run) }
+                return
+            }
+            // A parent mostly comes before the records below it. From the end, it comes after them.
+            left = refused.reversed().map(\.0)
+        }
+    }
+
+    /// - Returns: the records that can't be deleted as long as others refer to them. These may come in a later batch.
+    private func pass(over targets: [BulkTargets.Target], in run: BackgroundRun) async throws -> [(BulkTargets.Target, RecordError)] {
+        var refused: [(BulkTargets.Target, RecordError)] = []
         var start = 0
         while start < targets.count {
             try Task.checkCancellation()
             let batch = targets[start..<min(start + Self.batchSize, targets.count)]
             let results = try await send(ModifyRequest(batch.map(operation), zoneID: .default, atomic: false))
-            for (target, result) in zip(batch, results) { note(target, result, in: run) }
+            for (target, result) in zip(batch, results) {
+                if change == nil, case .failure(let error) = result, error.code == .validatingReferenceError {
+                    refused.append((target, error))
+                } else {
+                    note(target, result, in: run)
+                }
+            }
             start = batch.endIndex
-            run.update { $0.done = start }
         }
+        return refused
     }
 
     private func operation(_ target: BulkTargets.Target) -> RecordOperation {
@@ -49,6 +70,7 @@ struct BulkWork: Sendable {
 
     private func note(_ target: BulkTargets.Target, _ result: Result<ModifyOutcome, RecordError>, in run: BackgroundRun) {
         let name = target.recordID.recordName
+        run.update { $0.done += 1 }
         switch result {
         case .success: run.update { $0.achieved += 1 }
         // The record was deleted meanwhile, by another client or along with a record that it references.

@@ -11,12 +11,15 @@ enum RecordActions {
         var lines = ["The \(record.recordType) record \(name) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
         if visit.database.can(.traceReferences) {
             let referrers = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: 1000) }
+            let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
+            let children = Set(referrers.filter { $0.fieldName == SystemField.parent.schemaName }.map(\.recordName)).subtracting(falling).count
             let cascading = referrers.count { $0.action == .deleteSelf }
             let blocking = referrers.count { $0.action == .validate }
             if cascading > 0 { lines.append("\(Digits.count(cascading, "record")) with a DELETE_SELF reference to it \(cascading == 1 ? "is" : "are") deleted too.") }
             if blocking > 0 {
                 lines.append("\(Digits.count(blocking, "record")) with a VALIDATE reference to it will keep it from being deleted.")
             }
+            if children > 0 { lines.append("\(Digits.count(children, "record")) with it as parent will keep it from being deleted.") }
         }
         return ConfirmationView(
             title: "Delete \(name)?", lines: lines, action: visit.place.link("record/delete"),

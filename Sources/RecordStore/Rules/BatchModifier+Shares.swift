@@ -200,7 +200,7 @@ extension BatchModifier {
     /// Gives the guests of a share their rights after it was changed, and dismisses those who are no guests any more.
     private mutating func admit(_ share: Share, after former: Share, to number: Int64) throws {
         guard let hierarchy = try transaction.hierarchy(number) else { return }
-        for user in former.guests where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
+        for user in former.members where !share.guests.contains(user) { try dismiss(user, from: hierarchy) }
         for user in share.guests where share.permission(of: user) != former.permission(of: user) {
             let view = try transaction.admit(user, to: hierarchy, share.permission(of: user))
             // The user came with a restored share, or had accepted and had no right.
@@ -227,22 +227,22 @@ extension BatchModifier {
         try resave(root, RecordSharing(shortGUID: root.sharing?.shortGUID, hierarchy: outer), in: zone.key)
     }
 
-    /// Ends the part of a guest in all shares of a zone.
+    /// Ends the part of a guest in all shares of a zone, also in those that give no right now.
     /// - Throws: `RecordError` ACCESS_DENIED if the guest has no part in a share.
     public mutating func leave(_ zoneID: ZoneID) throws -> ZoneID {
         let zone = try transaction.zone(zoneID)
         let shares = try transaction.hierarchies(in: zone.key).compactMap { try transaction.record(named: $0.shareName, in: zone.key) }
-            .filter { $0.sharing?.share?.guests.contains(caller.userRecordName) ?? false }
+            .filter { $0.sharing?.share?.members.contains(caller.userRecordName) ?? false }
         if shares.isEmpty { throw ZoneRules.ownersOnly }
         for share in shares { try leaveShare(share, in: zone) }
         try finishWalk()
         return zone.zoneID
     }
 
-    /// Ends the part of a guest, who keeps the entry REMOVED.
+    /// Ends the part of a user who accepted, also without a right now. The entry stays as REMOVED.
     mutating func leaveShare(_ record: StoredRecord, in zone: TransactionZone) throws {
         guard var share = record.sharing?.share, let number = record.sharing?.hierarchy, let hierarchy = try transaction.hierarchy(number),
-            share.guests.contains(caller.userRecordName)
+            share.members.contains(caller.userRecordName)
         else { throw RecordError.recordNotFound }
         for index in share.participants.indices where share.participants[index].user == caller.userRecordName {
             share.participants[index].status = .removed

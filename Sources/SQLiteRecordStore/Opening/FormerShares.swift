@@ -4,8 +4,10 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Zones that were shared as a whole before shares were records. They get the record `cloudkit.zoneshare`, which their users have accepted.
-/// This happens once for each file, when it is opened.
+/// What earlier versions shared, brought up to date when a file is opened.
+///
+/// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users have accepted. This happens
+/// once for each file. And users whose entries give no right were guests: they get the right of everybody with the link, or are dismissed.
 enum FormerShares {
     /// The name of the fact that a file has no such zones.
     static let fact = "zoneShares"
@@ -23,11 +25,20 @@ enum FormerShares {
         var guests: [ZoneParticipant] = []
     }
 
+    private static let guestsWithoutRight = "FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy WHERE g.permission = 'NONE' AND h.live = 1"
+
+    /// True if a file may have such zones, or has such guests.
+    static func isDue(_ db: Database) throws -> Bool {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM facts WHERE name = ?) OR EXISTS (SELECT 1 \(guestsWithoutRight))"
+        return try Bool.fetchOne(db, sql: sql, arguments: [fact]) ?? false
+    }
+
     /// Runs in one transaction, so that a file has all of it or nothing.
     static func bringUpToDate(_ db: Database, journal: JournalLimits?, at now: Timestamp) throws {
-        try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, 1)", arguments: [fact])
-        let zones = try zones(db)
-        if zones.isEmpty { return }
+        try db.execute(sql: "INSERT OR IGNORE INTO facts (name, value) VALUES (?, 1)", arguments: [fact])
+        let zones = try db.changesCount > 0 ? zones(db) : [:]
+        let guests = try Row.fetchAll(db, sql: "SELECT g.user, g.hierarchy \(guestsWithoutRight) ORDER BY g.hierarchy, g.user")
+        if zones.isEmpty, guests.isEmpty { return }
         let facts = try StoreFacts(db, journal: journal)
         // The new positions are those of an epoch of their own: nobody has tokens of it yet.
         try StoreOpening.begin(Epoch(number: .random(in: 1...UInt32.max), after: facts.position), db)
@@ -35,6 +46,7 @@ enum FormerShares {
             position: facts.position, catalog: facts.catalog, journalLimits: facts.journal, journalBytes: facts.journalBytes)
         let changes = RecordChanges(db, state: state, now: now, request: RequestMark.value(of: nil))
         for (zone, former) in zones.sorted(by: { $0.key < $1.key }) { try share(zone, as: former, changes) }
+        for guest in guests { try correct(guest.value("user", in: "hierarchyGuests"), of: guest.value("hierarchy", in: "hierarchyGuests"), changes) }
         var after = try changes.finish()
         try after.tally.flush(db)
     }
@@ -53,8 +65,26 @@ enum FormerShares {
         return zones
     }
 
+    /// Gives a guest the right that the share gives. Without one, the guest sees nothing of it any more.
+    private static func correct(_ user: Int64, of number: Int64, _ changes: RecordChanges) throws {
+        guard let hierarchy = try changes.hierarchy(number),
+            let name = try String.fetchOne(changes.db, sql: "SELECT name FROM users WHERE number = ?", arguments: [user]).map({ Name($0) })
+        else { return }
+        let record = try changes.record(named: hierarchy.shareName, in: hierarchy.zone)
+        if let permission = record?.sharing?.share?.permission(of: name), permission != .none {
+            _ = try changes.admit(name, to: hierarchy, permission)
+        } else if let view = try changes.dismiss(name, from: hierarchy) {
+            let signature = signature(of: record?.sharing?.share?.owner?.userRecordName ?? name, changes)
+            try changes.leave(changes.dismissal(of: view, from: hierarchy, by: signature))
+        }
+    }
+
+    private static func signature(of user: Name, _ changes: RecordChanges) -> Signature {
+        Signature(timestamp: changes.now, userRecordName: user, deviceID: Caller(userRecordName: user).deviceID)
+    }
+
     private static func share(_ zone: Int64, as former: Former, _ changes: RecordChanges) throws {
-        let signature = Signature(timestamp: changes.now, userRecordName: former.owner, deviceID: Caller(userRecordName: former.owner).deviceID)
+        let signature = signature(of: former.owner, changes)
         let existing = try changes.record(named: Share.zoneWideName, in: zone)
         // An import may have taken the name for something else. Then the guests keep the zone, as long as it exists.
         if let existing, existing.recordType != Share.recordType { return }

@@ -74,16 +74,18 @@ struct StoreFacts: Sendable {
 
     /// Adds what older files lack, and stores the journal setting. Usually there is nothing to write.
     static func complete(_ pool: DatabasePool, journal: JournalLimits?, at now: Timestamp) throws {
-        let (names, days) = try pool.read { db in
-            (Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'"))
+        let (names, days, hasFormerShares) = try pool.read { db in
+            (
+                Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try Int.fetchOne(db, sql: "SELECT value FROM facts WHERE name = 'journalDays'"),
+                try FormerShares.isDue(db)
+            )
         }
         let missing = ["tokenKey", "assetKey"].filter { !names.contains($0) }
-        let mayHaveFormerShares = !names.contains(FormerShares.fact)
-        if missing.isEmpty, !mayHaveFormerShares, journal == nil || journal?.days == days { return }
+        if missing.isEmpty, !hasFormerShares, journal == nil || journal?.days == days { return }
         try pool.write { db in
             for name in missing { try db.execute(sql: "INSERT INTO facts (name, value) VALUES (?, ?)", arguments: [name, Data(TokenSeal.makeKey())]) }
             if let journal { try db.execute(sql: "INSERT OR REPLACE INTO facts (name, value) VALUES ('journalDays', ?)", arguments: [journal.days]) }
-            if mayHaveFormerShares { try FormerShares.bringUpToDate(db, journal: journal, at: now) }
+            if hasFormerShares { try FormerShares.bringUpToDate(db, journal: journal, at: now) }
         }
     }
 }

@@ -77,7 +77,7 @@ public protocol SharingTransaction: HierarchyTransaction {
     /// - Returns: the user's view; the zone itself if all of it is shared.
     func admit(_ user: Name, to hierarchy: Hierarchy, _ permission: SharePermission) throws -> Int64
 
-    /// Removes a user from a hierarchy. The view of a user without any other hierarchy of the zone ends.
+    /// Removes a user from a hierarchy. The view of a user without any other hierarchy of the zone ends. Does nothing if the user is no guest.
     /// - Returns: the view if it goes on.
     func dismiss(_ user: Name, from hierarchy: Hierarchy) throws -> Int64?
 }

@@ -152,7 +152,7 @@ extension CascadeTransaction {
 
     /// Hides the top of a hierarchy in the view of a user who is no guest of it any more.
     /// - Returns: the walk that hides the rest.
-    func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
+    public func dismissal(of view: Int64, from hierarchy: Hierarchy, by signature: Signature) throws -> [HierarchyWalk.Item] {
         guard let root = hierarchy.rootName else { return [] }
         for name in [root, hierarchy.shareName] { try hide(name, in: view, by: signature) }
         return [HierarchyWalk.Item(zone: hierarchy.zone, name: root, view: view, hides: true, signature: signature)]

@@ -43,7 +43,7 @@ public struct ShareAcceptance {
         return resolved
     }
 
-    /// Lets the caller take part in a share. A second acceptance changes nothing.
+    /// Lets the caller take part in a share. A second acceptance changes nothing, unless another invitation gives more.
     /// - Throws: as ``resolve(_:)``; BAD_REQUEST for the owner of the share, or too many participants; AUTHENTICATION_REQUIRED for an anonymous caller.
     public func accept(_ shortGUID: String) throws -> ResolvedShare {
         if caller.access == .anonymous { throw GrantRules.signInNeeded }
@@ -74,7 +74,7 @@ public struct ShareAcceptance {
 
     private func resolved(_ record: StoredRecord, _ share: Share, _ hierarchy: Hierarchy) throws -> ResolvedShare {
         let user = caller.userRecordName
-        let participant = share.participant(user) ?? share.invitation(of: user, addresses).map { share.participants[$0] }
+        let participant = share.invitation(of: user, addresses).map { share.participants[$0] } ?? share.participant(user)
         return ResolvedShare(
             shortGUID: share.shortGUID, share: record, root: try hierarchy.rootName.flatMap { try transaction.record(named: $0, in: hierarchy.zone) },
             participant: participant, isOwner: share.owner?.userRecordName == user)

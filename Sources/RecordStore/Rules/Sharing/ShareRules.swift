@@ -74,16 +74,15 @@ enum ShareRules {
                     next.status = .invited
                     next.accepted = nil
                     // The same person as before under a new id, as when a share is closed to everybody else.
-                    if let user = participant.userRecordName, let former = share.participant(user), former.role != .owner {
-                        (next.status, next.accepted) = (former.status, former.accepted)
-                    }
+                    let former = share.participants.first { $0.role != .owner && $0.status == .accepted && $0.isSamePerson(as: participant) }
+                    if let former { (next.userRecordName, next.status, next.accepted) = (former.userRecordName, .accepted, former.accepted) }
                 }
                 if let index = after.participants.firstIndex(where: { $0.role != .owner && ($0.participantID == next.participantID || $0.isSamePerson(as: next)) }) {
                     let other = after.participants[index]
                     // One of two entries of a user stays: the one that gives more.
                     if other.status == .removed || next.status == .accepted && (other.status == .invited || other.role == .publicUser) {
                         after.participants[index] = next
-                    } else if next.status != .removed {
+                    } else if next.status != .removed, next.role != .publicUser {
                         after.participants[index].permission = next.permission
                     }
                 } else {
@@ -149,11 +148,10 @@ enum ShareRules {
         return given.role == .administrator ? .administrator : .user
     }
 
-    /// The share after a user accepted it. Accepting twice changes nothing.
+    /// The share after a user accepted it. A user who takes part gets what another invitation gives more; without one, nothing changes.
     /// - Parameter addresses: the addresses by which the user may have been invited.
     static func accept(_ share: Share, as user: Name, _ addresses: LookupInfo, at now: Timestamp) throws -> Share {
         if share.owner?.userRecordName == user { throw ownShare }
-        if share.permission(of: user) != .none { return share }
         var after = share
         if let index = share.invitation(of: user, addresses) {
             after.participants[index].userRecordName = user
@@ -167,6 +165,7 @@ enum ShareRules {
             }
             return after
         }
+        if share.permission(of: user) != .none { return share }
         if share.publicPermission == .none { throw notInvited }
         after.participants.removeAll { $0.role != .owner && $0.user == user }
         after.participants.append(
