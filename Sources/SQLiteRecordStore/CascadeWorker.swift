@@ -84,7 +84,7 @@ final class CascadeWorker: Sendable {
         if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) { return false }
         await limits.beforeStep?()
         let now = clock()
-        return try await store.write { [limits] db, state in
+        let (isLeft, isSweepDue) = try await store.write { [limits] db, state in
             let end = ContinuousClock.now + budget
             if var walk = try HierarchyWalkRows.take(db) {
                 let before = walk.items.count
@@ -93,12 +93,12 @@ final class CascadeWorker: Sendable {
                 try HierarchyWalkRows.insert(walk.items, db)
                 state = try changes.finish()
                 state.cascades.count += walk.items.count - before
-                return state.cascades.count > 0
+                return (state.cascades.count > 0, changes.hasEndedView)
             }
             // Only resting records are left. Nothing can be deleted any more, so they stay.
             guard let table = try CascadeTable(db) else {
                 try CascadeRows.removeAll(&state, db)
-                return false
+                return (false, false)
             }
             var cascade = Cascade(table)
             let changes = RecordChanges(db, state: state, now: now, request: table.request)
@@ -106,7 +106,9 @@ final class CascadeWorker: Sendable {
             if !cascade.walks.isEmpty { try changes.leave(cascade.walks) }
             state = try changes.finish()
             state.cascades.count += cascade.queue.growth
-            return state.cascades.count > 0
+            return (state.cascades.count > 0, changes.hasEndedView)
         }
+        if isSweepDue { store.sweep() }
+        return isLeft
     }
 }

@@ -27,7 +27,7 @@ extension SchemaEditor {
     /// Turns some records of a type in a zone into deletions, by name. Guests do not see them any more, nor the records below them.
     /// - Parameters:
     ///   - catalog: has the indexes that lose the records' rows.
-    ///   - mayGoOn: asked after each record.
+    ///   - mayGoOn: asked after each record, also of those below them.
     /// - Returns: the last record; `nil` if none is left.
     /// - Throws: `RecordError` BAD_REQUEST if a share needs one of them.
     mutating func removeRecords(
@@ -51,7 +51,7 @@ extension SchemaEditor {
         }
         try tally.write(db, now: signature.timestamp)
         state.journalBytes = state.journalBytes.addingSaturated(tally.journalBytes)
-        if !walks.isEmpty { try change { try $0.finish(walks: walks) } }
+        if !walks.isEmpty { try change { try $0.finish(walks: walks, while: mayGoOn) } }
         return last
     }
 

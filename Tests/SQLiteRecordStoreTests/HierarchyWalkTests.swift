@@ -56,6 +56,28 @@ import Testing
         await engine.close()
     }
 
+    @Test func aViewThatEndsInTheBackgroundIsSwept() async throws {
+        let folder = try TemporaryFolder()
+        let limits = CascadeLimits(recordsInRequest: 1)
+        let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+        let stage = try await SharingStage(on: engine)
+        try await stage.accept(try await stage.share(publicPermission: .readOnly), as: grace)
+        for (name, target) in [("first", nil), ("second", "first"), ("third", "second"), ("list", "third")] as [(Name, Name?)] {
+            let reference = target.map { FieldValue.reference(Reference(recordName: $0, action: .deleteSelf)) }
+            try await stage.owner.save(name, in: notes, reference.map { ["on": $0] } ?? [:])
+        }
+        try await stage.owner.delete("first", in: notes)
+        try await StoreRecount.settleCascades(stage.owner)
+        #expect(try await stage.shared(grace).zones().isEmpty)
+        while try await !StoreRecount.hasSwept(stage.owner) { try await Task.sleep(for: .milliseconds(1)) }
+        let store = try #require(stage.owner as? SQLiteDatabase).store
+        let copies = try await store.pool.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE zone IN (SELECT number FROM zones WHERE base IS NOT NULL)")
+        }
+        #expect(copies == 0)
+        await engine.close()
+    }
+
     private struct Stage {
         let owner: any RecordDatabase
         let guest: any RecordDatabase

@@ -75,6 +75,33 @@ import Testing
         await engine.close()
     }
 
+    @Test func stepsAreNoLongerThanTheyMayBe() async throws {
+        let gate = WorkGate()
+        var cascadeLimits = CascadeLimits()
+        cascadeLimits.beforeStep = { await gate.wait() }
+        let clock = clock
+        let engine = try SQLiteRecordEngine(
+            folder: folder.url, logLimits: WriteAheadLogLimits(), indexLimits: IndexLimits(recordsAtOnce: 0, rowsInStep: 1), cascadeLimits: cascadeLimits,
+            clock: { clock.now() })
+        let stage = try await SharingStage(on: engine)
+        try await stage.owner.save("shelf", type: "Shelf", in: notes)
+        try await stage.owner.save("book", type: "Book", in: notes, parent: .record("shelf"))
+        let pages = (0..<20).map { Name("page\($0)") }
+        for page in pages { try await stage.owner.save(page, type: "Page", in: notes, parent: .record("book")) }
+        try await stage.accept(try await stage.share("shelf", publicPermission: .readOnly), as: grace)
+        _ = try await stage.owner.edit([.removeType("Book")])
+        let store = try #require(stage.owner as? SQLiteDatabase).store
+        let moved = try await store.pool.read { db in
+            try Int.fetchOne(db, sql: "SELECT count(*) FROM records r JOIN zones z ON z.number = r.zone WHERE z.base IS NULL AND r.name LIKE 'page%' AND r.hierarchy IS NULL")
+        }
+        #expect(moved == 1, "the rest is left to the background")
+        gate.open()
+        try await settle(stage)
+        #expect(try await stage.shared(grace).names(in: SharingStage.seen, of: pages + ["shelf"]) == ["shelf"])
+        try await check(stage)
+        await engine.close()
+    }
+
     /// Returns when no walk and no rows of removed indexes are left.
     private func settle(_ stage: SharingStage) async throws {
         guard let database = stage.owner as? SQLiteDatabase else { return }

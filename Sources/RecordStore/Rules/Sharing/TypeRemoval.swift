@@ -12,9 +12,10 @@ extension CascadeTransaction {
     }
 
     /// Walks the trees below records that were deleted with their type as far as a request may, and leaves the rest.
-    public func finish(walks: [HierarchyWalk.Item]) throws {
+    /// - Parameter mayGoOn: asked before each further record; `false` leaves the rest earlier.
+    public func finish(walks: [HierarchyWalk.Item], while mayGoOn: () -> Bool) throws {
         if walks.isEmpty { return }
         var walk = HierarchyWalk(walks)
-        if try !walk.run(in: self, while: { $0 < BatchModifier.cascadeLimit }) { try leave(walk.items) }
+        if try !walk.run(in: self, while: { $0 < BatchModifier.cascadeLimit && mayGoOn() }) { try leave(walk.items) }
     }
 }
