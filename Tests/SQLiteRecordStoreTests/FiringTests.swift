@@ -1,3 +1,5 @@
+import Foundation
+import GRDB
 import JSON
 import RecordStore
 import Records
@@ -68,6 +70,69 @@ import Testing
         for name in names { try await database.save(name, in: notes, ["text": .string(text)]) }
         let (told, pages) = try await Self.told(after: begin, in: database)
         #expect(told == names && pages >= 3)
+        await engine.close()
+    }
+
+    /// A zone that is deleted, and the views of its guests, have one position, which no page takes apart.
+    @Test func aZoneAndItsViewsEndTogether() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLiteRecordEngine(folder: folder.url)
+        let stage = try await SharingStage(on: engine)
+        let bulk = ZoneID(zoneName: "Bulk")
+        _ = try await stage.owner.modifyZones([.create(bulk)])
+        let share = try await stage.share(with: [SharingStage.invitation(grace), SharingStage.invitation(mary)])
+        for guest in [grace, mary] {
+            try await stage.accept(share, as: guest)
+            let subscription = SubscriptionOperation.save(Subscription("all", to: .database(recordType: nil)))
+            for result in try await stage.shared(guest).modifySubscriptions([subscription]) { _ = try result.get() }
+        }
+        try await Self.subscribe(stage.owner)
+        let begin = try await stage.owner.firings(after: nil).position
+        let count = FiringPage.recordLimit - 1
+        for start in stride(from: 0, to: count, by: Self.batch) { try await Self.fill(stage.owner, bulk, start..<min(start + Self.batch, count)) }
+        for result in try await stage.owner.modifyZones([.delete(notes)]) { _ = try result.get() }
+        var (told, records): ([Name], Int) = ([], 0)
+        var page = FiringPage(position: begin, moreComing: true)
+        while page.moreComing {
+            page = try await stage.owner.firings(after: page.position)
+            for firing in page.firings { if firing.change.record == nil { told += firing.subscriptions.map(\.user) } else { records += 1 } }
+        }
+        #expect(told.sorted() == [grace, mary].map(\.userRecordName).sorted() && records == count)
+        await engine.close()
+    }
+
+    /// Runs a statement on the file of a closed store.
+    private static func change(_ folder: TemporaryFolder, _ sql: String) async throws {
+        let queue = try DatabaseQueue(path: folder.url.appending(path: "iCloud.com.example.Test/development.sqlite").path(percentEncoded: false))
+        try await queue.write { db in try db.execute(sql: sql) }
+        try queue.close()
+    }
+
+    /// A subscription that can't be read keeps no other from being told. An old file has none.
+    @Test func aDamagedOneKeepsNobodyFromBeingTold() async throws {
+        let folder = try TemporaryFolder()
+        var engine = try SQLiteRecordEngine(folder: folder.url)
+        let owner = try await engine.full(.public)
+        try await owner.save("first")
+        var reader = grace
+        reader.access = .signedIn
+        for caller in [reader, ada] { try await Self.subscribe(engine.full(.public, as: caller)) }
+        let other = SubscriptionOperation.save(Subscription("broken", to: .query(.init(Query(recordType: "Item"), firesOn: [.delete]))))
+        for result in try await owner.modifySubscriptions([other]) { _ = try result.get() }
+        await engine.close()
+        try await Self.change(folder, "UPDATE subscriptions SET content = x'00' WHERE id = 'broken'")
+        engine = try SQLiteRecordEngine(folder: folder.url)
+        let database = try await engine.full(.public)
+        let begin = try await database.firings(after: nil).position
+        try await database.save("told")
+        let users = try await database.firings(after: begin).firings.flatMap(\.subscriptions).map(\.user)
+        #expect(users == [grace, ada].map(\.userRecordName).sorted())
+        await engine.close()
+        try await Self.change(folder, "DROP TABLE subscriptions")
+        engine = try SQLiteRecordEngine(folder: folder.url)
+        let old = try await engine.full(.public)
+        #expect(try await old.subscriptions() == [])
+        #expect(try await old.firings(after: begin).firings == [])
         await engine.close()
     }
 

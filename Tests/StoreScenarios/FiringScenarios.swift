@@ -202,7 +202,7 @@ enum FiringScenarios {
             }
             let told = [creator, ada].map(\.userRecordName.string).sorted().joined(separator: " ")
             #expect(found == ["create x: \(told)", "update x: \(told)"])
-            // Asked with less access, it is so also for who subscribed with more.
+            // Asked with less access, it is so for those who subscribed with more, too.
             let before = try await owner.firings(after: nil).position
             try await engine.full(.public, as: creator).save("x", as: .forceUpdate, ["price": .int64(8)])
             let page = try await engine.full(.public, as: reader).firings(after: before)

@@ -167,7 +167,8 @@ final class Courier: Sendable {
     /// - Parameter isPresent: true if there are no later ones. A store that was restored from a copy has earlier positions than it had.
     func noteRead(_ position: Int64, isPresent: Bool, at place: Notifier.Place) {
         state.withLock { state in
-            guard let read = state.read[place] else { return }
+            // A stream that has ended was not told of later ones.
+            guard !state.isClosed, let read = state.read[place] else { return }
             if position > read || isPresent { state.read[place] = position }
         }
     }
@@ -188,7 +189,10 @@ final class Courier: Sendable {
     /// Adds the notifications of all changes at a position, except those that are coalesced into one that waits.
     func add(_ notifications: [Notification], of position: Int64, at place: Notifier.Place) {
         if notifications.isEmpty { return }
-        if endsWhenFull, isClosed || count + notifications.count > Self.limit || room.isFull && count > 0 { return close() }
+        if endsWhenFull {
+            if isClosed { return }
+            if count + notifications.count > Self.limit || room.isFull && count > 0 { return close() }
+        }
         let (growth, fates) = state.withLock { state in
             if let read = state.read[place], position > read { state.read[place] = position }
             var fates = Fates()
@@ -299,7 +303,7 @@ final class Courier: Sendable {
         arrivals.send()
     }
 
-    /// Ends all waiting.
+    /// Ends all waiting. Notifications that are there can still be taken.
     func close() {
         let left = state.withLock { state in
             state.isClosed = true

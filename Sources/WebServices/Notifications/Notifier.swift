@@ -275,7 +275,10 @@ public final class Notifier: Sendable {
                 state.devices[id] = nil
                 device.courier.close()
             }
-            let devices = state.devices.values.compactMap { device in device.courier.read(at: place).map { (device, read: $0) } }
+            let devices = state.devices.values.compactMap { device in
+                // A stream that has ended takes only what waits already.
+                device.courier.isClosed ? nil : device.courier.read(at: place).map { (device, read: $0) }
+            }
             if let latest = devices.map(\.read).max() {
                 let timely = devices.filter { isForLate || $0.read > latest - Int64(FiringPage.recordLimit) }
                 return Round(since: timely.map(\.read).min() ?? latest, devices: timely.map(\.0), leavesLate: timely.count < devices.count)

@@ -29,8 +29,9 @@ struct NotificationEvents {
             // The first event confirms that the stream is active.
             try await writer.write(ByteBuffer(string: "id: \(position)\nevent: following\ndata: {}\n\n"))
             try await withGracefulShutdownHandler {
-                while !courier.isClosed {
+                while !Task.isShuttingDownGracefully {
                     guard let parcel = await courier.next(within: Wake.interval) else {
+                        if courier.isClosed { break }
                         notifier.resume(courier)
                         try await writer.write(Wake.signOfLife)
                         continue

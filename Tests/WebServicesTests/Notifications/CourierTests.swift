@@ -141,7 +141,10 @@ import Testing
         for position in 1...Int64(Courier.limit) { stream.send([1], of: position, at: place, key: nil) }
         #expect(!stream.isClosed)
         stream.send([2], of: Int64(Courier.limit) + 1, at: place, key: nil)
+        stream.noteRead(5000, isPresent: true, at: place)
         #expect(stream.isClosed && stream.told(at: place) == 0)
+        #expect(await Self.all(stream).count == Courier.limit)
+        #expect(stream.told(at: place) == Int64(Courier.limit))
     }
 
     @Test func whatNobodyAsksForIsDropped() async throws {

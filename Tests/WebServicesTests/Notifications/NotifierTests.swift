@@ -236,6 +236,33 @@ import Traffic
         #expect(try await Self.next(late) == "q new")
     }
 
+    /// A stream whose client is too slow ends with what waits. Its client goes on from there, and others are told meanwhile.
+    @Test func aSlowStreamGoesOn() async throws {
+        try await begin()
+        try await subscribe([Self.query("q")])
+        try await notifying { notifier in
+            let device = try await registered(notifier)
+            let begin = try await notifier.present(at: place, for: "_a")
+            let slow = notifier.stream(to: "_a", of: place.address(.private), after: begin)
+            let names = (0..<Courier.limit + 200).map { Name("n\($0)") }
+            for start in stride(from: 0, to: names.count, by: 200) {
+                let operations = names[start..<start + 200].map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
+                for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try outcome.get() }
+            }
+            while !slow.isClosed { await Task.yield() }
+            var told: [String] = []
+            while slow.count > 0 { told.append(try await Self.next(slow)) }
+            let position = try #require(slow.told(at: place))
+            notifier.end(slow)
+            let rest = notifier.stream(to: "_a", of: place.address(.private), after: position)
+            while told.count < names.count { told.append(try await Self.next(rest)) }
+            #expect(told == names.map { "q \($0)" })
+            try await save("later")
+            #expect(try await Self.next(rest) == "q later")
+            while device.count < Courier.limit { await Task.yield() }
+        }
+    }
+
     /// A device that is far behind gets all that it missed, and keeps nobody else waiting.
     @Test func aLateDeviceCatchesUp() async throws {
         try await begin()
