@@ -140,6 +140,8 @@ private struct NotificationHistory {
         }
         let place = try pick(places)
         let scope: DatabaseScope = place.owner == nil ? .public : place.owner == client.user ? .private : .shared
+        // A guest of a list who changes a record at once after somebody else is not told of the first change.
+        if scope == .shared, place == Self.listed { try await wait() }
         var (operations, items): ([String], [(key: NotificationModel.RecordKey, item: NotificationModel.Item?)]) = ([], [])
         for name in Self.names.shuffled(using: &random).prefix(Int.random(in: 1...12, using: &random)) {
             // In the public database, users may change only their own records.
