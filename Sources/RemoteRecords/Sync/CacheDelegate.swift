@@ -141,7 +141,10 @@ final class CacheDelegate: SyncEngineDelegate {
     private static func drop(
         _ recordID: RecordID, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
-        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID), let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        guard let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        // The server never had it: the deletion is of an earlier record of this name, perhaps of one that was deleted here.
+        if mine.recordChangeTag == nil { return try records.unmark(recordID) }
+        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID) else { return try records.remove(recordID) }
         try resolve(.deleted(mine), nil, in: records, engine, resolver)
     }
 

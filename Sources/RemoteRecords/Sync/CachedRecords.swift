@@ -143,6 +143,10 @@ struct CachedRecords {
         try database.execute(sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
     }
 
+    func unmark(_ recordID: RecordID) throws {
+        try database.execute(sql: "UPDATE record SET isMarked = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
+    }
+
     func marked(in zoneID: ZoneID) throws -> [RecordID] {
         try Row.fetchAll(database, sql: "SELECT zone, owner, name FROM record WHERE zone = ? AND owner = ? AND isMarked", arguments: Self.key(zoneID))
             .map { Self.recordID($0) }
