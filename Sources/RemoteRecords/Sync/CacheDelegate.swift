@@ -101,7 +101,10 @@ final class CacheDelegate: SyncEngineDelegate {
             if case .signIn = event.changeType { return }
             try records.removeAll()
         case .fetchedDatabaseChanges(let event):
-            for deletion in event.deletions { try records.removeAll(in: deletion.zoneID) }
+            let madeAnew = engine.state.pendingDatabaseChanges
+            for zoneID in event.deletions.map(\.zoneID) {
+                if madeAnew.contains(.saveZone(zoneID)) { try records.removeSaved(in: zoneID) } else { try records.removeAll(in: zoneID) }
+            }
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { try take(modification.record, in: records, engine, resolver) }
             for deletion in event.deletions { try drop(deletion.recordID, in: records, engine, resolver) }

@@ -118,6 +118,12 @@ struct CachedRecords {
         try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
     }
 
+    /// Removes the records of a zone that the server had.
+    func removeSaved(in zoneID: ZoneID) throws {
+        try database.execute(
+            sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND json_extract(json, '$.recordChangeTag') IS NOT NULL", arguments: Self.key(zoneID))
+    }
+
     func removeAll() throws {
         try database.execute(sql: "DELETE FROM record")
     }
