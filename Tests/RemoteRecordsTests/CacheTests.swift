@@ -299,6 +299,22 @@ import Testing
         }
     }
 
+    /// Otherwise nothing would ever be sent again.
+    @Test func aRecordThatTheServerCannotReadKeepsNoOtherBack() async throws {
+        try await Self.withSaves({ request in
+            if request.body.contains(#""bad""#) { return .error("BAD_REQUEST", status: 400) }
+            return records(item(request.body.contains(#""good""#) ? "good" : "late", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            for name in ["bad", "good"] as [Name] { try await Self.edit(cache, name, "text", "one") }
+            try await cache.sync()
+            try await Self.edit(cache, "late", "text", "two")
+            try await cache.sync()
+            let refusals = try await cache.refusals()
+            #expect(Array(refusals.keys) == [Self.recordID("bad")] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
     /// A server that knows the user and has no zones, and answers saves.
     private static func withSaves(
         _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void

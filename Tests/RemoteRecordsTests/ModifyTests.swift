@@ -127,6 +127,20 @@ import Testing
         }
     }
 
+    /// A server may refuse the whole request because of one record.
+    @Test(arguments: [true, false]) func aRecordThatTheServerCannotReadFailsAlone(isAtomic: Bool) async throws {
+        try await withScript({ request, _ in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            return names.contains("r2") ? .error("BAD_REQUEST", status: 400) : saved(names)
+        }) { container, server in
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, atomically: isAtomic)
+            let codes = results.saveResults.compactMapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
+            let failed = (isAtomic ? [0, 1, 2, 3] : [2]).map { RecordID(recordName: Name("r\($0)"), zoneID: zone) }
+            #expect(codes == Dictionary(uniqueKeysWithValues: failed.map { ($0, .invalidArguments) }) && results.saveResults.count == 4)
+            #expect(try server.requests.map { try Self.operations($0).count } == (isAtomic ? [4] : [4, 2, 2, 1, 1]))
+        }
+    }
+
     @Test func aFileThatIsMissingFailsTheAtomicBatchBeforeItIsSent() async throws {
         try await withAnswers(records()) { container, server in
             var broken = Self.new("b")

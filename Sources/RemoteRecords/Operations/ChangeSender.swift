@@ -135,7 +135,7 @@ struct ChangeSender: Sendable {
             } catch {
                 let left = open.map { changes[$0] }
                 switch error.code {
-                case .limitExceeded where left.count > 1 && !isAtomic:
+                case _ where error.isOfItems && left.count > 1 && !isAtomic:
                     let middle = open.count / 2
                     do throws(OperationError) {
                         for half in [open[..<middle], open[middle...]] {
@@ -157,11 +157,11 @@ struct ChangeSender: Sendable {
                     for place in open {
                         if unsure.contains(changes[place].recordID) {
                             results[place] = .failure(lost)
-                        } else if error.code == .limitExceeded {
+                        } else if error.isOfItems {
                             results[place] = .failure(error)
                         }
                     }
-                    if error.code == .limitExceeded { break }
+                    if error.isOfItems { break }
                     await tellKnown(results, of: changes)
                     throw error.code == .serverResponseLost && Task.isCancelled ? .cancelled : error
                 }
@@ -357,5 +357,10 @@ struct ChangeSender: Sendable {
 }
 
 extension OperationError {
+    /// True if the server refused a request for something in it. Other items may be fine.
+    fileprivate var isOfItems: Bool {
+        code == .limitExceeded || serverError != nil && (code == .invalidArguments || code == .serverRejectedRequest)
+    }
+
     fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
 }
