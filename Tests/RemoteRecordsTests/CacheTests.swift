@@ -106,6 +106,22 @@ import Testing
         }
     }
 
+    /// A sync may be cancelled when it is about to read the next batch.
+    @Test func aCacheOutlivesACancelledSync() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            let batch = await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await cache.engine.nextBatch(.init())
+            }.value
+            #expect(batch?.recordsToSave.map(\.recordID) == [Self.recordID("a")])
+            try await Self.edit(cache, "a", "text", "two")
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "two"])
+        }
+    }
+
     /// Each side changed another key: both changes stay, whoever is first.
     @Test(arguments: [true, false]) func keysAreMerged(fetchesFirst: Bool) async throws {
         try await Self.live { _, container, folder in

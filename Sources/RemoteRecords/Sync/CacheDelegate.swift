@@ -73,12 +73,15 @@ final class CacheDelegate: SyncEngineDelegate {
         let changes = scope == .all ? state.nextRecordZoneChanges() : state.pendingRecordZoneChanges.filter { scope.contains($0) }
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
-            let found = try await queue.read { database in
-                var found: [RecordID: Record] = [:]
-                let records = CachedRecords(database)
-                for change in changes { found[change.recordID] = try records.record(change.recordID) }
-                return found
-            }
+            // The cancellation of this task would be taken for an error of the file.
+            let found = try await Task { [queue] in
+                try await queue.read { database in
+                    var found: [RecordID: Record] = [:]
+                    let records = CachedRecords(database)
+                    for change in changes { found[change.recordID] = try records.record(change.recordID) }
+                    return found
+                }
+            }.value
             // One without changes was saved before the program ended, and the note of it was lost.
             return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in found[recordID].flatMap { $0.hasChanges ? $0 : nil } }
         } catch {
