@@ -117,6 +117,35 @@ import Testing
         }
     }
 
+    /// An app that makes a zone with a record while its first batch is on its way.
+    private final class Growing: SyncEngineDelegate {
+        let told = Told()
+        let zoneID = ZoneID(zoneName: "Later")
+
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+            await RecordZoneChangeBatch(pendingChanges: syncEngine.state.pendingRecordZoneChanges) { Record(recordType: "Item", recordID: $0) }
+        }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            guard case .sentRecordZoneChanges = event, let words = event.words else { return }
+            if told.all.isEmpty {
+                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(zoneID)])
+                syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "b", zoneID: zoneID))])
+            }
+            told.note(words)
+        }
+    }
+
+    @Test func aZoneThatIsAddedMeanwhileIsSentBeforeItsRecords() async throws {
+        try await Self.live(1) { _, containers in
+            let app = Growing()
+            let engine = try SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app))
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
+            try await engine.sendChanges()
+            #expect(app.told.all == ["sent records +1 -0 !0", "sent records +1 -0 !0"])
+        }
+    }
+
     @Test func onlyTheScopeIsSent() async throws {
         try await Self.live(1) { _, containers in
             let anna = Device()

@@ -7,11 +7,7 @@ extension SyncEngine {
         await tell(.willSendChanges)
         var failure: OperationError?
         do throws(OperationError) {
-            repeat {
-                try await sendZones(options.scope)
-                try await sendRecords(options)
-                // The app may have added zones meanwhile.
-            } while kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } })
+            try await sendAll(options)
         } catch {
             failure = error
         }
@@ -57,12 +53,16 @@ extension SyncEngine {
         if let first = again.first { throw first.error }
     }
 
-    private func sendRecords(_ options: SendChangesOptions) async throws(OperationError) {
+    private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {
         var waiting: Set<RecordID> = []
         while true {
+            try await sendZones(options.scope)
             // The app may change a record after it was asked for. That change stays pending.
             let asked = kept.withLock { $0.pending.moment }
-            guard let batch = await nextBatch(options) else { return }
+            let batch = await nextBatch(options)
+            // The app may have added zones meanwhile. They go before their records.
+            if kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } }) { continue }
+            guard let batch else { return }
             if !batch.missing.isEmpty { await update { $0.pending.removeSaves(of: batch.missing, addedUntil: asked) } }
             if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
                 if batch.missing.isEmpty { return }
