@@ -186,7 +186,8 @@ final class CacheDelegate: SyncEngineDelegate {
             case .deleted(let record): record.recordID
             }
         if let record = resolver(meeting), record.recordID == recordID {
-            try records.set(record)
+            // Otherwise the server would refuse it for the same reason, again and again.
+            try records.set(record.recordChangeTag == server?.recordChangeTag ? record : server.map { record.moved(onto: $0) } ?? record.madeAnew)
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         } else {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
