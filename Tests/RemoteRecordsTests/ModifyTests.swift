@@ -195,6 +195,14 @@ import Testing
         }
     }
 
+    /// Without a network nobody can find out. `networkFailure` would mean that nothing was done.
+    @Test func aSaveThatCannotBeFoundOutMayHaveBeenMade() async throws {
+        try await withAnswers(.close) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverResponseLost && server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 1)
+        }
+    }
+
     /// A lookup of too many records is halved, and what was lost is still looked up before it is sent again.
     @Test func aLookupThatIsTooLargeIsHalved() async throws {
         try await withScript({ request, number in

@@ -163,7 +163,9 @@ struct ChangeSender: Sendable {
                     }
                     if error.isOfItems { break }
                     await tellKnown(results, of: changes)
-                    throw error.code == .serverResponseLost && Task.isCancelled ? .cancelled : error
+                    if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
+                    // A network that is gone now would mean that nothing was done.
+                    throw error.isOfNetwork && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
             }
             if results.allSatisfy({ $0 != nil }) { break }
