@@ -187,6 +187,15 @@ import Testing
         }
     }
 
+    /// Another client changed another key since. Its value must not be overwritten by the next save.
+    @Test func aSaveThatArrivedComesWithLaterChangesOfOthers() async throws {
+        let now = records(##""recordName":"a","recordType":"Item","recordChangeTag":"3","fields":{"text":{"value":"new","type":"STRING"},"more":{"value":"theirs","type":"STRING"}}"##)
+        try await withAnswers(.close, now) { container, _ in
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
+            #expect(saved.recordChangeTag == "3" && saved["text"] == "new" as String? && saved["more"] == "theirs" as String? && !saved.hasChanges)
+        }
+    }
+
     @Test func aSaveThatDidNotArriveIsMadeAgain() async throws {
         try await withAnswers(.close, records(item("a", tag: "1", text: "old")), records(item("a", tag: "2"))) { container, server in
             let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))

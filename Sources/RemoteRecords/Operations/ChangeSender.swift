@@ -207,8 +207,8 @@ struct ChangeSender: Sendable {
                 }
                 continue
             }
-            if unsure.contains(record.recordID), hasArrived(record, in: server) {
-                outcomes[index] = .success(record.saved(as: server))
+            if unsure.contains(record.recordID), let arrived = arrived(record, in: server) {
+                outcomes[index] = .success(arrived)
             } else if case .success(let serverRecord) = context.record(.success(server)) {
                 outcomes[index] = outcomes[index].mapError { error in
                     var error = error
@@ -234,7 +234,7 @@ struct ChangeSender: Sendable {
                 if savePolicy != .ifServerRecordUnchanged || record.recordChangeTag == nil { return nil }
                 return .failure(OperationError(error))
             case (.save(let record), .success(let server)):
-                if hasArrived(record, in: server) { return .success(record.saved(as: server)) }
+                if let arrived = arrived(record, in: server) { return .success(arrived) }
                 if savePolicy != .ifServerRecordUnchanged || server.recordChangeTag == record.recordChangeTag { return nil }
                 guard case .success(let serverRecord) = context.record(.success(server)) else { return nil }
                 var error = OperationError(.serverRecordChanged, "Another client saved the record")
@@ -271,10 +271,11 @@ struct ChangeSender: Sendable {
         try await context.request { try await $0.lookup(recordNames, in: zoneID) }
     }
 
-    /// True if the server has the record as it was sent.
-    private func hasArrived(_ record: Record, in server: ReceivedRecord) -> Bool {
-        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return false }
-        return record.isContained(in: now, keys: sentKeys(of: record))
+    /// The server's version, perhaps with later changes of others to other keys; `nil` if it does not have the record as it was sent.
+    private func arrived(_ record: Record, in server: ReceivedRecord) -> Record? {
+        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return nil }
+        let keys = sentKeys(of: record)
+        return record.isContained(in: now, keys: keys) ? record.found(as: now, keys: keys) : nil
     }
 
     private func conflict(of record: Record, with server: Record) -> OperationError.Conflict {
