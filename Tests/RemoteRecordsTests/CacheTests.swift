@@ -106,6 +106,22 @@ import Testing
         }
     }
 
+    /// A sync may be cancelled when it is about to read the next batch.
+    @Test func aCacheOutlivesACancelledSync() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            let batch = await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await cache.engine.nextBatch(.init())
+            }.value
+            #expect(batch?.recordsToSave.map(\.recordID) == [Self.recordID("a")])
+            try await Self.edit(cache, "a", "text", "two")
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "two"])
+        }
+    }
+
     /// Each side changed another key: both changes stay, whoever is first.
     @Test(arguments: [true, false]) func keysAreMerged(fetchesFirst: Bool) async throws {
         try await Self.live { _, container, folder in
@@ -181,10 +197,75 @@ import Testing
             try await first.delete(Self.recordID("b"))
             try await first.sync()
             try await Self.edit(second, "c", "text", "mine")
+            // The server never had this one.
+            try await Self.edit(second, "d", "text", "new")
             try await server.expireTokens()
             try await second.sync()
-            let texts = try await Self.texts(second)
-            #expect(texts == ["a": "old", "c": "mine"])
+            try await first.sync()
+            for cache in [first, second] {
+                let texts = try await Self.texts(cache)
+                #expect(texts == ["a": "old", "c": "mine", "d": "new"])
+            }
+        }
+    }
+
+    /// The feed tells of the deletion when the new record of the name waits to be sent.
+    @Test func aRecordThatIsMadeAnewOutlivesItsOwnDeletion() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await cache.delete(Self.recordID("a"))
+            try await cache.sync()
+            try await Self.edit(cache, "a", "text", "two")
+            try await cache.sync()
+            let second = try await Self.cache("second", container, folder)
+            try await second.sync()
+            for cache in [cache, second] {
+                let texts = try await Self.texts(cache)
+                #expect(texts == ["a": "two"] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    /// The feed tells of the deletion when the new zone waits to be made.
+    @Test func aZoneThatIsMadeAnewOutlivesItsOwnDeletion() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await cache.change(.deleteZone(zone))
+            try await cache.sync()
+            try await cache.change(.saveZone(zone))
+            try await Self.edit(cache, "a", "text", "two")
+            try await cache.sync()
+            let second = try await Self.cache("second", container, folder)
+            try await second.sync()
+            for cache in [cache, second] {
+                let texts = try await Self.texts(cache)
+                #expect(texts == ["a": "two"] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    /// Records that the server had go with their zone. New ones stay if the zone is made anew.
+    @Test func newRecordsOutliveAZoneThatAnotherDeviceDeleted() async throws {
+        try await Self.live { _, container, folder in
+            let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
+            try await Self.edit(first, "a", "text", "one")
+            try await first.sync()
+            try await second.sync()
+            try await first.change(.deleteZone(zone))
+            try await first.sync()
+            try await Self.edit(second, "a", "text", "mine")
+            try await second.change(.saveZone(zone))
+            try await Self.edit(second, "b", "text", "new")
+            try await second.sync()
+            try await first.sync()
+            for cache in [first, second] {
+                let texts = try await Self.texts(cache)
+                #expect(texts == ["b": "new"] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            }
         }
     }
 
@@ -192,10 +273,7 @@ import Testing
         try await Self.live { _, container, folder in
             let first = try await Self.cache("first", container, folder)
             let keeping = try await RecordCache(folder.url.appending(path: "keeping.sqlite"), of: container.privateCloudDatabase) { meeting in
-                guard case .deleted(let mine) = meeting else { return RecordCache.mergingKeys(meeting) }
-                var record = Record(recordType: mine.recordType, recordID: mine.recordID)
-                record["text"] = mine["text"] as String?
-                return record
+                if case .deleted(let mine) = meeting { mine } else { RecordCache.mergingKeys(meeting) }
             }
             let giving = try await Self.cache("giving", container, folder)
             try await Self.edit(first, "a", "text", "old")
@@ -211,6 +289,35 @@ import Testing
             try await first.sync()
             let kept = try await Self.texts(first)
             #expect(kept == ["a": "kept"])
+        }
+    }
+
+    /// It is put on the server's version, or made anew. A resolver that is asked more often has been refused for the same reason.
+    @Test(arguments: [true, false]) func aResolverMayReturnTheRecordThatItWasGiven(isDeleted: Bool) async throws {
+        try await Self.live { _, container, folder in
+            let first = try await Self.cache("first", container, folder)
+            let calls = Mutex(0)
+            let second = try await RecordCache(folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase) { meeting in
+                guard calls.withLock({ calls in
+                    calls += 1
+                    return calls <= 3
+                }) else { return nil }
+                switch meeting {
+                case .changed(let conflict): return conflict.clientRecord
+                case .deleted(let mine): return mine
+                }
+            }
+            try await Self.edit(first, "a", "text", "old")
+            try await Self.edit(first, "a", "more", "old")
+            try await first.sync()
+            try await second.sync()
+            if isDeleted { try await first.delete(Self.recordID("a")) } else { try await Self.edit(first, "a", "more", "new") }
+            try await first.sync()
+            try await Self.edit(second, "a", "text", "mine")
+            try await second.engine.sendChanges()
+            try await first.sync()
+            let (texts, more) = (try await Self.texts(first), try await Self.texts(first, "more"))
+            #expect(texts == ["a": "mine"] && more == ["a": isDeleted ? "old" : "new"] && calls.withLock { $0 } == 1)
         }
     }
 
@@ -231,6 +338,22 @@ import Testing
             try await Self.edit(cache, "a", "text", "two")
             let cleared = try await cache.refusals()
             #expect(cleared.isEmpty && cache.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    /// Otherwise nothing would ever be sent again.
+    @Test func aRecordThatTheServerCannotReadKeepsNoOtherBack() async throws {
+        try await Self.withSaves({ request in
+            if request.body.contains(#""bad""#) { return .error("BAD_REQUEST", status: 400) }
+            return records(item(request.body.contains(#""good""#) ? "good" : "late", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            for name in ["bad", "good"] as [Name] { try await Self.edit(cache, name, "text", "one") }
+            try await cache.sync()
+            try await Self.edit(cache, "late", "text", "two")
+            try await cache.sync()
+            let refusals = try await cache.refusals()
+            #expect(Array(refusals.keys) == [Self.recordID("bad")] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 

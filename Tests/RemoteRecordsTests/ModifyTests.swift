@@ -127,6 +127,20 @@ import Testing
         }
     }
 
+    /// A server may refuse the whole request because of one record.
+    @Test(arguments: [true, false]) func aRecordThatTheServerCannotReadFailsAlone(isAtomic: Bool) async throws {
+        try await withScript({ request, _ in
+            let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
+            return names.contains("r2") ? .error("BAD_REQUEST", status: 400) : saved(names)
+        }) { container, server in
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: (0..<4).map { Self.new("r\($0)") }, atomically: isAtomic)
+            let codes = results.saveResults.compactMapValues { result -> OperationError.Code? in if case .failure(let error) = result { error.code } else { nil } }
+            let failed = (isAtomic ? [0, 1, 2, 3] : [2]).map { RecordID(recordName: Name("r\($0)"), zoneID: zone) }
+            #expect(codes == Dictionary(uniqueKeysWithValues: failed.map { ($0, .invalidArguments) }) && results.saveResults.count == 4)
+            #expect(try server.requests.map { try Self.operations($0).count } == (isAtomic ? [4] : [4, 2, 2, 1, 1]))
+        }
+    }
+
     @Test func aFileThatIsMissingFailsTheAtomicBatchBeforeItIsSent() async throws {
         try await withAnswers(records()) { container, server in
             var broken = Self.new("b")
@@ -173,11 +187,28 @@ import Testing
         }
     }
 
+    /// Another client changed another key since. Its value must not be overwritten by the next save.
+    @Test func aSaveThatArrivedComesWithLaterChangesOfOthers() async throws {
+        let now = records(##""recordName":"a","recordType":"Item","recordChangeTag":"3","fields":{"text":{"value":"new","type":"STRING"},"more":{"value":"theirs","type":"STRING"}}"##)
+        try await withAnswers(.close, now) { container, _ in
+            let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
+            #expect(saved.recordChangeTag == "3" && saved["text"] == "new" as String? && saved["more"] == "theirs" as String? && !saved.hasChanges)
+        }
+    }
+
     @Test func aSaveThatDidNotArriveIsMadeAgain() async throws {
         try await withAnswers(.close, records(item("a", tag: "1", text: "old")), records(item("a", tag: "2"))) { container, server in
             let saved = try await container.privateCloudDatabase.save(edited("a", tag: "1"))
             #expect(saved.recordChangeTag == "2")
             #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, true])
+        }
+    }
+
+    /// Without a network nobody can find out. `networkFailure` would mean that nothing was done.
+    @Test func aSaveThatCannotBeFoundOutMayHaveBeenMade() async throws {
+        try await withAnswers(.close) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverResponseLost && server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 1)
         }
     }
 

@@ -39,6 +39,21 @@ import Testing
         #expect(pending.all.isEmpty && pending.toKeep.isEmpty)
     }
 
+    /// A record may change between the question for it and the request.
+    @Test func changesAfterTheQuestionStay() {
+        var pending = Self.pending("a", "b", "c", "d")
+        let asked = pending.moment
+        pending.add(.saveRecord(Self.recordID("a")))
+        pending.add(.deleteRecord(Self.recordID("b")))
+        pending.add(.saveRecord(Self.recordID("d")))
+        pending.removeSaves(of: [Self.recordID("d")], addedUntil: asked)
+        _ = pending.begin(["a", "b", "c"].map { .saveRecord(Self.recordID($0)) }, askedAt: asked)
+        pending.end(known: Set(["a", "b", "c"].map { Self.recordID($0) }))
+        #expect(pending.all == [.saveRecord(Self.recordID("a")), .saveRecord(Self.recordID("d")), .deleteRecord(Self.recordID("b"))])
+        pending.removeSaves(of: [Self.recordID("d")], addedUntil: pending.moment)
+        #expect(pending.all == [.saveRecord(Self.recordID("a")), .deleteRecord(Self.recordID("b"))])
+    }
+
     @Test func thousandsOfChangesKeepTheirOrder() {
         var pending = PendingChanges()
         for number in 0..<5000 { pending.add(.saveRecord(Self.recordID("r\(number)"))) }

@@ -174,6 +174,16 @@ import Testing
         }
     }
 
+    /// The end comes while somebody begins to wait for the next event. In one of many rounds it comes at the worst moment.
+    @Test(.timeLimit(.minutes(2))) func theEndReachesWhoeverBeginsToWait() async throws {
+        for _ in 0..<20_000 {
+            let exchange = Exchange<Int>()
+            async let event = exchange.take()
+            exchange.finish()
+            #expect(await event == nil)
+        }
+    }
+
     /// A callback may wait for an operation of its own, however few requests there may be at once.
     @Test func callbacksMayWaitForOperations() async throws {
         try await withScript(requestsAtOnce: 1, { _, _ in .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#) }) { container, server in

@@ -73,6 +73,79 @@ import Testing
         }
     }
 
+    /// An app that changes a record right after it was asked for.
+    private final class Busy: SyncEngineDelegate {
+        let isDeletion: Bool
+        private let text = Mutex("one")
+
+        init(isDeletion: Bool) {
+            self.isDeletion = isDeletion
+        }
+
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+            let changes = syncEngine.state.pendingRecordZoneChanges
+            let before = text.withLock { text in
+                defer { text = "two" }
+                return text
+            }
+            let batch = await RecordZoneChangeBatch(pendingChanges: changes) { recordID in
+                var record = Record(recordType: "Item", recordID: recordID)
+                record["text"] = before
+                return record
+            }
+            if before == "one", let recordID = changes.first?.recordID {
+                syncEngine.state.add(pendingRecordZoneChanges: [isDeletion ? .deleteRecord(recordID) : .saveRecord(recordID)])
+            }
+            return batch
+        }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {}
+    }
+
+    @Test(arguments: [true, false]) func aChangeThatIsMadeWhileABatchIsMadeIsSentToo(isDeletion: Bool) async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            return request.body.contains("forceDelete") ? records(#""recordName":"a","deleted":true"#) : records(item("a", tag: "1"))
+        }) { container, server in
+            let engine = try SyncEngine(
+                .init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: Busy(isDeletion: isDeletion)))
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
+            try await engine.sendChanges()
+            let sent = server.requests.filter { $0.path.hasSuffix("records/modify") }.map(\.body)
+            #expect(sent.count == 2 && sent.first?.contains(#""one""#) == true && sent.last?.contains(isDeletion ? "forceDelete" : #""two""#) == true)
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// An app that makes a zone with a record while its first batch is on its way.
+    private final class Growing: SyncEngineDelegate {
+        let told = Told()
+        let zoneID = ZoneID(zoneName: "Later")
+
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
+            await RecordZoneChangeBatch(pendingChanges: syncEngine.state.pendingRecordZoneChanges) { Record(recordType: "Item", recordID: $0) }
+        }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            guard case .sentRecordZoneChanges = event, let words = event.words else { return }
+            if told.all.isEmpty {
+                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(zoneID)])
+                syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "b", zoneID: zoneID))])
+            }
+            told.note(words)
+        }
+    }
+
+    @Test func aZoneThatIsAddedMeanwhileIsSentBeforeItsRecords() async throws {
+        try await Self.live(1) { _, containers in
+            let app = Growing()
+            let engine = try SyncEngine(.init(database: containers[0].privateCloudDatabase, stateSerialization: nil, delegate: app))
+            engine.state.add(pendingRecordZoneChanges: [.saveRecord(RecordID(recordName: "a", zoneID: zone))])
+            try await engine.sendChanges()
+            #expect(app.told.all == ["sent records +1 -0 !0", "sent records +1 -0 !0"])
+        }
+    }
+
     @Test func onlyTheScopeIsSent() async throws {
         try await Self.live(1) { _, containers in
             let anna = Device()

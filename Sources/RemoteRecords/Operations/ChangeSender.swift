@@ -135,7 +135,7 @@ struct ChangeSender: Sendable {
             } catch {
                 let left = open.map { changes[$0] }
                 switch error.code {
-                case .limitExceeded where left.count > 1 && !isAtomic:
+                case _ where error.isOfItems && left.count > 1 && !isAtomic:
                     let middle = open.count / 2
                     do throws(OperationError) {
                         for half in [open[..<middle], open[middle...]] {
@@ -157,13 +157,15 @@ struct ChangeSender: Sendable {
                     for place in open {
                         if unsure.contains(changes[place].recordID) {
                             results[place] = .failure(lost)
-                        } else if error.code == .limitExceeded {
+                        } else if error.isOfItems {
                             results[place] = .failure(error)
                         }
                     }
-                    if error.code == .limitExceeded { break }
+                    if error.isOfItems { break }
                     await tellKnown(results, of: changes)
-                    throw error.code == .serverResponseLost && Task.isCancelled ? .cancelled : error
+                    if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
+                    // A network that is gone now would mean that nothing was done.
+                    throw error.isOfNetwork && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
             }
             if results.allSatisfy({ $0 != nil }) { break }
@@ -205,8 +207,8 @@ struct ChangeSender: Sendable {
                 }
                 continue
             }
-            if unsure.contains(record.recordID), hasArrived(record, in: server) {
-                outcomes[index] = .success(record.saved(as: server))
+            if unsure.contains(record.recordID), let arrived = arrived(record, in: server) {
+                outcomes[index] = .success(arrived)
             } else if case .success(let serverRecord) = context.record(.success(server)) {
                 outcomes[index] = outcomes[index].mapError { error in
                     var error = error
@@ -232,7 +234,7 @@ struct ChangeSender: Sendable {
                 if savePolicy != .ifServerRecordUnchanged || record.recordChangeTag == nil { return nil }
                 return .failure(OperationError(error))
             case (.save(let record), .success(let server)):
-                if hasArrived(record, in: server) { return .success(record.saved(as: server)) }
+                if let arrived = arrived(record, in: server) { return .success(arrived) }
                 if savePolicy != .ifServerRecordUnchanged || server.recordChangeTag == record.recordChangeTag { return nil }
                 guard case .success(let serverRecord) = context.record(.success(server)) else { return nil }
                 var error = OperationError(.serverRecordChanged, "Another client saved the record")
@@ -269,10 +271,11 @@ struct ChangeSender: Sendable {
         try await context.request { try await $0.lookup(recordNames, in: zoneID) }
     }
 
-    /// True if the server has the record as it was sent.
-    private func hasArrived(_ record: Record, in server: ReceivedRecord) -> Bool {
-        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return false }
-        return record.isContained(in: now, keys: sentKeys(of: record))
+    /// The server's version, perhaps with later changes of others to other keys; `nil` if it does not have the record as it was sent.
+    private func arrived(_ record: Record, in server: ReceivedRecord) -> Record? {
+        guard server.recordChangeTag != record.recordChangeTag, case .success(let now) = context.record(.success(server)) else { return nil }
+        let keys = sentKeys(of: record)
+        return record.isContained(in: now, keys: keys) ? record.found(as: now, keys: keys) : nil
     }
 
     private func conflict(of record: Record, with server: Record) -> OperationError.Conflict {
@@ -357,5 +360,10 @@ struct ChangeSender: Sendable {
 }
 
 extension OperationError {
+    /// True if the server refused a request for something in it. Other items may be fine.
+    fileprivate var isOfItems: Bool {
+        code == .limitExceeded || serverError != nil && (code == .invalidArguments || code == .serverRejectedRequest)
+    }
+
     fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
 }

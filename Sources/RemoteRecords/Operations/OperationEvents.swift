@@ -56,7 +56,7 @@ private final class Running<Event: Sendable, Output: Sendable>: Sendable {
 }
 
 /// Hands one event at a time from one task to another.
-private final class Exchange<Event: Sendable>: Sendable {
+final class Exchange<Event: Sendable>: Sendable {
     private enum State {
         case idle
         case offered(Event, CheckedContinuation<Void, Never>)
@@ -85,7 +85,7 @@ private final class Exchange<Event: Sendable>: Sendable {
                 if !isHeld { taken.resume() }
             }
         } onCancel: {
-            withdraw(to: .idle)
+            withdraw()
         }
     }
 
@@ -109,28 +109,23 @@ private final class Exchange<Event: Sendable>: Sendable {
     }
 
     func finish() {
-        let wanted: CheckedContinuation<Event?, Never>? = state.withLock { state in
-            if case .wanted(let wanted) = state {
-                state = .finished
-                return wanted
-            }
-            return nil
+        // At once: nobody may begin to wait in between.
+        let waiting = state.withLock { state in
+            defer { state = .finished }
+            return state
         }
-        wanted?.resume(returning: nil)
-        withdraw(to: .finished)
+        switch waiting {
+        case .wanted(let wanted): wanted.resume(returning: nil)
+        case .offered(_, let taken): taken.resume()
+        case .idle, .finished: break
+        }
     }
 
-    private func withdraw(to next: State) {
+    private func withdraw() {
         let taken: CheckedContinuation<Void, Never>? = state.withLock { state in
-            switch state {
-            case .offered(_, let taken):
-                state = next
-                return taken
-            case .idle:
-                state = next
-            case .wanted, .finished: break
-            }
-            return nil
+            guard case .offered(_, let taken) = state else { return nil }
+            state = .idle
+            return taken
         }
         taken?.resume()
     }

@@ -73,12 +73,15 @@ final class CacheDelegate: SyncEngineDelegate {
         let changes = scope == .all ? state.nextRecordZoneChanges() : state.pendingRecordZoneChanges.filter { scope.contains($0) }
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
-            let found = try await queue.read { database in
-                var found: [RecordID: Record] = [:]
-                let records = CachedRecords(database)
-                for change in changes { found[change.recordID] = try records.record(change.recordID) }
-                return found
-            }
+            // The cancellation of this task would be taken for an error of the file.
+            let found = try await Task { [queue] in
+                try await queue.read { database in
+                    var found: [RecordID: Record] = [:]
+                    let records = CachedRecords(database)
+                    for change in changes { found[change.recordID] = try records.record(change.recordID) }
+                    return found
+                }
+            }.value
             // One without changes was saved before the program ended, and the note of it was lost.
             return await RecordZoneChangeBatch(pendingChanges: changes) { recordID in found[recordID].flatMap { $0.hasChanges ? $0 : nil } }
         } catch {
@@ -101,7 +104,10 @@ final class CacheDelegate: SyncEngineDelegate {
             if case .signIn = event.changeType { return }
             try records.removeAll()
         case .fetchedDatabaseChanges(let event):
-            for deletion in event.deletions { try records.removeAll(in: deletion.zoneID) }
+            let madeAnew = engine.state.pendingDatabaseChanges
+            for zoneID in event.deletions.map(\.zoneID) {
+                if madeAnew.contains(.saveZone(zoneID)) { try records.removeSaved(in: zoneID) } else { try records.removeAll(in: zoneID) }
+            }
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { try take(modification.record, in: records, engine, resolver) }
             for deletion in event.deletions { try drop(deletion.recordID, in: records, engine, resolver) }
@@ -141,7 +147,10 @@ final class CacheDelegate: SyncEngineDelegate {
     private static func drop(
         _ recordID: RecordID, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
-        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID), let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        guard let mine = try records.record(recordID) else { return try records.remove(recordID) }
+        // The server never had it: the deletion is of an earlier record of this name, perhaps of one that was deleted here.
+        if mine.recordChangeTag == nil { return try records.unmark(recordID) }
+        guard engine.state.pendingChange(of: recordID) == .saveRecord(recordID) else { return try records.remove(recordID) }
         try resolve(.deleted(mine), nil, in: records, engine, resolver)
     }
 
@@ -177,7 +186,8 @@ final class CacheDelegate: SyncEngineDelegate {
             case .deleted(let record): record.recordID
             }
         if let record = resolver(meeting), record.recordID == recordID {
-            try records.set(record)
+            // Otherwise the server would refuse it for the same reason, again and again.
+            try records.set(record.recordChangeTag == server?.recordChangeTag ? record : server.map { record.moved(onto: $0) } ?? record.madeAnew)
             engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
         } else {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])

@@ -118,6 +118,12 @@ struct CachedRecords {
         try database.execute(sql: "DELETE FROM record WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
     }
 
+    /// Removes the records of a zone that the server had.
+    func removeSaved(in zoneID: ZoneID) throws {
+        try database.execute(
+            sql: "DELETE FROM record WHERE zone = ? AND owner = ? AND json_extract(json, '$.recordChangeTag') IS NOT NULL", arguments: Self.key(zoneID))
+    }
+
     func removeAll() throws {
         try database.execute(sql: "DELETE FROM record")
     }
@@ -141,6 +147,10 @@ struct CachedRecords {
     /// Marks the records of a zone until they come again.
     func markAll(in zoneID: ZoneID) throws {
         try database.execute(sql: "UPDATE record SET isMarked = 1 WHERE zone = ? AND owner = ?", arguments: Self.key(zoneID))
+    }
+
+    func unmark(_ recordID: RecordID) throws {
+        try database.execute(sql: "UPDATE record SET isMarked = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID))
     }
 
     func marked(in zoneID: ZoneID) throws -> [RecordID] {

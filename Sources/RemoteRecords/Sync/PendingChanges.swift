@@ -9,6 +9,8 @@ struct PendingChanges: Sendable {
         let change: PendingRecordZoneChange
         /// True if it was sent without an answer.
         var mayBeMade: Bool
+        /// The moment when it was added last, also as an equal change. It is not kept.
+        var moment: Int64
     }
 
     /// By number, with holes for those that were removed.
@@ -17,7 +19,9 @@ struct PendingChanges: Sendable {
     /// There are only holes before it.
     private var start = 0
     private var lastNumber: Int64 = 0
-    /// Those on their way. For a program that ends now, they are pending.
+    /// Rises with each change that is added.
+    private(set) var moment: Int64 = 0
+    /// Changes on their way. For a program that ends now, they are pending.
     private var sending: [RecordID: Entry] = [:]
     /// The records whose entries changed since ``takeTouched()``; `nil` if nobody asks.
     private var touched: Set<RecordID>?
@@ -46,7 +50,7 @@ struct PendingChanges: Sendable {
         return found
     }
 
-    /// What has to outlive the program: those that wait, and those on their way.
+    /// The changes that have to outlive the program: they wait, or are on their way.
     var toKeep: [Entry] {
         (entries.compactMap { $0 } + sending.values.filter { places[$0.change.recordID] == nil }).sorted { $0.number < $1.number }.map { toKeep($0) }
     }
@@ -67,9 +71,13 @@ struct PendingChanges: Sendable {
     // MARK: Changing
 
     mutating func add(_ change: PendingRecordZoneChange) {
+        moment += 1
         var mayBeMade = false
-        if let entry = places[change.recordID].flatMap({ entries[$0] }) {
-            if entry.change == change { return }
+        if let place = places[change.recordID], let entry = entries[place] {
+            if entry.change == change {
+                entries[place]?.moment = moment
+                return
+            }
             mayBeMade = entry.mayBeMade
             remove(change.recordID)
         }
@@ -84,6 +92,16 @@ struct PendingChanges: Sendable {
         if entries.count > 2 * places.count + 64 { arrange(entries.compactMap { $0 }) }
     }
 
+    /// Takes saves out whose records are gone, unless they were added after a moment.
+    mutating func removeSaves(of recordIDs: [RecordID], addedUntil asked: Int64) {
+        for recordID in recordIDs where isCurrent(.saveRecord(recordID), addedUntil: asked) { remove(recordID) }
+    }
+
+    private func isCurrent(_ change: PendingRecordZoneChange, addedUntil asked: Int64) -> Bool {
+        guard let entry = places[change.recordID].flatMap({ entries[$0] }) else { return false }
+        return entry.change == change && entry.moment <= asked
+    }
+
     mutating func removeAll(in zoneIDs: Set<ZoneID>) {
         if zoneIDs.isEmpty { return }
         for recordID in places.keys where zoneIDs.contains(recordID.zoneID) { remove(recordID) }
@@ -93,17 +111,18 @@ struct PendingChanges: Sendable {
         for recordID in places.keys { remove(recordID) }
     }
 
-    /// Takes changes out that are about to be sent.
+    /// Takes changes out that are about to be sent. Newer changes of their records stay.
+    /// - Parameter asked: the moment when the records to send were asked for; `nil` for now.
     /// - Returns: the records whose earlier change may have been made already.
-    mutating func begin(_ changes: [PendingRecordZoneChange]) -> Set<RecordID> {
+    mutating func begin(_ changes: [PendingRecordZoneChange], askedAt asked: Int64? = nil) -> Set<RecordID> {
         var unanswered: Set<RecordID> = []
         for change in changes {
             let recordID = change.recordID
             let entry = places[recordID].flatMap { entries[$0] }
             if entry?.mayBeMade == true { unanswered.insert(recordID) }
-            remove(recordID)
+            if isCurrent(change, addedUntil: asked ?? moment) { remove(recordID) }
             if entry == nil { lastNumber += 1 }
-            sending[recordID] = Entry(number: entry?.number ?? lastNumber, change: change, mayBeMade: true)
+            sending[recordID] = Entry(number: entry?.number ?? lastNumber, change: change, mayBeMade: true, moment: entry?.moment ?? moment)
             touched?.insert(recordID)
         }
         return unanswered
@@ -125,7 +144,7 @@ struct PendingChanges: Sendable {
     private mutating func append(_ change: PendingRecordZoneChange, _ mayBeMade: Bool) {
         lastNumber += 1
         places[change.recordID] = entries.count
-        entries.append(Entry(number: lastNumber, change: change, mayBeMade: mayBeMade))
+        entries.append(Entry(number: lastNumber, change: change, mayBeMade: mayBeMade, moment: moment))
         touched?.insert(change.recordID)
     }
 

@@ -18,7 +18,8 @@ public final class RecordCache: Sendable {
     }
 
     /// Decides what becomes of a local change.
-    /// - Returns: the record to save; `nil` for what the server has. It runs in a transaction, so it must be quick.
+    /// - Returns: the record to save, whose changed keys are put on the server's version if it is another version; `nil` for what the server has.
+    ///   It runs in a transaction, so it must be quick.
     public typealias Resolver = @Sendable (Meeting) -> Record?
 
     public let engine: SyncEngine
@@ -166,6 +167,15 @@ extension Record {
         for key in changedKeys { record[content: key] = fields[key] }
         if parentHasChanged { record.parent = parent }
         if replacedSharing != nil { record.sharing = sharing }
+        return record
+    }
+
+    /// All of the record, as one that was never saved.
+    var madeAnew: Record {
+        var record = Record(recordType: recordType, recordID: recordID)
+        for (key, content) in fields { record[content: key] = content }
+        record.parent = parent
+        record.sharing = sharing
         return record
     }
 

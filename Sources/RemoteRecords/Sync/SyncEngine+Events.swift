@@ -81,7 +81,7 @@ extension SyncEngine.Event {
     }
 
     /// After `changeTokenExpired`, mark what is known of the zone, in the store: everything comes again, perhaps in several runs of the program.
-    /// Records that are still marked when a fetch of the zone ends without an error are gone.
+    /// Records that the server had and that are still marked when a fetch of the zone ends without an error are gone.
     public struct DidFetchRecordZoneChanges: Sendable {
         public let zoneID: ZoneID
         public let error: OperationError?

@@ -72,8 +72,7 @@ extension SyncEngine {
             await update { state in
                 // A list that is not complete begins anew after a restart.
                 state.databaseToken = isListing && page.moreComing ? nil : newToken
-                for zoneID in deletions { state.forget(zoneID) }
-                state.pending.removeAll(in: Set(deletions))
+                state.drop(deletions)
                 let known = Set(state.zonesToFetch)
                 state.zonesToFetch += page.modifications.filter { !known.contains($0) }
             }
@@ -125,10 +124,7 @@ extension SyncEngine {
                 // The feed of the database told it before it was deleted.
                 await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
                 await tell(.fetchedDatabaseChanges(.init([], [zoneID])))
-                await update { state in
-                    state.forget(zoneID)
-                    state.pending.removeAll(in: [zoneID])
-                }
+                await update { $0.drop([zoneID]) }
             default:
                 await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))
                 throw error

@@ -7,11 +7,7 @@ extension SyncEngine {
         await tell(.willSendChanges)
         var failure: OperationError?
         do throws(OperationError) {
-            repeat {
-                try await sendZones(options.scope)
-                try await sendRecords(options)
-                // The app may have added zones meanwhile.
-            } while kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } })
+            try await sendAll(options)
         } catch {
             failure = error
         }
@@ -57,23 +53,30 @@ extension SyncEngine {
         if let first = again.first { throw first.error }
     }
 
-    private func sendRecords(_ options: SendChangesOptions) async throws(OperationError) {
+    private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {
         var waiting: Set<RecordID> = []
-        while let batch = await nextBatch(options) {
-            if !batch.missing.isEmpty { await update { state in for recordID in batch.missing { state.pending.remove(recordID) } } }
+        while true {
+            try await sendZones(options.scope)
+            // The app may change a record after it was asked for. That change stays pending.
+            let asked = kept.withLock { $0.pending.moment }
+            let batch = await nextBatch(options)
+            // The app may have added zones meanwhile. They go before their records.
+            if kept.withLock({ $0.pendingDatabaseChanges.contains { options.scope.contains($0) } }) { continue }
+            guard let batch else { return }
+            if !batch.missing.isEmpty { await update { $0.pending.removeSaves(of: batch.missing, addedUntil: asked) } }
             if batch.recordsToSave.isEmpty, batch.recordIDsToDelete.isEmpty {
                 if batch.missing.isEmpty { return }
                 continue
             }
-            try await send(batch, &waiting)
+            try await send(batch, askedAt: asked, &waiting)
         }
     }
 
     /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They are sent again after all others.
-    private func send(_ batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>) async throws(OperationError) {
+    private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>) async throws(OperationError) {
         var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
         // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
-        operation.unanswered = await update { $0.pending.begin(batch.changes) }
+        operation.unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
         let answered = Mutex<[ModifyRecords.Event]>([])
         var failure: OperationError?
         do throws(OperationError) {

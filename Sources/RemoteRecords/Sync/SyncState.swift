@@ -35,6 +35,12 @@ struct SyncState: Sendable {
         zonesWithoutHistory.remove(zoneID)
     }
 
+    /// Drops what belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
+    mutating func drop(_ zoneIDs: [ZoneID]) {
+        for zoneID in zoneIDs { forget(zoneID) }
+        pending.removeAll(in: Set(zoneIDs.filter { !pendingDatabaseChanges.contains(.saveZone($0)) }))
+    }
+
     /// True if everything in the zone came, up to its token.
     func isComplete(_ zoneID: ZoneID) -> Bool {
         zoneTokens[zoneID] != nil && !zonesToFetch.contains(zoneID) && !zonesWithoutHistory.contains(zoneID)

@@ -125,6 +125,17 @@ public struct Record: Sendable, Hashable {
         return record
     }
 
+    /// The server's version of the record after it was saved with some keys, which stay as they are here: files have their place on this machine.
+    func found(as server: Record, keys: Set<Name>) -> Record {
+        var record = server
+        for key in keys { record.fields[key] = fields[key] }
+        if let sharing, record.sharing != nil, record.sharing?.rootName == nil {
+            record.sharing?.rootName = sharing.rootName
+            record.replacedSharing = nil
+        }
+        return record
+    }
+
     /// The record with files that were uploaded, which is no change of its own.
     func uploading(_ content: FieldContent, for key: Name) -> Record {
         var record = self

@@ -121,15 +121,6 @@ extension Device.Stored {
     }
 }
 
-extension Record {
-    /// The same as a new record of the same name.
-    fileprivate var madeAnew: Record {
-        var record = Record(recordType: recordType, recordID: recordID)
-        record["text"] = self["text"] as String?
-        return record
-    }
-}
-
 extension SyncEngine.Event {
     /// `nil` for updates of the state.
     var words: String? {
