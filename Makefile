@@ -23,6 +23,7 @@ QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Cli
 # BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
 RELEASE := --configuration release -debug-info-format none
 
+SWIFT_LOG := .build/swift-tests.log
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
@@ -61,8 +62,11 @@ build-tests: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
 	swift build --build-tests
 
+# Thousands of tests pass for each that fails, so those that failed come last.
 swift-tests:
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS)
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
+		tail -n 500 $(SWIFT_LOG); echo "==> Tests in Swift that failed (all output is in $(SWIFT_LOG)):"; \
+		grep -E '^✘|recorded an issue|Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
 
 # Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
 python-tests:

@@ -169,7 +169,13 @@ class Sharer:
 
     def delete(self, connection):
         name, after = self.random.choice(NAMES), self.model.copy()
-        self.send(connection, self.owner, [self.item("forceDelete", name, after)], after)
+        operations = [self.item("forceDelete", name, after)]
+        self.send(connection, self.owner, operations, after, self.refusal_of_deletion(name))
+
+    def refusal_of_deletion(self, name):
+        """A record with children goes after them."""
+        is_parent = name in self.model.records and any(parent == name for parent, _ in self.model.records.values())
+        return ["VALIDATING_REFERENCE_ERROR"] if is_parent else None
 
     def big(self, connection):
         """Makes a tree that is larger than one request moves, or moves it."""
@@ -316,7 +322,7 @@ class Sharer:
         mine = [name for name in NAMES if name in self.model.records and self.model.permission(self.model.share_of(name), user) == "READ_WRITE"]
         if not mine:
             return
-        name, parent = self.random.choice(mine), self.random.choice(mine)
+        name, parent, refusal = self.random.choice(mine), self.random.choice(mine), None
         # Records that come into a large hierarchy come little by little.
         self.look(connection, user)
         choice = self.random.random()
@@ -328,12 +334,12 @@ class Sharer:
                 return
             operations = [self.item("create", name, after, parent={"recordName": parent})]
         elif choice < 0.5 and not self.model.is_root(name):
-            operations = [self.item("forceDelete", name, after)]
+            operations, refusal = [self.item("forceDelete", name, after)], self.refusal_of_deletion(name)
         elif choice < 0.7 and not self.model.is_root(name) and not self.model.is_below(parent, name):
             operations = [self.item("forceUpdate", name, after, parent={"recordName": parent})]
         else:
             operations = [self.item("forceUpdate", name, after)]
-        self.send(connection, user, operations, after)
+        self.send(connection, user, operations, after, refusal)
 
     def trespass(self, connection):
         """A guest tries what the guest must not."""

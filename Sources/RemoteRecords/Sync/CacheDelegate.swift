@@ -109,6 +109,8 @@ final class CacheDelegate: SyncEngineDelegate {
                 if madeAnew.contains(.saveZone(zoneID)) { try records.removeSaved(in: zoneID) } else { try records.removeAll(in: zoneID) }
             }
         case .fetchedRecordZoneChanges(let event):
+            // They go with their zone.
+            if engine.state.pendingDatabaseChanges.contains(.deleteZone(event.zoneID)) { return }
             for modification in event.modifications { try take(modification.record, in: records, engine, resolver) }
             for deletion in event.deletions { try drop(deletion.recordID, in: records, engine, resolver) }
         case .didFetchRecordZoneChanges(let event):
