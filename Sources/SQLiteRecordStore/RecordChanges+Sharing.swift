@@ -63,18 +63,21 @@ extension RecordChanges {
         try db.run("UPDATE records SET hierarchy = ? WHERE zone = ? AND name = ?", [hierarchy, zone, record.recordID.recordName.string])
     }
 
-    func show(_ record: StoredRecord, in view: Int64) throws {
+    func show(_ record: StoredRecord, in view: Int64) throws -> Bool {
         _ = try zoneID(of: view)
         let shown = try self.record(named: record.recordID.recordName, in: view)
-        if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return }
+        if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return false }
         let draft = try RecordDraft(
             of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = try save(draft, replacing: shown, in: view)
+        return shown == nil
     }
 
-    func hide(_ name: Name, in view: Int64, by signature: Signature) throws {
+    func hide(_ name: Name, in view: Int64, by signature: Signature) throws -> Bool {
         _ = try zoneID(of: view)
-        if let shown = try record(named: name, in: view) { _ = try delete(shown, in: view, by: signature) }
+        guard let shown = try record(named: name, in: view) else { return false }
+        _ = try delete(shown, in: view, by: signature)
+        return true
     }
 
     // MARK: Guests

@@ -42,19 +42,22 @@ extension InMemoryTransaction {
         state.zones[zone]?.rows[name]?.record.sharing = RecordSharing.placing(record.sharing, in: hierarchy)
     }
 
-    func show(_ record: StoredRecord, in view: Int64) throws {
+    func show(_ record: StoredRecord, in view: Int64) throws -> Bool {
         let name = record.recordID.recordName
         let shown = self.record(named: name, in: view)
-        if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return }
+        if let shown, shown.recordChangeTag == record.recordChangeTag, shown.sharing == record.sharing { return false }
         let draft = try RecordDraft(
             of: record, replacing: shown, modified: record.modified, recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = save(draft, replacing: shown, in: view)
         // The files are those of the record itself.
         state.zones[view]?.rows[name]?.assets = []
+        return shown == nil
     }
 
-    func hide(_ name: Name, in view: Int64, by signature: Signature) {
-        if record(named: name, in: view) != nil { state.delete(name, in: view, by: signature, isEdit: false) }
+    func hide(_ name: Name, in view: Int64, by signature: Signature) -> Bool {
+        if record(named: name, in: view) == nil { return false }
+        state.delete(name, in: view, by: signature, isEdit: false)
+        return true
     }
 
     func admit(_ user: Name, to hierarchy: Hierarchy, _ permission: SharePermission) -> Int64 {

@@ -78,6 +78,61 @@ import Testing
         await engine.close()
     }
 
+    enum Meanwhile: CaseIterable { case aGuestComes, aGuestGoes, theTreeMovesInside, theTreeMovesInsideAndTheGuestGoes }
+
+    /// A guest comes or goes, and a tree moves before the walks after that are finished.
+    @Test(arguments: Meanwhile.allCases) func guestsComeAndGoWhileATreeIsOnItsWay(_ meanwhile: Meanwhile) async throws {
+        let folder = try TemporaryFolder()
+        let gate = WorkGate()
+        var limits = CascadeLimits(recordsInRequest: 3, recordsInStep: 3)
+        limits.beforeStep = { await gate.wait() }
+        let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+        let stage = try await SharingStage(on: engine)
+        let tree = ["big"] + (0..<10).map { Name("leaf\($0)") } + (0..<10).map { Name("tip\($0)") }
+        for name in tree {
+            let parent: Name = name == "big" ? "bread" : name.string.hasPrefix("leaf") ? "big" : Name("leaf\(name.string.suffix(1))")
+            try await stage.owner.save(name, in: notes, parent: .record(parent))
+        }
+        let share = try await stage.share(with: [SharingStage.invitation(grace)])
+        let other = try await stage.share("diary", as: "other", with: [SharingStage.invitation(grace)])
+        func settle() async throws {
+            gate.open()
+            let store = try #require(stage.owner as? SQLiteDatabase).store
+            while try await !store.pool.read({ try HierarchyWalkRows.isEmpty($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+            gate.close()
+        }
+        func dismiss() async throws {
+            try await stage.save("share", tag: try await stage.current("share").recordChangeTag, ShareInput(participants: []))
+        }
+        func move(to parent: Name?) async throws { try await stage.owner.save("big", in: notes, parent: parent.map { .record($0) } ?? .cleared) }
+        try await stage.accept(other, as: grace)
+        if meanwhile == .aGuestGoes || meanwhile == .theTreeMovesInsideAndTheGuestGoes { try await stage.accept(share, as: grace) }
+        try await settle()
+        switch meanwhile {
+        case .aGuestComes:
+            try await move(to: nil)
+            try await stage.accept(share, as: grace)
+            try await move(to: "bread")
+        case .aGuestGoes:
+            try await move(to: nil)
+            try await dismiss()
+            try await move(to: "bread")
+        case .theTreeMovesInside:
+            try await stage.accept(share, as: grace)
+            try await move(to: "milk")
+        case .theTreeMovesInsideAndTheGuestGoes:
+            try await dismiss()
+            try await move(to: "milk")
+        }
+        try await settle()
+        let list: [Name] = ["list", "share", "milk", "brand", "bread"] + tree
+        let seen: [Name] = meanwhile == .aGuestComes || meanwhile == .theTreeMovesInside ? list : []
+        #expect(try await stage.visible(to: grace, of: ["diary", "other"] + list) == ["diary", "other"] + seen)
+        #expect(try await StoreRecount.problems(of: stage.owner) == [])
+        gate.open()
+        await engine.close()
+    }
+
     private struct Stage {
         let owner: any RecordDatabase
         let guest: any RecordDatabase

@@ -93,8 +93,11 @@ extension BatchModifier {
         if after != nil, saved.parent != existing?.parent, try isAboveItself(saved, in: zone.key) {
             throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
         }
-        try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && before != after, by: signature)
-        if before != after { walk.add(HierarchyWalk.Item(zone: zone.key, name: saved.recordID.recordName, view: nil, hides: before != nil, signature: signature)) }
+        let isMoved = before != nil && (before != after || saved.parent != existing?.parent)
+        let change = try transaction.update(saved, in: zone.key, wasElsewhere: isMoved, by: signature)
+        // A guest may have come or gone while a walk to or from the record's place was not finished. The records below it follow the record then.
+        guard before != after || change.isOfMembers else { return }
+        walk.add(HierarchyWalk.Item(zone: zone.key, name: saved.recordID.recordName, view: nil, hides: before != nil, signature: signature))
     }
 
     /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.

@@ -48,10 +48,14 @@ public protocol HierarchyTransaction: AnyObject {
     func place(_ record: StoredRecord, in zone: Int64, under hierarchy: Int64?) throws
 
     /// Makes the copy of a record in a view what the record is.
-    func show(_ record: StoredRecord, in view: Int64) throws
+    /// - Returns: `true` if there was none.
+    @discardableResult
+    func show(_ record: StoredRecord, in view: Int64) throws -> Bool
 
-    /// Turns the copy of a record in a view into a deletion. Does nothing if there is none.
-    func hide(_ name: Name, in view: Int64, by signature: Signature) throws
+    /// Turns the copy of a record in a view into a deletion.
+    /// - Returns: `false` if there was none.
+    @discardableResult
+    func hide(_ name: Name, in view: Int64, by signature: Signature) throws -> Bool
 
     /// Ends a hierarchy, and the views of guests without any other hierarchy of the zone.
     /// - Returns: the views that go on.

@@ -77,14 +77,19 @@ public struct HierarchyWalk: Sendable {
     private mutating func look(at child: Name, of item: Item, _ target: Int64?, in transaction: any HierarchyTransaction) throws -> Bool? {
         // The root of a share has its own hierarchy, whatever its parent is.
         guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else { return nil }
+        if child == item.top { return nil }
         if let view = item.view {
-            if child == item.top { return nil }
             let isSeen = try transaction.hierarchy(of: record).map { try transaction.views(of: $0).contains(view) } ?? false
             if isSeen { try transaction.show(record, in: view) } else { try transaction.hide(child, in: view, by: item.signature) }
             return item.hides
         }
         let before = record.sharing?.hierarchy
-        if before == target { return nil }
+        if before == target {
+            // Guests may have come or gone while its parent was elsewhere and a walk had not come to it. Then this is true of the records below it, too.
+            let change = try transaction.update(record, in: item.zone, wasElsewhere: true, by: item.signature)
+            work += change.views
+            return change.isOfMembers ? true : nil
+        }
         work += try transaction.move(record, to: target, in: item.zone, by: item.signature)
         return before != nil
     }
@@ -108,24 +113,27 @@ extension HierarchyTransaction {
 
     /// Moves a record, which is otherwise unchanged, to another hierarchy.
     /// - Returns: the number of views that were brought up to date.
-    func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws -> Int {
+    fileprivate func move(_ record: StoredRecord, to hierarchy: Int64?, in zone: Int64, by signature: Signature) throws -> Int {
         try place(record, in: zone, under: hierarchy)
         var moved = record
         moved.sharing = RecordSharing.placing(record.sharing, in: hierarchy)
-        return try update(moved, in: zone, wasElsewhere: true, by: signature)
+        return try update(moved, in: zone, wasElsewhere: true, by: signature).views
     }
 
     /// Brings all views up to date after a change of a record.
-    /// - Parameter wasElsewhere: true if the record was in another hierarchy before.
-    /// - Returns: the number of these views.
+    /// - Parameter wasElsewhere: true if the record had another place in the hierarchies before.
+    /// - Returns: the number of these views, and whether the record came into a view or left one.
     @discardableResult
-    func update(_ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature) throws -> Int {
+    func update(
+        _ record: StoredRecord, in zone: Int64, wasElsewhere: Bool, by signature: Signature
+    ) throws -> (views: Int, isOfMembers: Bool) {
         let views = try hierarchy(of: record).map { try self.views(of: $0) } ?? []
         // A view may show the record for a share that has ended just now.
         let others = try wasElsewhere ? self.views(ofZone: zone).subtracting(views) : []
-        for view in others.sorted() { try hide(record.recordID.recordName, in: view, by: signature) }
-        for view in views.sorted() { try show(record, in: view) }
-        return views.count + others.count
+        var isOfMembers = false
+        for view in others.sorted() where try hide(record.recordID.recordName, in: view, by: signature) { isOfMembers = true }
+        for view in views.sorted() where try show(record, in: view) { isOfMembers = true }
+        return (views.count + others.count, isOfMembers)
     }
 }
 
