@@ -248,6 +248,39 @@ import Testing
         }
     }
 
+    /// The deletion of the zone is refused, or taken back before it was sent: the records come again.
+    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgain(isRefused: Bool) async throws {
+        try await withScript({ request, _ in
+            switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
+            case "users/caller": .json(#"{"users":[{"userRecordName":"_a"}]}"#)
+            case "changes/database":
+                request.body.contains(#""t""#) ? .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":false}"#)
+            case "changes/zone":
+                request.body.contains(#""z""#) ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[],"syncToken":"z","moreComing":false}]}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z","moreComing":false}]}"#)
+            default:
+                request.body.contains("delete") ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#)
+            }
+        }) { container, server in
+            let cache = try await Self.cache("first", container, try TemporaryFolder())
+            try await cache.sync()
+            try await cache.change(.deleteZone(zone))
+            var texts = try await Self.texts(cache)
+            #expect(texts.isEmpty)
+            if isRefused {
+                #expect(await operationError { try await cache.sync() }?.code == .permissionFailure)
+            } else {
+                try await cache.change(.saveZone(zone))
+            }
+            try await cache.sync()
+            texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"] && cache.engine.state.pendingDatabaseChanges.isEmpty)
+            #expect(server.requests.contains { $0.path.hasSuffix("zones/modify") && $0.body.contains("delete") } == isRefused)
+        }
+    }
+
     /// Records that the server had go with their zone. New ones stay if the zone is made anew.
     @Test func newRecordsOutliveAZoneThatAnotherDeviceDeleted() async throws {
         try await Self.live { _, container, folder in
@@ -338,6 +371,37 @@ import Testing
             try await Self.edit(cache, "a", "text", "two")
             let cleared = try await cache.refusals()
             #expect(cleared.isEmpty && cache.engine.state.pendingRecordZoneChanges.count == 1)
+        }
+    }
+
+    /// The next fetch may bring the version that the change was made on, and a later one a newer version.
+    @Test func aRefusedChangeStaysUntilTheRecordChangesThere() async throws {
+        let version = Mutex<Int?>(nil)
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            let current = version.withLock { $0 }
+            if request.path.hasSuffix("changes/database") {
+                let zones = current == nil ? "" : #"{"zoneID":{"zoneName":"Items"}}"#
+                return .json(#"{"zones":[\#(zones)],"syncToken":"t\#(current ?? 0)","moreComing":false}"#)
+            }
+            if request.path.hasSuffix("changes/zone") {
+                let record = item("a", tag: "\(current ?? 0)", text: "version \(current ?? 0)")
+                return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(record)}],"syncToken":"z\#(current ?? 0)","moreComing":false}]}"#)
+            }
+            return request.body.contains("refused")
+                ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
+        }) { container, _ in
+            let cache = try await Self.cache("first", container, try TemporaryFolder())
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await Self.edit(cache, "a", "text", "refused")
+            try await cache.sync()
+            for (number, text) in [(1, "refused"), (2, "version 2")] {
+                version.withLock { $0 = number }
+                try await cache.sync()
+                let (texts, refusals) = (try await Self.texts(cache), try await cache.refusals())
+                #expect(texts == ["a": text] && refusals.count == 2 - number)
+            }
         }
     }
 

@@ -136,6 +136,11 @@ struct CachedRecords {
             sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
     }
 
+    func isRefused(_ recordID: RecordID) throws -> Bool {
+        try String.fetchOne(
+            database, sql: "SELECT refusal FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID)) != nil
+    }
+
     func refusals() throws -> [RecordID: String] {
         var refusals: [RecordID: String] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT zone, owner, name, refusal FROM record WHERE refusal IS NOT NULL") {

@@ -133,24 +133,32 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// Creates or deletes a zone with the next ``sync()``.
+    /// Creates or deletes a zone with the next ``sync()``. The records of a zone that is deleted go at once. They come again if the server refuses, or
+    /// if the zone is saved before it was deleted there.
     /// - Throws: as ``save(_:)``.
     public func change(_ change: PendingDatabaseChange) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            if case .deleteZone(let zoneID) = change { try records.removeAll(in: zoneID) }
+            switch change {
+            case .deleteZone(let zoneID): try records.removeAll(in: zoneID)
+            case .saveZone(let zoneID):
+                // The server keeps the zone with its records, unless the deletion is on its way.
+                engine.kept.withLock { if $0.pendingDatabaseChanges.contains(.deleteZone(zoneID)) { $0.fetchAnew(zoneID) } }
+            }
             engine.state.add(pendingDatabaseChanges: [change])
         }
     }
 
     /// Fetches and sends.
-    /// - Throws: ``OperationError``; an error of SQLite, after which the cache must be opened anew.
+    /// - Throws: ``OperationError``, also of a zone that the server refused to create or delete, once all else was sent; an error of SQLite, after which
+    ///   the cache must be opened anew.
     public func sync() async throws {
         try app.checkFile()
         try await engine.fetchChanges()
         try app.checkFile()
         try await engine.sendChanges()
         try app.checkFile()
+        if let refusal = app.takeZoneRefusal() { throw refusal }
     }
 
     /// Syncs again and again until the task is cancelled, as ``SyncEngine/run(every:listening:)``.

@@ -35,6 +35,12 @@ struct SyncState: Sendable {
         zonesWithoutHistory.remove(zoneID)
     }
 
+    /// Makes the next fetch bring all of a zone.
+    mutating func fetchAnew(_ zoneID: ZoneID) {
+        forget(zoneID)
+        zonesToFetch.append(zoneID)
+    }
+
     /// Drops what belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
