@@ -3,6 +3,8 @@ import Foundation
 import JSON
 import LoopbackServing
 import Records
+import SkylightTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -177,6 +179,46 @@ import Testing
         }
     }
 
+    /// A server for a record with a file, whose uploads fail some times.
+    private static func withUploads(
+        failing failures: Int, clock: VirtualClock = VirtualClock(), _ body: (Container, ScriptedServer, Record) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        var record = new("a")
+        record["file"] = AssetFile(fileURL: try folder.write([1, 2, 3], to: "photo"))
+        let uploads = Mutex(0)
+        try await withScript(clock: clock, { request, _ in
+            if request.path.hasSuffix("assets/upload") {
+                return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+            }
+            if request.path != "/up" { return records(item("a", tag: "1")) }
+            let number = uploads.withLock { uploads in
+                uploads += 1
+                return uploads
+            }
+            return number <= failures ? .close : .json(#"{"singleFile":{"fileChecksum":"c1","size":3,"receipt":"r1"}}"#)
+        }) { container, server in try await body(container, server, record) }
+    }
+
+    /// Somebody waits for it.
+    @Test func aFileThatDoesNotMoveIsGivenUp() async throws {
+        let clock = VirtualClock()
+        try await Self.withUploads(failing: .max, clock: clock) { container, server, record in
+            #expect(await operationError { try await container.privateCloudDatabase.save(record) }?.code == .networkFailure)
+            #expect(clock.pauses.reduce(.zero, +) <= .seconds(60) && server.requests.filter { $0.path == "/up" }.count > 2)
+            #expect(server.requests.filter { $0.path.hasSuffix("assets/upload") }.count == 1)
+        }
+    }
+
+    /// A slot is good for some minutes only.
+    @Test func aFileThatIsWaitedForGetsNewSlots() async throws {
+        try await Self.withUploads(failing: 40) { container, server, record in
+            try await container.privateCloudDatabase.perform(ModifyRecords(saving: [record]))
+            #expect(server.requests.filter { $0.path == "/up" }.count == 41)
+            #expect(server.requests.filter { $0.path.hasSuffix("assets/upload") }.count > 1)
+        }
+    }
+
     // MARK: Lost answers
 
     @Test func aSaveThatArrivedIsNotMadeTwice() async throws {
@@ -252,6 +294,16 @@ import Testing
             let results = try await container.privateCloudDatabase.modifyRecords(saving: [edited("a", tag: "1"), edited("b", tag: "1")])
             let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
             #expect(tags == [RecordID(recordName: "a", zoneID: zone): "2", RecordID(recordName: "b", zoneID: zone): "9"] && server.requests.count == 2)
+        }
+    }
+
+    @Test func aRecordThatIsGoneIsDeleted() async throws {
+        let missing = #""recordName":"a","serverErrorCode":"NOT_FOUND","reason":"none""#
+        try await withAnswers(records(missing), records(missing, item("b", tag: "1"))) { container, server in
+            let (a, b) = (RecordID(recordName: "a", zoneID: zone), RecordID(recordName: "b", zoneID: zone))
+            try await container.privateCloudDatabase.deleteRecord(withID: a)
+            let results = try await container.privateCloudDatabase.modifyRecords(deleting: [a, b], atomically: false).deleteResults
+            #expect(results.values.allSatisfy { (try? $0.get()) != nil } && results.count == 2 && server.requests.count == 2)
         }
     }
 

@@ -53,9 +53,12 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Sends a file up or down, which may take the time of the whole operation.
-    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
-        try await repeating { try await send($0.until(deadline)) }
+    /// Sends a file up or down. While it moves it may take the time of the whole operation.
+    /// - Parameter send: takes the database for requests, and the one for the file.
+    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient, DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+        try await repeating { database in
+            try await send(database.until(min(client.pacing.now() + requestTime, deadline)), database.until(deadline).withFilePatience(requestTime))
+        }
     }
 
     private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {

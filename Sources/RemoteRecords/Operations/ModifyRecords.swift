@@ -3,7 +3,9 @@ public import Records
 /// Saves and deletes records (CKModifyRecordsOperation).
 ///
 /// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server refuses as a whole, because it is
-/// too large or because of one of its records, in halves, unless it is atomic. If an answer is lost, the records are looked up to find out what was saved: no change is made twice.
+/// too large or because of one of its records, in halves, unless it is atomic. Another error of a request, such as one of the network, ends the
+/// operation before the zones and batches that are left. If an answer is lost, the records are looked up to find out which were saved: no change is
+/// made twice.
 public struct ModifyRecords: DatabaseOperation {
     /// The fields that a save sends, and the condition for it.
     public enum SavePolicy: String, Sendable, Hashable, CaseIterable {

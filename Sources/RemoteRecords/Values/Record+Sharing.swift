@@ -49,7 +49,7 @@ extension ShareParticipant {
     fileprivate func isSameUser(_ other: ShareParticipant) -> Bool { userRecordName != nil && userRecordName == other.userRecordName }
 }
 
-/// What the link of a share leads to (CKShare.Metadata).
+/// The share that a link leads to, and the user's part in it (CKShare.Metadata).
 public struct ShareMetadata: Sendable {
     /// The identifier in the link.
     public let shortGUID: String
