@@ -147,14 +147,64 @@ import Testing
     @Test func aCacheThatIsOpenedAnewGoesOn() async throws {
         try await Self.live { server, container, folder in
             try await Self.edit(Self.cache("first", container, folder), "a", "text", "one")
-            let again = try await Self.cache("first", container, folder)
-            #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
-            try await again.sync()
+            do {
+                let again = try await Self.cache("first", container, folder)
+                #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+                try await again.sync()
+            }
             let last = try await Self.cache("first", container, folder)
             try await last.sync()
             let texts = try await Self.texts(last)
             #expect(texts == ["a": "one"] && last.engine.state.pendingRecordZoneChanges.isEmpty)
             #expect(try await server.versions(of: Self.recordID("a")) == 1)
+        }
+    }
+
+    /// Changes are sent in the order in which they were added, by whichever process.
+    @Test func changesKeepTheirOrderFromProcessToProcess() async throws {
+        try await Self.withSaves({ _ in records(item("x", tag: "1")) }) { container, _, folder in
+            do {
+                let first = try await Self.cache("first", container, folder)
+                try await Self.edit(first, "x", "text", "one")
+                try await first.sync()
+                try await Self.edit(first, "b", "text", "one")
+                try await Self.edit(first, "c", "text", "one")
+            }
+            try await Self.edit(Self.cache("first", container, folder), "a", "text", "two")
+            let last = try await Self.cache("first", container, folder)
+            #expect(last.engine.state.pendingRecordZoneChanges.map(\.recordID.recordName) == ["b", "c", "a"])
+        }
+    }
+
+    /// Two engines would write each other's position.
+    @Test func aFileIsOpenOnce() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            #expect(await operationError { _ = try await Self.cache("first", container, folder) }?.code == .internalError)
+            try await Self.edit(cache, "a", "text", "one")
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"])
+            // It has addresses of files, and is for its user alone.
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.url.appending(path: "first.sqlite").path(percentEncoded: false))
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        }
+    }
+
+    /// JSON has no such number: it would be kept as none, and clear the key.
+    @Test func aNumberThatIsNoneIsRefused() async throws {
+        try await Self.withSaves({ request in records(item("b", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var record = Record(recordType: "Item", recordID: Self.recordID("a"))
+            record["price"] = Double.nan
+            let unwritable = record
+            let error = await operationError { try await cache.save(unwritable) }
+            #expect(error?.code == .invalidArguments)
+            #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            record["price"] = [1.5, Double.infinity]
+            let other = Record(recordType: "Item", recordID: Self.recordID("b"))
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [record, other], atomically: false).saveResults
+            #expect(throws: OperationError.self) { try results[record.recordID]?.get() }
+            #expect(try results[other.recordID]?.get().recordChangeTag == "1")
         }
     }
 
@@ -438,12 +488,14 @@ import Testing
             request.body.contains("forceDelete")
                 ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
         }) { container, _, folder in
-            let cache = try await Self.cache("first", container, folder)
-            try await Self.edit(cache, "a", "text", "one")
-            try await cache.sync()
-            try await cache.delete(Self.recordID("a"))
-            let hidden = try await cache.record(for: Self.recordID("a"))
-            #expect(hidden == nil)
+            do {
+                let cache = try await Self.cache("first", container, folder)
+                try await Self.edit(cache, "a", "text", "one")
+                try await cache.sync()
+                try await cache.delete(Self.recordID("a"))
+                let hidden = try await cache.record(for: Self.recordID("a"))
+                #expect(hidden == nil)
+            }
             // Also for the next process.
             let again = try await Self.cache("first", container, folder)
             let texts = try await Self.texts(again)

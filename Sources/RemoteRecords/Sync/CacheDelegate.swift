@@ -22,8 +22,7 @@ final class CacheDelegate: SyncEngineDelegate {
 
     init(_ file: URL, _ resolver: @escaping RecordCache.Resolver) async throws {
         self.resolver = resolver
-        queue = try await DatabaseQueue.opened(file)
-        try await queue.write { try CachedRecords.make(in: $0) }
+        queue = try await DatabaseQueue.opened(file) { try CachedRecords.make(in: $0) }
     }
 
     func storedState() async throws -> SyncState {

@@ -70,13 +70,13 @@ public final class SyncEngine: Sendable {
         /// The state as of now.
         public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
 
-        /// What changed since the last call, for a store that keeps each change by itself.
+        /// The position, and the changes that were touched since the last call, for a store that keeps each change by itself.
         func takeTouched() -> (position: [UInt8], changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) {
             engine.kept.withLock { ($0.positionBytes, $0.pending.takeTouched()) }
         }
     }
 
-    /// True while an event is handled.
+    /// True while an event is handled. It holds for all engines: two that wait for each other would wait for ever.
     @TaskLocal private static var isHandling = false
 
     public let database: Database
@@ -153,7 +153,7 @@ public final class SyncEngine: Sendable {
 
     /// Waits for other work of the engine.
     func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
-        guard !Self.isHandling else { throw OperationError(.invalidArguments, "An engine can't fetch or send while it tells of an event") }
+        guard !Self.isHandling else { throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event") }
         do {
             return try await turn.run { try await work(self) }
         } catch {

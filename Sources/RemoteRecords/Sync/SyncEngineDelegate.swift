@@ -126,7 +126,7 @@ extension SyncEngine {
 
 /// The app's part of a sync.
 public protocol SyncEngineDelegate: Sendable {
-    /// Takes an event. Do not call `fetchChanges` or `sendChanges` in it, nor in a task that inherits from it: they throw.
+    /// Takes an event. Do not call `fetchChanges` or `sendChanges` of any engine in it, nor in a task that inherits from it: they throw.
     func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async
 
     /// Makes the next batch to send, of the pending changes that are in the scope of the context. As in `handleEvent`, do not fetch or send in it.
