@@ -27,6 +27,14 @@ public import Foundation
     public typealias CKError = OperationError
     public typealias CKSyncEngine = SyncEngine
     public typealias CKSyncEngineDelegate = SyncEngineDelegate
+
+    /// The owner of the user's own zones.
+    public let CKCurrentUserDefaultName = "__defaultOwner__"
+
+    /// The names within CKOperation.
+    public enum CKOperation {
+        public typealias Configuration = OperationConfiguration
+    }
 #endif
 
 extension Record {
@@ -92,8 +100,16 @@ extension Reference {
     }
 }
 
+extension Reference {
+    /// The record that it leads to. Without a zone of its own, a reference leads into the zone of its record, which CloudKit's answers always state.
+    public var recordID: RecordID { RecordID(recordName: recordName, zoneID: zoneID ?? .default) }
+}
+
 extension ReceivedZone {
     public typealias ID = ZoneID
+
+    /// The zone that every database has.
+    public static func `default`() -> ReceivedZone { ReceivedZone(zoneID: .default) }
 
     /// A zone to create.
     public init(zoneName: String) {

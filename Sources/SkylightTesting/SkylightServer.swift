@@ -34,7 +34,7 @@ public final class SkylightServer: Sendable {
     private let engine: SQLiteRecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
-    /// What is closed at the end.
+    /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 
