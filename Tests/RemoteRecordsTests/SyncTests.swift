@@ -252,6 +252,23 @@ import Testing
         }
     }
 
+    /// Otherwise nothing would ever be sent again.
+    @Test func aZoneThatTheServerCannotReadKeepsNothingFromBeingSent() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("zones/modify") { return .error("BAD_REQUEST", status: 400) }
+            return records(item("a", tag: "1"))
+        }) { container, _ in
+            let anna = Device()
+            let engine = try anna.engine(container)
+            engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "/"))])
+            anna.edit("a", "one", engine)
+            try await engine.sendChanges()
+            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send"])
+            #expect(engine.state.pendingDatabaseChanges.isEmpty && engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
     @Test func aZoneThatCannotBeFetchedKeepsNothingFromBeingSent() async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }

@@ -369,7 +369,7 @@ struct ChangeSender: Sendable {
 
 extension OperationError {
     /// True if the server refused a request for something in it. Other items may be fine.
-    fileprivate var isOfItems: Bool {
+    var isOfItems: Bool {
         code == .limitExceeded || serverError != nil && (code == .invalidArguments || code == .serverRejectedRequest)
     }
 

@@ -69,7 +69,7 @@ public struct ModifyRecordZones: DatabaseOperation {
     }
 
     /// Sends one zone per request. If its answer is lost, it is sent again: the second time has no effect of its own.
-    /// - Returns: the zone; `nil` for a deletion whose answer was lost.
+    /// - Returns: the zone; `nil` for a deletion whose answer was lost. A request that the server refuses as a whole is an error of its zone alone.
     private func outcome(of operation: ZoneOperation, in context: OperationContext) async throws(OperationError) -> Result<ReceivedZone?, OperationError> {
         var wasLost = false
         while true {
@@ -78,6 +78,7 @@ public struct ModifyRecordZones: DatabaseOperation {
                 if wasLost, case .delete = operation, case .failure(let error) = answer, error.code == .zoneNotFound { return .success(nil) }
                 return answer.map { context.local($0) }.mapError { OperationError($0) }
             } catch {
+                if error.isOfItems { return .failure(error) }
                 guard error.code == .serverResponseLost, !Task.isCancelled, !wasLost else { throw error }
                 wasLost = true
             }
