@@ -4,6 +4,7 @@ public import Records
 
 /// A container: its databases, and the order of requests among all their operations. A program needs one for each environment and user.
 public final class Container: Sendable {
+    /// The connection to the server.
     public let client: ContainerClient
     let scheduler: RequestScheduler
     let longLived: LongLivedStore?
@@ -26,6 +27,7 @@ public final class Container: Sendable {
         longLived = try await LongLivedStore(file, now: client.pacing.time())
     }
 
+    /// The identifier, such as `iCloud.com.example.App`.
     public var containerID: ContainerID { client.container }
     /// One database for all users of the app.
     public var publicCloudDatabase: Database { Database(self, .public) }
@@ -41,9 +43,13 @@ public final class Container: Sendable {
     public enum AccountStatus: Int, Sendable, Hashable, CaseIterable {
         /// The server could not be asked.
         case couldNotDetermine
+        /// Somebody is signed in.
         case available
+        /// The user may not use iCloud.
         case restricted
+        /// Nobody is signed in.
         case noAccount
+        /// The account is there, but does not work now.
         case temporarilyUnavailable
     }
 

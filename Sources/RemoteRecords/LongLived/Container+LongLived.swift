@@ -5,9 +5,11 @@ public import Records
 extension Container {
     /// A long-lived operation that is not over for the app.
     public struct LongLivedOperationInfo: Sendable, Hashable {
+        /// The ID under which it is resumed.
         public let operationID: String
         /// The type of the operation, such as `ModifyRecords`; see ``LongLivedOperation/kind``.
         public let kind: String
+        /// The database of the operation.
         public let scope: DatabaseScope
         /// True if its answers are there, and wait to be told.
         public let isFinished: Bool

@@ -18,7 +18,9 @@ public protocol DatabaseOperation: Sendable {
 
 /// An operation's access to its database.
 public struct OperationContext: Sendable {
+    /// The ID of the run, as of its ``OperationHandle``.
     public let operationID: String
+    /// The database of the operation.
     public let scope: DatabaseScope
     private let client: ContainerClient
     private let scheduler: RequestScheduler

@@ -5,6 +5,7 @@ public import Records
 
 /// Fetches records by their IDs (CKFetchRecordsOperation). It sees every save at once, unlike queries.
 public struct FetchRecords: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// The part of the record's files that was downloaded, from 0 to 1; only with a folder for files.
         case progress(RecordID, Double)
@@ -12,12 +13,14 @@ public struct FetchRecords: DatabaseOperation {
         case fetched(RecordID, Result<Record, OperationError>)
     }
 
+    /// The records to fetch, of any zones.
     public var recordIDs: [RecordID]
     /// `nil` for all keys, empty for none.
     public var desiredKeys: Set<Name>?
     /// The folder for the files of the records. `nil` leaves them on the server; fields then have their addresses.
     public var assetFolder: URL?
 
+    /// A fetch of records by their IDs.
     public init(_ recordIDs: [RecordID], desiredKeys: Set<Name>? = nil, assetFolder: URL? = nil) {
         self.recordIDs = recordIDs
         self.desiredKeys = desiredKeys

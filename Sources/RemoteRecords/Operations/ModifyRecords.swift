@@ -17,23 +17,29 @@ public struct ModifyRecords: DatabaseOperation {
         case allKeys
     }
 
+    /// A step of the operation.
     public enum Event: Sendable {
         /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record that is sent. It may fall
         /// when an upload begins anew.
         case progress(RecordID, Double)
         /// The record with its new change tag, or its error.
         case saved(RecordID, Result<Record, OperationError>)
+        /// The ID of a record that was deleted, or its error. Deleting one that does not exist succeeds.
         case deleted(RecordID, Result<Void, OperationError>)
     }
 
+    /// The records to create or change. Each record is in the operation once.
     public var recordsToSave: [Record]
+    /// The records to delete.
     public var recordIDsToDelete: [RecordID]
+    /// The condition for saves, and their fields.
     public var savePolicy: SavePolicy
     /// True for all or nothing in each zone. The public database and default zones have no such batches, and ignore it.
     public var isAtomic: Bool
     /// Records that an earlier operation sent without an answer.
     var unanswered: Set<RecordID> = []
 
+    /// Changes of records in any zones.
     public init(
         saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [], savePolicy: SavePolicy = .ifServerRecordUnchanged,
         isAtomic: Bool = true

@@ -22,6 +22,7 @@ public final class RecordCache: Sendable {
     ///   It runs in a transaction, so it must be quick.
     public typealias Resolver = @Sendable (Meeting) -> Record?
 
+    /// The engine that keeps the cache and the database the same. Its state and its calls are for the app, too.
     public let engine: SyncEngine
     private let app: CacheDelegate
 
@@ -42,6 +43,7 @@ public final class RecordCache: Sendable {
 
     // MARK: Reading
 
+    /// The record as it is here, with the changes that are not sent yet; `nil` for none, and for one that was deleted here.
     public func record(for recordID: RecordID) async throws -> Record? {
         try await app.queue.read { try CachedRecords($0).record(recordID) }
     }

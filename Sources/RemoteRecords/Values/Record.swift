@@ -7,7 +7,9 @@ public import Records
 ///
 /// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither can be edited and saved.
 public struct Record: Sendable, Hashable {
+    /// The name and zone of the record. They never change.
     public let recordID: RecordID
+    /// The type of the record. It never changes.
     public let recordType: Name
     /// Changes with each save; `nil` for a record that was never saved.
     public internal(set) var recordChangeTag: String?
