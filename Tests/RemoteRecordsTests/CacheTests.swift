@@ -238,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotComeAgainIsGone() async throws {
+    @Test func recordsThatDoNotComeAgainAreGone() async throws {
         try await Self.live { server, container, folder in
             let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
             for name in ["a", "b", "c"] as [Name] { try await Self.edit(first, name, "text", "old") }

@@ -71,7 +71,7 @@ import Testing
     }
 
     /// A store that keeps each change by itself ends with what a store of the whole has.
-    @Test func whatWasTouchedIsWhatHasToBeKept() {
+    @Test func touchedChangesAreTheOnesToKeep() {
         var pending = Self.pending("a", "b", tracksChanges: true)
         var rows: [RecordID: PendingChanges.Entry] = [:]
         for entry in pending.toKeep { rows[entry.change.recordID] = entry }
