@@ -314,7 +314,8 @@ import Testing
                     : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#)
             }
         }) { container, server in
-            let cache = try await Self.cache("first", container, try TemporaryFolder())
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
             try await cache.sync()
             try await cache.change(.deleteZone(zone))
             var texts = try await Self.texts(cache)
@@ -441,7 +442,8 @@ import Testing
             return request.body.contains("refused")
                 ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
         }) { container, _ in
-            let cache = try await Self.cache("first", container, try TemporaryFolder())
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
             try await Self.edit(cache, "a", "text", "one")
             try await cache.sync()
             try await Self.edit(cache, "a", "text", "refused")
