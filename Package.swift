@@ -434,5 +434,15 @@ if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {
             path: "Benchmarks/SkylightBenchmarks",
             swiftSettings: swiftSettings
         ),
+        .executableTarget(
+            name: "bootstrap-benchmark",
+            dependencies: [
+                "RemoteRecords",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "Benchmarks/Bootstrap",
+            swiftSettings: swiftSettings
+        ),
     ]
 }

@@ -47,7 +47,7 @@ import RemoteRecords
         await client.close()
     }
 
-    /// What can't be sent now is sent by the next command.
+    /// Changes that can't be sent now are sent by the next command.
     static func sync(_ list: RecordCache) async {
         do { try await list.sync() } catch { FileHandle.standardError.write(Data("Not synced: \(error)\n".utf8)) }
     }

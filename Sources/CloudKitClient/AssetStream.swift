@@ -87,7 +87,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     if let tag, !tag.hasPrefix("W/") { request.headers.add(name: "If-Range", value: tag) }
                 }
                 let response: HTTPClientResponse
-                switch await attempts.transport.file(request, within: attempts.timeLeft ?? attempts.patience) {
+                switch await attempts.transport.file(request, within: attempts.timeToBegin) {
                 case .success(let begun): response = begun
                 case .failure(let trouble):
                     try await attempts.failed(trouble)

@@ -25,6 +25,13 @@ public struct DatabaseClient: Sendable {
         return client
     }
 
+    /// The same database, with a time after which a file is given up that does not move, repetitions included. A deadline may end it earlier.
+    public func withFilePatience(_ patience: Duration) -> DatabaseClient {
+        var client = self
+        client.options.filePatience = patience
+        return client
+    }
+
     /// The same database, with an observer of its requests. Earlier observers are told too.
     /// - Parameter observer: is called where the request runs, so it must be quick.
     public func observing(_ observer: @escaping @Sendable (RequestEvent) -> Void) -> DatabaseClient {

@@ -15,28 +15,56 @@ public import Foundation
 // docs/remote-records.md tells what such code must not do.
 
 #if !canImport(CloudKit)
+    /// ``Container``.
     public typealias CKContainer = Container
+    /// ``Database``.
     public typealias CKDatabase = Database
+    /// ``Record``. It is a value here.
     public typealias CKRecord = Record
+    /// ``ReceivedZone`` of CloudKitClient.
     public typealias CKRecordZone = ReceivedZone
+    /// ``AssetFile``.
     public typealias CKAsset = AssetFile
+    /// ``Query`` of Records.
     public typealias CKQuery = Query
+    /// ``Subscription`` of Records.
     public typealias CKSubscription = Subscription
+    /// ``SyncToken`` of CloudKitClient.
     public typealias CKServerChangeToken = SyncToken
+    /// ``OperationGroup``.
     public typealias CKOperationGroup = OperationGroup
+    /// ``OperationError``.
     public typealias CKError = OperationError
+    /// ``SyncEngine``.
     public typealias CKSyncEngine = SyncEngine
+    /// ``SyncEngineDelegate``.
     public typealias CKSyncEngineDelegate = SyncEngineDelegate
+
+    /// The owner of the user's own zones.
+    public let CKCurrentUserDefaultName = "__defaultOwner__"
+
+    /// The names within CKOperation.
+    public enum CKOperation {
+        /// ``OperationConfiguration``.
+        public typealias Configuration = OperationConfiguration
+    }
 #endif
 
 extension Record {
+    /// CKRecord.ID.
     public typealias ID = RecordID
+    /// CKRecord.Reference.
     public typealias Reference = Records.Reference
+    /// CKRecord.FieldKey.
     public typealias FieldKey = Name
 
+    /// The moment of the first save; `nil` before it.
     public var creationDate: Date? { created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    /// The moment of the latest save; `nil` before the first one.
     public var modificationDate: Date? { modified?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
+    /// The user who saved the record first; `nil` before that.
     public var creatorUserRecordID: RecordID? { created?.userRecordName.map { RecordID(recordName: $0) } }
+    /// The user who saved the record last; `nil` before the first save.
     public var lastModifiedUserRecordID: RecordID? { modified?.userRecordName.map { RecordID(recordName: $0) } }
 
     /// The keys that have values, in their order.
@@ -44,6 +72,7 @@ extension Record {
 
     /// Shares the record with another one of its zone, and all that is below that; `nil` to end this.
     public mutating func setParent(_ parent: Record?) { setParent(parent?.recordID) }
+    /// The same for the ID of a record in the same zone.
     public mutating func setParent(_ parentID: RecordID?) { parent = parentID?.recordName }
 
     /// The keys that the server encrypts, which are read and set as those of the record.
@@ -56,11 +85,13 @@ extension Record {
     public struct EncryptedValues: Sendable {
         fileprivate var record: Record
 
+        /// The value of an encrypted key; `nil` for none, for a value of another type, and for a key that is not encrypted.
         public subscript<Value: RecordValue>(key: Name) -> Value? {
             get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
             set { record[encrypted: key] = newValue }
         }
 
+        /// The value of an encrypted key in its own type; `nil` for none, and for a key that is not encrypted.
         public subscript(key: Name) -> (any RecordValue)? {
             get { record.fields[key]?.isEncrypted == true ? record[key] : nil }
             set { record[content: key] = newValue?.fieldContent.encrypted }
@@ -69,6 +100,7 @@ extension Record {
 }
 
 extension RecordID {
+    /// An ID with a name as a text.
     public init(recordName: String, zoneID: ZoneID = .default) {
         self.init(recordName: Name(recordName), zoneID: zoneID)
     }
@@ -87,13 +119,23 @@ extension Reference {
         self.init(recordName: recordID.recordName, zoneID: recordID.zoneID, action: action)
     }
 
+    /// A reference to a record.
     public init(record: Record, action: Action) {
         self.init(recordID: record.recordID, action: action)
     }
 }
 
+extension Reference {
+    /// The record that it leads to. Without a zone of its own, a reference leads into the zone of its record, which CloudKit's answers always state.
+    public var recordID: RecordID { RecordID(recordName: recordName, zoneID: zoneID ?? .default) }
+}
+
 extension ReceivedZone {
+    /// CKRecordZone.ID.
     public typealias ID = ZoneID
+
+    /// The zone that every database has.
+    public static func `default`() -> ReceivedZone { ReceivedZone(zoneID: .default) }
 
     /// A zone to create.
     public init(zoneName: String) {
@@ -108,8 +150,11 @@ extension Database {
 }
 
 extension OperationError {
+    /// The version on the server, if the code is `serverRecordChanged`.
     public var serverRecord: Record? { conflict?.serverRecord }
+    /// The version that was to be saved, if the code is `serverRecordChanged`.
     public var clientRecord: Record? { conflict?.clientRecord }
+    /// The version before the changes, if the code is `serverRecordChanged` and there was one.
     public var ancestorRecord: Record? { conflict?.ancestorRecord }
 
     /// ``retryAfter`` in seconds.

@@ -4,6 +4,7 @@ public import Records
 
 /// A container: its databases, and the order of requests among all their operations. A program needs one for each environment and user.
 public final class Container: Sendable {
+    /// The connection to the server.
     public let client: ContainerClient
     let scheduler: RequestScheduler
     let longLived: LongLivedStore?
@@ -18,14 +19,15 @@ public final class Container: Sendable {
     }
 
     /// A container with long-lived operations.
-    /// - Parameter file: the SQLite file for them. It belongs to one container, environment and user, and one process at a time opens it.
-    /// - Throws: an error of SQLite.
+    /// - Parameter file: the SQLite file for them. It belongs to one container, environment and user, and one container at a time has it open.
+    /// - Throws: an error of SQLite; ``OperationError`` if the file stays open elsewhere for 2 seconds.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4, longLivedOperationsIn file: URL) async throws {
         self.client = client
         scheduler = RequestScheduler(limit: maximumConcurrentRequests)
         longLived = try await LongLivedStore(file, now: client.pacing.time())
     }
 
+    /// The identifier, such as `iCloud.com.example.App`.
     public var containerID: ContainerID { client.container }
     /// One database for all users of the app.
     public var publicCloudDatabase: Database { Database(self, .public) }
@@ -41,9 +43,13 @@ public final class Container: Sendable {
     public enum AccountStatus: Int, Sendable, Hashable, CaseIterable {
         /// The server could not be asked.
         case couldNotDetermine
+        /// Somebody is signed in.
         case available
+        /// The user may not use iCloud.
         case restricted
+        /// Nobody is signed in.
         case noAccount
+        /// The account is there, but does not work now.
         case temporarilyUnavailable
     }
 

@@ -25,15 +25,21 @@ extension Database {
         public var modifications: [(recordID: RecordID?, result: Result<Record, OperationError>)] = []
         /// The type is `nil` if the server does not tell it.
         public var deletions: [(recordID: RecordID, recordType: Name?)] = []
+        /// The token for the next page, or the next fetch.
         public var changeToken: SyncToken
+        /// True if there is another page.
         public var moreComing: Bool
     }
 
     /// A page of ``databaseChanges(since:resultsLimit:)``.
     public struct DatabaseChanges: Sendable, Hashable {
+        /// The zones that were made or changed.
         public var modifications: [ZoneID] = []
+        /// The zones that were deleted.
         public var deletions: [ZoneID] = []
+        /// The token for the next page, or the next fetch.
         public var changeToken: SyncToken
+        /// True if there is another page.
         public var moreComing: Bool
     }
 

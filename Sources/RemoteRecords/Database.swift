@@ -3,7 +3,9 @@ public import Records
 
 /// A database of a container. A value: copies with other configurations share the connections.
 public struct Database: Sendable {
+    /// The container of the database.
     public let container: Container
+    /// Public, private or shared.
     public let scope: DatabaseScope
     private var configuration = OperationConfiguration()
     private var group: OperationGroup?

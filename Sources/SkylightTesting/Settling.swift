@@ -2,6 +2,7 @@ public import RemoteRecords
 
 /// Devices that still had something to send after many rounds of syncs.
 public struct NeverSettled: Error, Sendable {
+    /// The number of rounds that were not enough.
     public let rounds: Int
 }
 

@@ -19,7 +19,9 @@ internal import WebServices
 public final class SkylightServer: Sendable {
     /// A user of the server, who can sign in on any number of devices.
     public struct User: Sendable, Hashable {
+        /// The name of the user's record in every container.
         public let userRecordName: Name
+        /// The name for people.
         public let displayName: String
         /// By which others can find and invite the user.
         public let emailAddress: String?
@@ -27,6 +29,7 @@ public final class SkylightServer: Sendable {
 
     /// The address of the server, for a client in another process.
     public var address: String { "http://127.0.0.1:\(port)" }
+    /// The port on 127.0.0.1.
     public let port: Int
     /// The container that was made with the server.
     public let container: ContainerID
@@ -34,7 +37,7 @@ public final class SkylightServer: Sendable {
     private let engine: SQLiteRecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
-    /// What is closed at the end.
+    /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 

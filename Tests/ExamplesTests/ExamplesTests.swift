@@ -117,6 +117,14 @@ import Testing
             try await skylight.trigger(.expireTokens, for: anna)
             let third = try await device.run("container-backup", device.path("backup"))
             #expect(third == ["Photos: 1 saved, 0 deleted"])
+            // The copy before stays until the next one that begins anew.
+            let folders = try FileManager.default.contentsOfDirectory(atPath: zones.path(percentEncoded: false)).sorted()
+            #expect(folders == ["-50hotos", "-50hotos.old"])
+            // A name may be longer than that of a file.
+            let name = String(repeating: "Ä", count: 120)
+            try await database.save(Record(recordType: "Photo", recordID: RecordID(recordName: name, zoneID: zone)))
+            let fourth = try await device.run("container-backup", device.path("backup"))
+            #expect(fourth == ["Photos: 1 saved, 0 deleted"])
         }
     }
 

@@ -147,14 +147,64 @@ import Testing
     @Test func aCacheThatIsOpenedAnewGoesOn() async throws {
         try await Self.live { server, container, folder in
             try await Self.edit(Self.cache("first", container, folder), "a", "text", "one")
-            let again = try await Self.cache("first", container, folder)
-            #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
-            try await again.sync()
+            do {
+                let again = try await Self.cache("first", container, folder)
+                #expect(again.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+                try await again.sync()
+            }
             let last = try await Self.cache("first", container, folder)
             try await last.sync()
             let texts = try await Self.texts(last)
             #expect(texts == ["a": "one"] && last.engine.state.pendingRecordZoneChanges.isEmpty)
             #expect(try await server.versions(of: Self.recordID("a")) == 1)
+        }
+    }
+
+    /// Changes are sent in the order in which they were added, by whichever process.
+    @Test func changesKeepTheirOrderFromProcessToProcess() async throws {
+        try await Self.withSaves({ _ in records(item("x", tag: "1")) }) { container, _, folder in
+            do {
+                let first = try await Self.cache("first", container, folder)
+                try await Self.edit(first, "x", "text", "one")
+                try await first.sync()
+                try await Self.edit(first, "b", "text", "one")
+                try await Self.edit(first, "c", "text", "one")
+            }
+            try await Self.edit(Self.cache("first", container, folder), "a", "text", "two")
+            let last = try await Self.cache("first", container, folder)
+            #expect(last.engine.state.pendingRecordZoneChanges.map(\.recordID.recordName) == ["b", "c", "a"])
+        }
+    }
+
+    /// Two engines would write each other's position.
+    @Test func aFileIsOpenOnce() async throws {
+        try await Self.withSaves({ _ in records(item("a", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            #expect(await operationError { _ = try await Self.cache("first", container, folder) }?.code == .internalError)
+            try await Self.edit(cache, "a", "text", "one")
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"])
+            // It has addresses of files, and is for its user alone.
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.url.appending(path: "first.sqlite").path(percentEncoded: false))
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+        }
+    }
+
+    /// JSON has no such number: it would be kept as none, and clear the key.
+    @Test func aNumberThatIsNoneIsRefused() async throws {
+        try await Self.withSaves({ request in records(item("b", tag: "1")) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var record = Record(recordType: "Item", recordID: Self.recordID("a"))
+            record["price"] = Double.nan
+            let unwritable = record
+            let error = await operationError { try await cache.save(unwritable) }
+            #expect(error?.code == .invalidArguments)
+            #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            record["price"] = [1.5, Double.infinity]
+            let other = Record(recordType: "Item", recordID: Self.recordID("b"))
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: [record, other], atomically: false).saveResults
+            #expect(throws: OperationError.self) { try results[record.recordID]?.get() }
+            #expect(try results[other.recordID]?.get().recordChangeTag == "1")
         }
     }
 
@@ -188,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func whatDoesNotComeAgainIsGone() async throws {
+    @Test func recordsThatDoNotComeAgainAreGone() async throws {
         try await Self.live { server, container, folder in
             let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
             for name in ["a", "b", "c"] as [Name] { try await Self.edit(first, name, "text", "old") }
@@ -247,6 +297,40 @@ import Testing
                 #expect(texts == ["a": "two"])
                 #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
             }
+        }
+    }
+
+    /// The deletion of the zone is refused, or taken back before it was sent: the records come again.
+    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgain(isRefused: Bool) async throws {
+        try await withScript({ request, _ in
+            switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
+            case "users/caller": .json(#"{"users":[{"userRecordName":"_a"}]}"#)
+            case "changes/database":
+                request.body.contains(#""t""#) ? .json(#"{"zones":[],"syncToken":"t","moreComing":false}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":false}"#)
+            case "changes/zone":
+                request.body.contains(#""z""#) ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[],"syncToken":"z","moreComing":false}]}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z","moreComing":false}]}"#)
+            default:
+                request.body.contains("delete") ? .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
+                    : .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}]}"#)
+            }
+        }) { container, server in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            try await cache.sync()
+            try await cache.change(.deleteZone(zone))
+            var texts = try await Self.texts(cache)
+            #expect(texts.isEmpty)
+            if isRefused {
+                #expect(await operationError { try await cache.sync() }?.code == .permissionFailure)
+            } else {
+                try await cache.change(.saveZone(zone))
+            }
+            try await cache.sync()
+            texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"] && cache.engine.state.pendingDatabaseChanges.isEmpty)
+            #expect(server.requests.contains { $0.path.hasSuffix("zones/modify") && $0.body.contains("delete") } == isRefused)
         }
     }
 
@@ -344,6 +428,38 @@ import Testing
         }
     }
 
+    /// The next fetch may bring the version that the change was made on, and a later one a newer version.
+    @Test func aRefusedChangeStaysUntilTheRecordChangesThere() async throws {
+        let version = Mutex<Int?>(nil)
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            let current = version.withLock { $0 }
+            if request.path.hasSuffix("changes/database") {
+                let zones = current == nil ? "" : #"{"zoneID":{"zoneName":"Items"}}"#
+                return .json(#"{"zones":[\#(zones)],"syncToken":"t\#(current ?? 0)","moreComing":false}"#)
+            }
+            if request.path.hasSuffix("changes/zone") {
+                let record = item("a", tag: "\(current ?? 0)", text: "version \(current ?? 0)")
+                return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[{\#(record)}],"syncToken":"z\#(current ?? 0)","moreComing":false}]}"#)
+            }
+            return request.body.contains("refused")
+                ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
+        }) { container, _ in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await Self.edit(cache, "a", "text", "refused")
+            try await cache.sync()
+            for (number, text) in [(1, "refused"), (2, "version 2")] {
+                version.withLock { $0 = number }
+                try await cache.sync()
+                let (texts, refusals) = (try await Self.texts(cache), try await cache.refusals())
+                #expect(texts == ["a": text] && refusals.count == 2 - number)
+            }
+        }
+    }
+
     /// Otherwise nothing would ever be sent again.
     @Test func aRecordThatTheServerCannotReadKeepsNoOtherBack() async throws {
         try await Self.withSaves({ request in
@@ -377,12 +493,14 @@ import Testing
             request.body.contains("forceDelete")
                 ? records(#""recordName":"a","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted""#) : records(item("a", tag: "1"))
         }) { container, _, folder in
-            let cache = try await Self.cache("first", container, folder)
-            try await Self.edit(cache, "a", "text", "one")
-            try await cache.sync()
-            try await cache.delete(Self.recordID("a"))
-            let hidden = try await cache.record(for: Self.recordID("a"))
-            #expect(hidden == nil)
+            do {
+                let cache = try await Self.cache("first", container, folder)
+                try await Self.edit(cache, "a", "text", "one")
+                try await cache.sync()
+                try await cache.delete(Self.recordID("a"))
+                let hidden = try await cache.record(for: Self.recordID("a"))
+                #expect(hidden == nil)
+            }
             // Also for the next process.
             let again = try await Self.cache("first", container, folder)
             let texts = try await Self.texts(again)

@@ -14,6 +14,9 @@
                 let database = container.privateCloudDatabase
                 let zone = CKRecordZone(zoneName: "Lists")
                 try await database.save(zone)
+                #expect(zone.zoneID == CKRecordZone.ID(zoneName: "Lists", ownerName: CKCurrentUserDefaultName))
+                #expect(CKRecordZone.default().zoneID == CKRecord(recordType: "Item").recordID.zoneID)
+                let patient = database.configured(CKOperation.Configuration(timeoutIntervalForRequest: .seconds(30)))
 
                 let recordName = "milk"
                 let recordID = CKRecord.ID(recordName: recordName, zoneID: zone.zoneID)
@@ -27,7 +30,7 @@
                 let (saveResults, deleteResults) = try await database.modifyRecords(saving: [list, item], deleting: [])
                 #expect(saveResults.count == 2 && deleteResults.isEmpty)
 
-                var fetched = try await database.record(for: recordID)
+                var fetched = try await patient.record(for: recordID)
                 #expect(fetched["title"] as? String == "Milk" && fetched["amount"] as? Int == 2 && fetched["title"] as? Int == nil)
                 #expect((fetched["list"] as? CKRecord.Reference)?.recordID == list.recordID && fetched.encryptedValues["note"] == "fat")
                 #expect(fetched.creatorUserRecordID == fetched.lastModifiedUserRecordID && fetched.modificationDate != nil)
@@ -153,9 +156,5 @@
                 kept.withLock { $0.records[recordID] }
             }
         }
-    }
-
-    extension CKRecord.Reference {
-        fileprivate var recordID: CKRecord.ID? { zoneID.map { CKRecord.ID(recordName: recordName, zoneID: $0) } }
     }
 #endif

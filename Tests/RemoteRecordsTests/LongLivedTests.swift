@@ -106,6 +106,50 @@ import Testing
         }
     }
 
+    /// The file may be gone because the record was saved with it.
+    @Test func aSaveWhoseFileIsGoneMayHaveBeenMade() async throws {
+        let folder = try TemporaryFolder()
+        let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))
+        let photo = try folder.write([1, 2, 3], to: "photo")
+        var record = Record(recordType: "Item", recordID: RecordID(recordName: "a", zoneID: zone))
+        record["file"] = AssetFile(fileURL: photo)
+        let photographed = record
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("assets/upload") {
+                return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+            }
+            if request.path == "/up" { return .json(#"{"singleFile":{"fileChecksum":"c1","size":3,"receipt":"r1"}}"#) }
+            // The process ends now.
+            try? FileManager.default.copyItem(at: file, to: found)
+            return records(item("a", tag: "1"), item("b", tag: "1"))
+        }) { container, _ in
+            let keeping = try await Container(container.client, longLivedOperationsIn: file)
+            let other = Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone))
+            let operation = ModifyRecords(saving: [photographed, other])
+            _ = await (try await keeping.privateCloudDatabase.addLongLived(operation) { _ in } onCompletion: { _ in }).result
+            try FileManager.default.removeItem(at: photo)
+            let told = Told()
+            _ = try await Self.resume(Container(container.client, longLivedOperationsIn: found), told)
+            #expect(told.all == ["progress b 1.0", "saved a: serverResponseLost", "saved b: serverResponseLost", "completed"])
+        }
+    }
+
+    /// An operation that can't be read keeps no other from being found, and goes when the app says so.
+    @Test func aDamagedOperationIsForgotten() async throws {
+        let folder = try TemporaryFolder()
+        try await withAnswers(.json("{}")) { container, _ in
+            let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
+            try await keeping.longLived?.add("damaged", ModifyRecords.kind, .private, JSONObject())
+            #expect(try await keeping.longLivedOperations().map(\.operationID) == ["damaged"])
+            for _ in 0..<2 {
+                let error = await operationError { try await keeping.resume(ModifyRecords.self, withID: "damaged") { _ in } onCompletion: { _ in } }
+                #expect(error?.code == .internalError)
+            }
+            try await keeping.forgetLongLivedOperation(withID: "damaged")
+            #expect(try await keeping.longLivedOperations().isEmpty)
+        }
+    }
+
     @Test func aCancelledOperationIsForgotten() async throws {
         let folder = try TemporaryFolder()
         let edited = try edited("a", tag: "1")

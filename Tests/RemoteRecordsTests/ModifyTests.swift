@@ -152,31 +152,6 @@ import Testing
         }
     }
 
-    @Test func filesGoUpWithProgress() async throws {
-        let folder = try TemporaryFolder()
-        let file = try folder.write([UInt8](repeating: 7, count: 300_000), to: "photo")
-        try await withScript({ request, _ in
-            if request.path.hasSuffix("assets/upload") {
-                return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
-            }
-            if request.path == "/up" { return .json(#"{"singleFile":{"fileChecksum":"c1","size":300000,"receipt":"r1"}}"#) }
-            return records(item("a", tag: "1"))
-        }) { container, server in
-            var record = Self.new("a")
-            record["file"] = AssetFile(fileURL: file)
-            let told = Told()
-            try await container.privateCloudDatabase.perform(ModifyRecords(saving: [record])) { event in
-                told.note(event.words)
-                if case .saved(_, .success(let saved)) = event {
-                    let file: AssetFile? = saved["file"]
-                    #expect(file?.asset?.fileChecksum == "c1")
-                }
-            }
-            #expect(told.all.suffix(2) == ["progress a 1.0", "saved a"] && told.all.dropLast().allSatisfy { $0.hasPrefix("progress a ") })
-            #expect(try #require(server.requests.last).body.contains(#""receipt":"r1""#))
-        }
-    }
-
     // MARK: Lost answers
 
     @Test func aSaveThatArrivedIsNotMadeTwice() async throws {
@@ -252,6 +227,16 @@ import Testing
             let results = try await container.privateCloudDatabase.modifyRecords(saving: [edited("a", tag: "1"), edited("b", tag: "1")])
             let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
             #expect(tags == [RecordID(recordName: "a", zoneID: zone): "2", RecordID(recordName: "b", zoneID: zone): "9"] && server.requests.count == 2)
+        }
+    }
+
+    @Test func aRecordThatIsGoneIsDeleted() async throws {
+        let missing = #""recordName":"a","serverErrorCode":"NOT_FOUND","reason":"none""#
+        try await withAnswers(records(missing), records(missing, item("b", tag: "1"))) { container, server in
+            let (a, b) = (RecordID(recordName: "a", zoneID: zone), RecordID(recordName: "b", zoneID: zone))
+            try await container.privateCloudDatabase.deleteRecord(withID: a)
+            let results = try await container.privateCloudDatabase.modifyRecords(deleting: [a, b], atomically: false).deleteResults
+            #expect(results.values.allSatisfy { (try? $0.get()) != nil } && results.count == 2 && server.requests.count == 2)
         }
     }
 

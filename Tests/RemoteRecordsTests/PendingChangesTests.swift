@@ -11,7 +11,10 @@ import Testing
     private static func names(_ changes: [PendingRecordZoneChange]) -> [Name] { changes.map(\.recordID.recordName) }
 
     private static func pending(_ names: String..., tracksChanges: Bool = false) -> PendingChanges {
-        PendingChanges(names.map { (.saveRecord(recordID($0)), false) }, tracksChanges: tracksChanges)
+        let entries = names.enumerated().map { place, name in
+            PendingChanges.Entry(number: Int64(place) + 1, change: .saveRecord(recordID(name)), mayBeMade: false)
+        }
+        return PendingChanges(entries, tracksChanges: tracksChanges)
     }
 
     @Test func manyChangesOfARecordAreOne() {
@@ -68,7 +71,7 @@ import Testing
     }
 
     /// A store that keeps each change by itself ends with what a store of the whole has.
-    @Test func whatWasTouchedIsWhatHasToBeKept() {
+    @Test func touchedChangesAreTheOnesToKeep() {
         var pending = Self.pending("a", "b", tracksChanges: true)
         var rows: [RecordID: PendingChanges.Entry] = [:]
         for entry in pending.toKeep { rows[entry.change.recordID] = entry }
@@ -124,6 +127,14 @@ import Testing
         try changes.add(Self.page([Self.record("leaf", parent: "root")], deleting: ["gone"]))
         #expect(changes.parentsFirst.map(\.recordID.recordName) == ["root", "leaf", "other", "branch"])
         #expect(changes.count == 5 && changes.deletions.map(\.recordID.recordName) == ["gone"])
+    }
+
+    /// A record may be deleted on one page, and made anew on the next.
+    @Test func aRecordThatIsThereAgainIsNotDeleted() throws {
+        var changes = FetchedChanges()
+        try changes.add(Self.page([Self.record("a")], deleting: ["b"]))
+        try changes.add(Self.page([Self.record("b")], deleting: ["a"]))
+        #expect(changes.records.map(\.recordID.recordName) == ["b"] && changes.deletions.map(\.recordID.recordName) == ["a"])
     }
 
     @Test func circlesAndLongChainsComeToAnEnd() throws {

@@ -34,7 +34,7 @@ import Testing
         #expect(told.all == ["at once", "waited for", "urgent utility", "utility", "second utility", "background"])
     }
 
-    /// Whatever is under way in the background, there is a place for what a user waits for.
+    /// There is a place for a request that a user waits for, however many are under way in the background.
     @Test func discretionaryRequestsLeaveAPlace() async throws {
         let scheduler = RequestScheduler(limit: 3)
         let told = Told()

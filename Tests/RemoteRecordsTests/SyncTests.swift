@@ -228,6 +228,71 @@ import Testing
         }
     }
 
+    private static let expired = #""serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge""#
+
+    /// It begins anew once. The next fetch tries it again.
+    @Test(arguments: [true, false]) func tokensThatAlwaysExpireEndAFetch(ofDatabase: Bool) async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            let hasToken = request.body.contains("syncToken")
+            if request.path.hasSuffix("changes/database") {
+                if ofDatabase, hasToken { return .json("{\(Self.expired)}", status: 400) }
+                return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"}}],"syncToken":"t","moreComing":\#(ofDatabase)}"#)
+            }
+            let page = hasToken ? Self.expired : #""records":[],"syncToken":"z","moreComing":true"#
+            return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},\#(page)}]}"#)
+        }) { container, server in
+            let app = Device()
+            let engine = try app.engine(container)
+            for round in 1...2 {
+                #expect(await operationError { try await engine.fetchChanges() }?.code == .changeTokenExpired)
+                let requests = server.requests.filter { $0.path.hasSuffix(ofDatabase ? "changes/database" : "changes/zone") }
+                #expect(requests.count == 4 * round && requests.map { $0.body.contains("syncToken") } == (0..<4 * round).map { $0 % 2 == 1 })
+            }
+        }
+    }
+
+    /// Otherwise nothing would ever be sent again.
+    @Test func aZoneThatTheServerCannotReadKeepsNothingFromBeingSent() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("zones/modify") { return .error("BAD_REQUEST", status: 400) }
+            return records(item("a", tag: "1"))
+        }) { container, _ in
+            let anna = Device()
+            let engine = try anna.engine(container)
+            engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "/"))])
+            anna.edit("a", "one", engine)
+            try await engine.sendChanges()
+            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -0 !1", "sent records +1 -0 !0", "did send"])
+            #expect(engine.state.pendingDatabaseChanges.isEmpty && engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func aZoneThatCannotBeFetchedKeepsNothingFromBeingSent() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            if request.path.hasSuffix("changes/database") {
+                return .json(#"{"zones":[{"zoneID":{"zoneName":"Other"}}],"syncToken":"t","moreComing":false}"#)
+            }
+            if request.path.hasSuffix("changes/zone") {
+                return .json(#"{"zones":[{"zoneID":{"zoneName":"Other"},"serverErrorCode":"ACCESS_DENIED","reason":"no"}]}"#)
+            }
+            return records(item(request.body.contains(#""b""#) ? "b" : "a", tag: "1"))
+        }) { container, _ in
+            let anna = Device()
+            let engine = try anna.engine(container)
+            anna.edit("a", "one", engine)
+            #expect(await operationError { try await engine.run(every: .seconds(1)) }?.code == .permissionFailure)
+            #expect(engine.state.pendingRecordZoneChanges.isEmpty)
+            let folder = try TemporaryFolder()
+            let cache = try await RecordCache(folder.url.appending(path: "a.sqlite"), of: container.privateCloudDatabase)
+            try await cache.save(Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
+            #expect(await operationError { try await cache.sync() }?.code == .permissionFailure)
+            #expect(cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
     @Test func aDeletedZoneTakesItsRecordsAlong() async throws {
         try await Self.live(2) { _, containers in
             let (anna, ben) = (Device(), Device())

@@ -7,7 +7,7 @@ import SkylightTesting
 import TestSupport
 import Testing
 
-/// What tests of apps ask of a server.
+/// The parts of a server that tests of apps use.
 @Suite struct SkylightServerTests {
     private static let zone = ZoneID(zoneName: "Items")
 

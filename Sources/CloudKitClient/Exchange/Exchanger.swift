@@ -11,6 +11,8 @@ internal import Text
 struct CallOptions: Sendable {
     /// `nil` for the patience of the configuration.
     var deadline: ContinuousClock.Instant?
+    /// The time that a file may take without a byte; `nil` for the patience of the configuration.
+    var filePatience: Duration?
     var observer: (@Sendable (RequestEvent) -> Void)?
 }
 

@@ -65,7 +65,9 @@ struct FileAttempts: Sendable {
     func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure { CloudKitFailure(kind, attempt) }
 
     var transport: Transport { exchanger.transport }
-    var patience: Duration { exchanger.configuration.patience }
+    private var patience: Duration { options.filePatience ?? exchanger.configuration.patience }
+    /// The time in which a download has to begin.
+    var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
 
     /// Bytes flow: patience begins anew.
     mutating func succeeded() {
@@ -110,9 +112,10 @@ struct FileAttempts: Sendable {
 
     private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration? = nil) async throws {
         let now = exchanger.pacing.now()
-        let ends = patienceEnds ?? now + exchanger.configuration.patience
+        let ends = patienceEnds ?? now + patience
         patienceEnds = ends
-        let left = (options.deadline ?? ends) - now
+        let deadline = options.deadline ?? ends
+        let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
         guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else { throw failure(kind) }
         try await exchanger.wait(pause, attempt, because: kind, options)
     }

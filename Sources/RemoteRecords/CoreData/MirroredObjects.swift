@@ -12,10 +12,12 @@ public struct MirroredObject: Sendable, Hashable {
     private static let assetSuffix = "_ckAsset"
     private static let entityField: Name = "CD_entityName"
 
+    /// The record of the object.
     public let record: Record
     /// The name of the entity. With entity inheritance it may be a sub-entity of the record type's.
     public let entityName: String
 
+    /// The ID of the record.
     public var recordID: RecordID { record.recordID }
 
     /// - Returns: `nil` for a record that is no object of Core Data, such as a link of a many-to-many relationship.
@@ -65,6 +67,7 @@ public struct MirroredObjects: Sendable {
     private var links: [RecordID: (End, End)] = [:]
     private var linked: [End: Set<RecordID>] = [:]
 
+    /// No objects.
     public init() {}
 
     /// Adds a record, or replaces an earlier version of it. Records that are neither objects nor links are ignored.
@@ -99,8 +102,10 @@ public struct MirroredObjects: Sendable {
 
     // MARK: Reading
 
+    /// The entities of the objects that are there, in order.
     public var entityNames: [String] { Set(objects.values.map(\.entityName)).sorted() }
 
+    /// The object of a record; `nil` for none.
     public func object(_ recordID: RecordID) -> MirroredObject? { objects[recordID] }
 
     /// The objects of an entity, in the order of their record names.

@@ -5,9 +5,11 @@ public import Records
 extension Container {
     /// A long-lived operation that is not over for the app.
     public struct LongLivedOperationInfo: Sendable, Hashable {
+        /// The ID under which it is resumed.
         public let operationID: String
         /// The type of the operation, such as `ModifyRecords`; see ``LongLivedOperation/kind``.
         public let kind: String
+        /// The database of the operation.
         public let scope: DatabaseScope
         /// True if its answers are there, and wait to be told.
         public let isFinished: Bool
@@ -20,12 +22,11 @@ extension Container {
     public func longLivedOperations() async throws(OperationError) -> [LongLivedOperationInfo] {
         let store = try longLivedStore
         do {
-            var found: [LongLivedOperationInfo] = []
-            for operationID in try await store.operationIDs() {
-                guard let kept = try await store.operation(operationID) else { continue }
-                found.append(LongLivedOperationInfo(operationID: operationID, kind: kept.kind, scope: kept.scope, isFinished: kept.outcome != nil))
+            return try await store.operations().compactMap { operation in
+                DatabaseScope(rawValue: operation.scope).map { scope in
+                    LongLivedOperationInfo(operationID: operation.operationID, kind: operation.kind, scope: scope, isFinished: operation.isFinished)
+                }
             }
-            return found
         } catch {
             throw OperationError(any: error)
         }
@@ -35,7 +36,8 @@ extension Container {
     /// - Parameters:
     ///   - configuration: the operation has the one of a new operation otherwise.
     ///   - onCompletion: the operation is forgotten after it.
-    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already.
+    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already,
+    ///   `internalError` if it can't be read.
     @discardableResult
     public func resume<Operation: LongLivedOperation>(
         _ type: Operation.Type, withID operationID: String, configuration: OperationConfiguration = OperationConfiguration(),
@@ -43,6 +45,8 @@ extension Container {
         onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
     ) async throws(OperationError) -> OperationHandle<Void> {
         let store = try longLivedStore
+        // Before it is read: it must not end in between.
+        guard store.begin(operationID) else { throw .isRunning }
         do {
             guard let kept = try await store.operation(operationID) else {
                 throw OperationError(.unknownItem, "There is no long-lived operation '\(operationID)'")
@@ -51,7 +55,21 @@ extension Container {
             let operation = try Operation(json: kept.request)
             let events = try kept.events.map { try Operation.event(of: $0) }
             let database = Database(self, kept.scope).configured(configuration)
-            return try database.run(operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+            return database.run(operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+        } catch {
+            store.end(operationID)
+            throw OperationError(any: error)
+        }
+    }
+
+    /// Forgets an operation that nobody will resume, such as one that can't be read. It may have been carried out in part.
+    /// - Throws: ``OperationError``: `invalidArguments` if it runs; cancel its handle.
+    public func forgetLongLivedOperation(withID operationID: String) async throws(OperationError) {
+        let store = try longLivedStore
+        guard store.begin(operationID) else { throw .isRunning }
+        defer { store.end(operationID) }
+        do {
+            try await store.remove(operationID)
         } catch {
             throw OperationError(any: error)
         }
@@ -63,6 +81,10 @@ extension Container {
             return longLived
         }
     }
+}
+
+extension OperationError {
+    fileprivate static let isRunning = OperationError(.invalidArguments, "The operation runs already")
 }
 
 /// The part of an operation that an earlier process did.
@@ -100,15 +122,16 @@ extension Database {
         } catch {
             throw OperationError(.internalError, "The operation can't be kept: \(error)")
         }
-        return try run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
+        _ = store.begin(operationID)
+        return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
     }
 
+    /// Runs an operation that has begun in the store.
     fileprivate func run<Operation: LongLivedOperation>(
         _ operation: Operation, _ operationID: String, in store: LongLivedStore, after dependencies: [any OperationDependency],
         _ onEvent: @escaping @Sendable (Operation.Event) async -> Void, _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
         _ past: LongLivedPast<Operation.Event>
-    ) throws(OperationError) -> OperationHandle<Void> {
-        guard store.begin(operationID) else { throw OperationError(.invalidArguments, "The operation runs already") }
+    ) -> OperationHandle<Void> {
         let steps = OperationSteps(store, operationID, unanswered: past.unanswered)
         let pacing = container.client.pacing
         return start(operationID, after: dependencies, steps: steps) { context async throws(OperationError) -> Void in

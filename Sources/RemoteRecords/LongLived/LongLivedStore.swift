@@ -28,12 +28,7 @@ final class LongLivedStore: Sendable {
     private let running = Mutex<Set<String>>([])
 
     init(_ file: URL, now: Timestamp) async throws {
-        queue = try await DatabaseQueue.opened(file)
-        try await migrate(now: now)
-    }
-
-    private func migrate(now: Timestamp) async throws {
-        try await queue.write { database in
+        queue = try await DatabaseQueue.opened(file) { database in
             try database.execute(
                 sql: """
                     CREATE TABLE IF NOT EXISTS operation (
@@ -58,8 +53,13 @@ final class LongLivedStore: Sendable {
 
     // MARK: Operations
 
-    func operationIDs() async throws -> [String] {
-        try await queue.read { try String.fetchAll($0, sql: "SELECT id FROM operation ORDER BY rowid") }
+    /// All operations, in the order in which they were added, without a look at their contents.
+    func operations() async throws -> [(operationID: String, kind: String, scope: String, isFinished: Bool)] {
+        try await queue.read { database in
+            try Row.fetchAll(database, sql: "SELECT id, kind, scope, outcome IS NOT NULL AS isFinished FROM operation ORDER BY rowid").map { row in
+                (row["id"], row["kind"], row["scope"], row["isFinished"])
+            }
+        }
     }
 
     func add(_ operationID: String, _ kind: String, _ scope: DatabaseScope, _ request: JSONObject) async throws {

@@ -79,6 +79,7 @@ struct ChangeSender: Sendable {
     }
 
     private func sendBatch(_ changes: [Change]) async throws(OperationError) -> [OperationError.Item: OperationError] {
+        let unsure = unanswered.union(await context.steps?.unanswered ?? [])
         var ready: [Change] = []
         var failed: [RecordID: OperationError] = [:]
         for change in changes {
@@ -90,8 +91,12 @@ struct ChangeSender: Sendable {
                 failed[change.recordID] = error
             }
         }
-        if isAtomic, !failed.isEmpty { return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? .batchFailed) }) }
-        var outcomes = try await outcomes(of: ready, unsure: unanswered.union(await context.steps?.unanswered ?? [])).makeIterator()
+        // A file may be gone because its record was saved.
+        for (recordID, error) in failed where unsure.contains(recordID) { failed[recordID] = .lost(error) }
+        if isAtomic, let (_, error) = failed.first {
+            return await finish(changes, changes.map { .failure(failed[$0.recordID] ?? (unsure.contains($0.recordID) ? .lost(error) : .batchFailed)) })
+        }
+        var outcomes = try await outcomes(of: ready, unsure: unsure).makeIterator()
         return await finish(changes, changes.map { change in failed[change.recordID].map { .failure($0) } ?? outcomes.next() ?? .failure(.cancelled) })
     }
 
@@ -153,7 +158,7 @@ struct ChangeSender: Sendable {
                 default:
                     // Callers must know which changes were made, and which may have been.
                     if error.code == .serverResponseLost { unsure.formUnion(left.map(\.recordID)) }
-                    let lost = OperationError(.serverResponseLost, "The change may have been made: \(error.reason)")
+                    let lost = OperationError.lost(error)
                     for place in open {
                         if unsure.contains(changes[place].recordID) {
                             results[place] = .failure(lost)
@@ -190,6 +195,8 @@ struct ChangeSender: Sendable {
             switch (answer, changes[index]) {
             case (.success(.saved(let received)), .save(let record)): outcomes.append(.success(record.saved(as: received)))
             case (.success, _): outcomes.append(.success(nil))
+            // Nothing is left to delete. In an atomic batch it may be the reason why nothing was done.
+            case (.failure(let error), .delete) where error.code == .notFound && (!isAtomic || changes.count == 1): outcomes.append(.success(nil))
             case (.failure(let error), let change):
                 let failure = OperationError(error)
                 if case .save = change, failure.code == .serverRecordChanged { conflicts.append(index) }
@@ -283,7 +290,7 @@ struct ChangeSender: Sendable {
             serverRecord: server, clientRecord: record, ancestorRecord: record.recordChangeTag == nil ? nil : record.withoutChanges)
     }
 
-    // MARK: What is sent
+    // MARK: Requests
 
     private func sentKeys(of record: Record) -> Set<Name> {
         savePolicy == .allKeys ? record.changedKeys.union(record.fields.keys) : record.changedKeys
@@ -324,6 +331,7 @@ struct ChangeSender: Sendable {
     /// The change with the receipts of its files.
     private func uploadingFiles(of change: Change) async throws(OperationError) -> Change {
         guard case .save(var record) = change else { return change }
+        if let error = record.unwritable { throw error }
         let keys = sentKeys(of: record).filter { key in record.fields[key]?.files.contains { $0.asset == nil } ?? false }.sorted()
         var uploads: [(key: Name, place: Int, url: URL, size: Int64)] = []
         for key in keys {
@@ -344,9 +352,9 @@ struct ChangeSender: Sendable {
             let request = UploadRequest(recordType: record.recordType, fieldName: upload.key, recordName: recordID.recordName)
             let asset = try await withProgress(of: total, after: sent, { await deliver(.progress(recordID, $0)) }) {
                 (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Asset in
-                try await context.transfer { database in
+                try await context.transfer { database, files in
                     let slot = try await database.uploadSlots([request], in: zoneID)[0].get()
-                    return try await database.upload(to: slot, size: upload.size, progress: { progress($0.bytes) }) { FileBytes(url: upload.url) }
+                    return try await files.upload(to: slot, size: upload.size, progress: { progress($0.bytes) }) { FileBytes(url: upload.url) }
                 }
             }
             sent += upload.size
@@ -361,8 +369,13 @@ struct ChangeSender: Sendable {
 
 extension OperationError {
     /// True if the server refused a request for something in it. Other items may be fine.
-    fileprivate var isOfItems: Bool {
+    var isOfItems: Bool {
         code == .limitExceeded || serverError != nil && (code == .invalidArguments || code == .serverRejectedRequest)
+    }
+
+    /// - Parameter error: the reason why nobody can find out.
+    fileprivate static func lost(_ error: OperationError) -> OperationError {
+        OperationError(.serverResponseLost, "The change may have been made: \(error.reason)")
     }
 
     fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")

@@ -18,7 +18,9 @@ public protocol DatabaseOperation: Sendable {
 
 /// An operation's access to its database.
 public struct OperationContext: Sendable {
+    /// The ID of the run, as of its ``OperationHandle``.
     public let operationID: String
+    /// The database of the operation.
     public let scope: DatabaseScope
     private let client: ContainerClient
     private let scheduler: RequestScheduler
@@ -53,9 +55,12 @@ public struct OperationContext: Sendable {
         }
     }
 
-    /// Sends a file up or down, which may take the time of the whole operation.
-    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
-        try await repeating { try await send($0.until(deadline)) }
+    /// Sends a file up or down. While it moves it may take the time of the whole operation.
+    /// - Parameter send: takes the database for requests, and the one for the file.
+    func transfer<Value: Sendable>(_ send: @Sendable (DatabaseClient, DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
+        try await repeating { database in
+            try await send(database.until(min(client.pacing.now() + requestTime, deadline)), database.until(deadline).withFilePatience(requestTime))
+        }
     }
 
     private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {

@@ -6,8 +6,11 @@ public import Records
 ///
 /// The web protocol does not tell why a zone was deleted, so that purged zones are deleted ones.
 public struct FetchDatabaseChanges: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable, Hashable {
+        /// A zone was made, or has changes.
         case zoneChanged(ZoneID)
+        /// A zone was deleted with its records.
         case zoneDeleted(ZoneID)
         /// Everything before this token was delivered.
         case tokenUpdated(SyncToken)
@@ -15,7 +18,9 @@ public struct FetchDatabaseChanges: DatabaseOperation {
 
     /// The end of a feed, or of its first page.
     public struct Output: Sendable, Hashable {
+        /// The token for the next fetch.
         public var changeToken: SyncToken
+        /// True if there is another page.
         public var moreComing: Bool
     }
 
@@ -26,6 +31,7 @@ public struct FetchDatabaseChanges: DatabaseOperation {
     /// False for one page only.
     public var fetchesAllChanges: Bool
 
+    /// A fetch of the zones that changed after a token.
     public init(since previousToken: SyncToken? = nil, resultsLimit: Int? = nil, fetchesAllChanges: Bool = true) {
         self.previousToken = previousToken
         self.resultsLimit = resultsLimit
@@ -54,6 +60,7 @@ public struct FetchDatabaseChanges: DatabaseOperation {
 ///
 /// Records come once, in their latest version, in the order of their latest changes. Tokens that were delivered stay good even if the operation fails.
 public struct FetchRecordZoneChanges: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A record, or the error of one that could not be read. The ID is `nil` if the server does not tell it.
         case changed(RecordID?, Result<Record, OperationError>)
@@ -73,6 +80,7 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
     /// False for one page of each zone only.
     public var fetchesAllChanges: Bool
 
+    /// A fetch of the changes in zones.
     public init(_ zones: [ZonePull], fetchesAllChanges: Bool = true) {
         self.zones = zones
         self.fetchesAllChanges = fetchesAllChanges

@@ -5,6 +5,7 @@ public import Records
 
 /// Fetches records by their IDs (CKFetchRecordsOperation). It sees every save at once, unlike queries.
 public struct FetchRecords: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// The part of the record's files that was downloaded, from 0 to 1; only with a folder for files.
         case progress(RecordID, Double)
@@ -12,12 +13,14 @@ public struct FetchRecords: DatabaseOperation {
         case fetched(RecordID, Result<Record, OperationError>)
     }
 
+    /// The records to fetch, of any zones.
     public var recordIDs: [RecordID]
     /// `nil` for all keys, empty for none.
     public var desiredKeys: Set<Name>?
     /// The folder for the files of the records. `nil` leaves them on the server; fields then have their addresses.
     public var assetFolder: URL?
 
+    /// A fetch of records by their IDs.
     public init(_ recordIDs: [RecordID], desiredKeys: Set<Name>? = nil, assetFolder: URL? = nil) {
         self.recordIDs = recordIDs
         self.desiredKeys = desiredKeys
@@ -64,24 +67,32 @@ public struct FetchRecords: DatabaseOperation {
 }
 
 extension OperationContext {
-    /// The record with all its files on this machine. Files have names of their own.
+    /// The record with all its files on this machine, or none of them. Files have names of their own.
     func downloadingFiles(
         of record: Record, to folder: URL, _ tell: @escaping @Sendable (Double) async -> Void
     ) async throws(OperationError) -> Record {
         var record = record
-        let total = record.fields.values.flatMap(\.files).reduce(0) { $0 + ($1.asset?.size ?? 0) }
+        // The server's numbers may be anything.
+        let total = record.fields.values.flatMap(\.files).reduce(0 as Int64) { $0.addingReportingOverflow($1.asset?.size ?? 0).partialValue }
         var received: Int64 = 0
+        var done: [URL] = []
         for (key, content) in record.fields.sorted(by: { $0.key < $1.key }) where !content.files.isEmpty {
             var files = content.files
             for (place, file) in files.enumerated() {
                 guard let asset = file.asset else { continue }
                 let url = folder.appending(path: "\(UUID().uuidString)")
-                files[place].fileURL = try await withProgress(of: total, after: received, tell) {
-                    (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> URL in
-                    try await download(file, to: url) { progress($0.bytes) }
-                    return url
+                do throws(OperationError) {
+                    try await withProgress(of: total, after: received, tell) {
+                        (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Void in
+                        try await download(file, to: url) { progress($0.bytes) }
+                    }
+                } catch {
+                    await FileBytes.remove(done)
+                    throw error
                 }
-                received += asset.size
+                files[place].fileURL = url
+                done.append(url)
+                received = received.addingReportingOverflow(asset.size).partialValue
             }
             record = record.uploading(content.replacing(files), for: key)
         }
@@ -93,7 +104,7 @@ extension OperationContext {
     func download(_ file: AssetFile, to url: URL, progress: @escaping @Sendable (TransferProgress) -> Void) async throws(OperationError) {
         guard let asset = file.asset else { throw OperationError(.assetNotAvailable, "The file was never uploaded") }
         let received = ReceivedAsset(asset: asset, downloadURL: file.downloadURL)
-        try await transfer { try await FileBytes.write(try $0.download(received, progress: progress), to: url) }
+        try await transfer { _, database in try await FileBytes.write(try database.download(received, progress: progress), to: url) }
     }
 }
 
@@ -138,13 +149,32 @@ extension DatabaseScope {
         RecordID(recordName: recordID.recordName, zoneID: local(recordID.zoneID))
     }
 
+    /// References with their zones as the app names them; `nil` if nothing is to be changed.
+    private func local(_ content: FieldContent) -> FieldContent? {
+        func local(_ value: FieldValue) -> FieldValue {
+            guard case .reference(var reference) = value else { return value }
+            reference.zoneID = reference.zoneID.map { self.local($0) }
+            return .reference(reference)
+        }
+        return switch content {
+        case _ where self == .shared: nil
+        case .value(.reference(let reference), let isEncrypted): .value(local(.reference(reference)), isEncrypted: isEncrypted)
+        case .value(.list(let elements, .reference?), let isEncrypted): .value(.list(elements.map { local($0) }, of: .reference), isEncrypted: isEncrypted)
+        default: nil
+        }
+    }
+
     /// The record of an answer.
     func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> {
         switch answer {
         case .success(var received):
             received.recordID = local(received.recordID)
             received.share = received.share.map { local($0) }
-            return Record(received).map { .success($0) } ?? .failure(OperationError(.serverRejectedRequest, "The server does not tell the record's type"))
+            guard var record = Record(received) else {
+                return .failure(OperationError(.serverRejectedRequest, "The server does not tell the record's type"))
+            }
+            for (key, content) in record.fields { if let local = local(content) { record.restore(local, for: key) } }
+            return .success(record)
         case .failure(let error): return .failure(OperationError(error))
         }
     }

@@ -4,6 +4,7 @@ internal import Synchronization
 ///
 /// The operation waits until its latest event is taken. It is cancelled with the task that iterates, and with the end of a loop that is left early.
 public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Sendable {
+    /// An event of the operation.
     public typealias Element = Operation.Event
 
     private let start: @Sendable (@escaping @Sendable (Element) async -> Void) -> OperationHandle<Operation.Output>
@@ -12,6 +13,7 @@ public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Send
         self.start = start
     }
 
+    /// Takes one event after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let running: Running<Operation.Event, Operation.Output>
 

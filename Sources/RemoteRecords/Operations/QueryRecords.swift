@@ -11,6 +11,7 @@ public struct QueryRecords: DatabaseOperation {
         fileprivate let marker: String
     }
 
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not read.
         case matched(RecordID?, Result<Record, OperationError>)

@@ -3,6 +3,7 @@ public import Records
 
 /// Fetches zones (CKFetchRecordZonesOperation).
 public struct FetchRecordZones: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A zone that does not exist is `zoneNotFound`.
         case fetched(ZoneID, Result<ReceivedZone, OperationError>)
@@ -11,6 +12,7 @@ public struct FetchRecordZones: DatabaseOperation {
     /// `nil` for all zones of the database.
     public var zoneIDs: [ZoneID]?
 
+    /// A fetch of zones; of all of them without IDs.
     public init(_ zoneIDs: [ZoneID]? = nil) {
         self.zoneIDs = zoneIDs
     }
@@ -37,15 +39,20 @@ public struct FetchRecordZones: DatabaseOperation {
 
 /// Creates and deletes zones (CKModifyRecordZonesOperation). Saving a zone that exists succeeds.
 public struct ModifyRecordZones: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
+        /// A zone that is there now, or its error.
         case saved(ZoneID, Result<ReceivedZone, OperationError>)
         /// All records of the zone are deleted with it. A zone that does not exist is `zoneNotFound`.
         case deleted(ZoneID, Result<Void, OperationError>)
     }
 
+    /// The zones to create.
     public var zoneIDsToSave: [ZoneID]
+    /// The zones to delete.
     public var zoneIDsToDelete: [ZoneID]
 
+    /// Changes of zones.
     public init(saving zoneIDsToSave: [ZoneID] = [], deleting zoneIDsToDelete: [ZoneID] = []) {
         self.zoneIDsToSave = zoneIDsToSave
         self.zoneIDsToDelete = zoneIDsToDelete
@@ -69,7 +76,7 @@ public struct ModifyRecordZones: DatabaseOperation {
     }
 
     /// Sends one zone per request. If its answer is lost, it is sent again: the second time has no effect of its own.
-    /// - Returns: the zone; `nil` for a deletion whose answer was lost.
+    /// - Returns: the zone; `nil` for a deletion whose answer was lost. A request that the server refuses as a whole is an error of its zone alone.
     private func outcome(of operation: ZoneOperation, in context: OperationContext) async throws(OperationError) -> Result<ReceivedZone?, OperationError> {
         var wasLost = false
         while true {
@@ -78,6 +85,7 @@ public struct ModifyRecordZones: DatabaseOperation {
                 if wasLost, case .delete = operation, case .failure(let error) = answer, error.code == .zoneNotFound { return .success(nil) }
                 return answer.map { context.local($0) }.mapError { OperationError($0) }
             } catch {
+                if error.isOfItems { return .failure(error) }
                 guard error.code == .serverResponseLost, !Task.isCancelled, !wasLost else { throw error }
                 wasLost = true
             }

@@ -4,8 +4,10 @@ public import Records
 
 /// The link of a share: its address, or the identifier in it.
 public struct ShareLink: Sendable, Hashable, ExpressibleByStringLiteral {
+    /// The identifier in the address.
     public let shortGUID: String
 
+    /// The link with an identifier.
     public init(shortGUID: String) {
         self.shortGUID = shortGUID
     }
@@ -23,15 +25,18 @@ public struct ShareLink: Sendable, Hashable, ExpressibleByStringLiteral {
 
 /// Tells what links of shares lead to (CKFetchShareMetadataOperation). It needs a user, and works in every database.
 public struct FetchShareMetadata: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A link of nobody's is `unknownItem`, one of others `permissionFailure`.
         case fetched(ShareLink, Result<ShareMetadata, OperationError>)
     }
 
+    /// The links to look up.
     public var links: [ShareLink]
     /// True to get the records at the top too.
     public var fetchesRootRecords: Bool
 
+    /// A lookup of links.
     public init(_ links: [ShareLink], fetchesRootRecords: Bool = false) {
         self.links = links
         self.fetchesRootRecords = fetchesRootRecords
@@ -47,13 +52,16 @@ public struct FetchShareMetadata: DatabaseOperation {
 
 /// Lets the user take part in shares (CKAcceptSharesOperation). Their zones are in the shared database then. A second time changes nothing.
 public struct AcceptShares: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// The metadata as they are after it. Owners can't accept their own shares: `invalidArguments`.
         case accepted(ShareLink, Result<ShareMetadata, OperationError>)
     }
 
+    /// The links of the shares.
     public var links: [ShareLink]
 
+    /// A way into shares.
     public init(_ links: [ShareLink]) {
         self.links = links
     }
@@ -76,13 +84,16 @@ extension Result where Success == ReceivedShareMetadata, Failure == ServerError 
 
 /// Finds users to invite (CKFetchShareParticipantsOperation).
 public struct FetchShareParticipants: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A participant with READ_ONLY, to add to a share. Addresses that no user has can be invited too; an unknown user name is `unknownItem`.
         case fetched(LookupInfo, Result<ShareParticipant, OperationError>)
     }
 
+    /// Names, addresses or telephone numbers.
     public var lookupInfos: [LookupInfo]
 
+    /// A search for users to invite.
     public init(_ lookupInfos: [LookupInfo]) {
         self.lookupInfos = lookupInfos
     }
@@ -106,6 +117,7 @@ public struct FetchShareParticipants: DatabaseOperation {
 
 /// Finds users of the app who let themselves be found (CKDiscoverUserIdentitiesOperation, CKDiscoverAllUserIdentitiesOperation).
 public struct DiscoverUserIdentities: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// Users who can't be found are `unknownItem`, and no error of the operation.
         case discovered(LookupInfo?, Result<ReceivedUser, OperationError>)
@@ -114,6 +126,7 @@ public struct DiscoverUserIdentities: DatabaseOperation {
     /// `nil` for all contacts of the user.
     public var lookupInfos: [LookupInfo]?
 
+    /// A search for users of the app.
     public init(_ lookupInfos: [LookupInfo]? = nil) {
         self.lookupInfos = lookupInfos
     }

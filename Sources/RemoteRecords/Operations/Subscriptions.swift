@@ -4,6 +4,7 @@ public import Records
 
 /// Fetches subscriptions (CKFetchSubscriptionsOperation).
 public struct FetchSubscriptions: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
         /// A subscription that does not exist is `unknownItem`.
         case fetched(Name, Result<Subscription, OperationError>)
@@ -12,6 +13,7 @@ public struct FetchSubscriptions: DatabaseOperation {
     /// `nil` for all of the user in the database.
     public var subscriptionIDs: [Name]?
 
+    /// A fetch of subscriptions; of all of them without IDs.
     public init(_ subscriptionIDs: [Name]? = nil) {
         self.subscriptionIDs = subscriptionIDs
     }
@@ -33,15 +35,20 @@ public struct FetchSubscriptions: DatabaseOperation {
 
 /// Saves and deletes subscriptions (CKModifySubscriptionsOperation). A subscription under an id that exists replaces it.
 public struct ModifySubscriptions: DatabaseOperation {
+    /// A step of the operation.
     public enum Event: Sendable {
+        /// A subscription as it was sent, or its error.
         case saved(Name, Result<Subscription, OperationError>)
         /// Deleting one that does not exist succeeds.
         case deleted(Name, Result<Void, OperationError>)
     }
 
+    /// The subscriptions to create or replace.
     public var subscriptionsToSave: [Subscription]
+    /// The IDs of the subscriptions to delete.
     public var subscriptionIDsToDelete: [Name]
 
+    /// Changes of subscriptions.
     public init(saving subscriptionsToSave: [Subscription] = [], deleting subscriptionIDsToDelete: [Name] = []) {
         self.subscriptionsToSave = subscriptionsToSave
         self.subscriptionIDsToDelete = subscriptionIDsToDelete

@@ -28,6 +28,7 @@ public enum QualityOfService: Int, Sendable, Hashable, Comparable, CaseIterable 
 
 /// The order among operations of one quality of service.
 public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
+    /// From the last to the first.
     case veryLow, low, normal, high, veryHigh
 
     public static func < (left: QueuePriority, right: QueuePriority) -> Bool { left.rawValue < right.rawValue }
@@ -37,13 +38,16 @@ public enum QueuePriority: Int, Sendable, Hashable, Comparable, CaseIterable {
 ///
 /// `allowsCellularAccess` of CloudKit is missing: a program on Linux cannot tell.
 public struct OperationConfiguration: Sendable, Hashable {
+    /// The order among all operations, and their patience; `nil` for the group's, or the default.
     public var qualityOfService: QualityOfService?
+    /// The order within one quality of service; `nil` for the group's, or `normal`.
     public var queuePriority: QueuePriority?
     /// The time for a request with its repetitions; 60 seconds.
     public var timeoutIntervalForRequest: Duration?
     /// The time for the whole operation with its files, from its first request; seven days.
     public var timeoutIntervalForResource: Duration?
 
+    /// A configuration; `nil` leaves a property to the group, or to the default.
     public init(
         qualityOfService: QualityOfService? = nil, queuePriority: QueuePriority? = nil, timeoutIntervalForRequest: Duration? = nil,
         timeoutIntervalForResource: Duration? = nil
@@ -67,17 +71,24 @@ public struct OperationConfiguration: Sendable, Hashable {
 public struct OperationGroup: Sendable, Hashable {
     /// The number of bytes that a group expects, as CloudKit tells it apart.
     public enum TransferSize: Int, Sendable, Hashable, CaseIterable {
+        /// From nothing known to hundreds of gigabytes.
         case unknown, kilobytes, megabytes, tensOfMegabytes, hundredsOfMegabytes, gigabytes, tensOfGigabytes, hundredsOfGigabytes
     }
 
+    /// A new UUID for each group.
     public let operationGroupID: String
+    /// For people, such as `First launch`.
     public var name: String?
     /// The number of things that the operations are about, as the app counts them.
     public var quantity: Int?
+    /// An estimate of the bytes to send. It has no effect here.
     public var expectedSendSize = TransferSize.unknown
+    /// An estimate of the bytes to receive. It has no effect here.
     public var expectedReceiveSize = TransferSize.unknown
+    /// For operations that leave a property out.
     public var defaultConfiguration: OperationConfiguration
 
+    /// A group with a new ID.
     public init(name: String? = nil, defaultConfiguration: OperationConfiguration = OperationConfiguration()) {
         operationGroupID = UUID().uuidString
         self.name = name

@@ -9,6 +9,8 @@ final class CacheDelegate: SyncEngineDelegate {
     private struct Inbox {
         /// Events since the last state.
         var events: [SyncEngine.Event] = []
+        /// The first error of a zone that was refused since somebody asked.
+        var zoneRefusal: OperationError?
         /// The error that broke the file. The engine is ahead of the file from then on.
         var failure: (any Error)?
     }
@@ -20,8 +22,7 @@ final class CacheDelegate: SyncEngineDelegate {
 
     init(_ file: URL, _ resolver: @escaping RecordCache.Resolver) async throws {
         self.resolver = resolver
-        queue = try await DatabaseQueue.opened(file)
-        try await queue.write { try CachedRecords.make(in: $0) }
+        queue = try await DatabaseQueue.opened(file) { try CachedRecords.make(in: $0) }
     }
 
     func storedState() async throws -> SyncState {
@@ -64,6 +65,13 @@ final class CacheDelegate: SyncEngineDelegate {
         }
     }
 
+    func takeZoneRefusal() -> OperationError? {
+        inbox.withLock { inbox in
+            defer { inbox.zoneRefusal = nil }
+            return inbox.zoneRefusal
+        }
+    }
+
     private func fail(_ error: any Error) {
         inbox.withLock { $0.failure = $0.failure ?? error }
     }
@@ -91,7 +99,12 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
-        guard case .stateUpdate = event else { return inbox.withLock { $0.events.append(event) } }
+        guard case .stateUpdate = event else {
+            return inbox.withLock { inbox in
+                inbox.events.append(event)
+                if case .sentDatabaseChanges(let sent) = event { inbox.zoneRefusal = inbox.zoneRefusal ?? sent.refusal }
+            }
+        }
         // The error is kept for the caller of the engine.
         try? await write(syncEngine)
     }
@@ -120,6 +133,8 @@ final class CacheDelegate: SyncEngineDelegate {
             } else {
                 for recordID in try records.marked(in: event.zoneID) { try drop(recordID, in: records, engine, resolver) }
             }
+        case .sentDatabaseChanges(let event):
+            for zoneID in event.refusedDeletions { engine.kept.withLock { $0.fetchAnew(zoneID) } }
         case .sentRecordZoneChanges(let event):
             for record in event.savedRecords { try settle(record, in: records) }
             for recordID in event.deletedRecordIDs { try records.removeHidden(recordID) }
@@ -135,9 +150,12 @@ final class CacheDelegate: SyncEngineDelegate {
     ) throws {
         let pending = engine.state.pendingChange(of: server.recordID)
         if pending == .deleteRecord(server.recordID) { return try records.set(server, isDeleted: true) }
-        guard pending != nil, let mine = try records.record(server.recordID) else { return try records.set(server) }
+        guard let mine = try records.record(server.recordID), try pending != nil || records.isRefused(server.recordID) else {
+            return try records.set(server)
+        }
         // It is the version that the change was made on.
-        if mine.recordChangeTag == server.recordChangeTag { return try records.set(mine) }
+        if mine.recordChangeTag == server.recordChangeTag { return try records.unmark(server.recordID) }
+        guard pending != nil else { return try records.set(server) }
         // The change was made, and the answer to it was lost.
         if mine.isContained(in: server, keys: mine.changedKeys) {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
@@ -173,7 +191,7 @@ final class CacheDelegate: SyncEngineDelegate {
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
         case (.serverRecordChanged, let server?): try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
-        case (.unknownItem, _): try resolve(.deleted(mine), nil, in: records, engine, resolver)
+        case (.unknownItem, _) where sent.recordChangeTag != nil: try resolve(.deleted(mine), nil, in: records, engine, resolver)
         default: try records.refuse(sent.recordID, error.description)
         }
     }
@@ -199,5 +217,17 @@ final class CacheDelegate: SyncEngineDelegate {
 
     private static func conflict(of mine: Record, with server: Record) -> OperationError.Conflict {
         OperationError.Conflict(serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
+    }
+}
+
+extension SyncEngine.Event.SentDatabaseChanges {
+    /// The zones that are still there. A zone that is gone needs no deletion.
+    fileprivate var refusedDeletions: [ZoneID] {
+        failedZoneDeletes.filter { $0.value.code != .zoneNotFound && !$0.value.isMendedByTime }.map(\.key)
+    }
+
+    /// The first error that time does not mend.
+    fileprivate var refusal: OperationError? {
+        failedZoneSaves.lazy.map(\.error).first { !$0.isMendedByTime } ?? refusedDeletions.first.flatMap { failedZoneDeletes[$0] }
     }
 }

@@ -44,10 +44,10 @@ struct CachedRecords {
     /// The state of the engine; a new one if there is none.
     func state() throws -> SyncState {
         var state = try Data.fetchOne(database, sql: "SELECT bytes FROM state").map { try SyncState(Array($0)) } ?? SyncState()
-        let pending = try Row.fetchAll(database, sql: "SELECT zone, owner, name, isDeletion, mayBeMade FROM pending ORDER BY number").map { row in
+        let pending = try Row.fetchAll(database, sql: "SELECT * FROM pending ORDER BY number").map { row in
             let recordID = Self.recordID(row)
             let change: PendingRecordZoneChange = row["isDeletion"] ? .deleteRecord(recordID) : .saveRecord(recordID)
-            return (change: change, mayBeMade: row["mayBeMade"] as Bool)
+            return PendingChanges.Entry(number: row["number"], change: change, mayBeMade: row["mayBeMade"])
         }
         state.pending = PendingChanges(pending, tracksChanges: true)
         return state
@@ -136,6 +136,11 @@ struct CachedRecords {
             sql: "UPDATE record SET refusal = ?, isDeleted = 0 WHERE zone = ? AND owner = ? AND name = ?", arguments: [reason] + Self.key(recordID))
     }
 
+    func isRefused(_ recordID: RecordID) throws -> Bool {
+        try String.fetchOne(
+            database, sql: "SELECT refusal FROM record WHERE zone = ? AND owner = ? AND name = ?", arguments: Self.key(recordID)) != nil
+    }
+
     func refusals() throws -> [RecordID: String] {
         var refusals: [RecordID: String] = [:]
         for row in try Row.fetchAll(database, sql: "SELECT zone, owner, name, refusal FROM record WHERE refusal IS NOT NULL") {
@@ -173,10 +178,38 @@ struct CachedRecords {
 }
 
 extension DatabaseQueue {
-    /// Opens a file on a thread that may wait for the disk.
-    static func opened(_ file: URL) async throws -> DatabaseQueue {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(with: Result { try DatabaseQueue(path: file.path(percentEncoded: false)) }) }
+    /// The time to wait for another program to close the file, in seconds.
+    private static let patience: TimeInterval = 2
+
+    /// Opens a file for this queue alone, on a thread that may wait for the disk. A new file is only for the user who runs the program: it has addresses
+    /// of files.
+    /// - Throws: ``OperationError`` if another queue has it open; an error of SQLite.
+    static func opened(_ file: URL, _ prepare: @escaping @Sendable (GRDB.Database) throws -> Void) async throws -> DatabaseQueue {
+        let path = file.path(percentEncoded: false)
+        var configuration = Configuration()
+        configuration.busyMode = .timeout(patience)
+        // Two engines would write each other's position.
+        configuration.prepareDatabase { try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE") }
+        return try await withCheckedThrowingContinuation { [configuration] continuation in
+            DispatchQueue.global().async {
+                continuation.resume(
+                    with: Result {
+                        makeForUser(path)
+                        do {
+                            let queue = try DatabaseQueue(path: path, configuration: configuration)
+                            try queue.write(prepare)
+                            return queue
+                        } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                            throw OperationError(.internalError, "'\(path)' is open already, perhaps in another process")
+                        }
+                    })
+            }
         }
     }
+}
+
+/// Makes a file that only its user reads, if there is none.
+private func makeForUser(_ path: String) {
+    let descriptor = open(path, O_CREAT | O_EXCL | O_WRONLY, 0o600)
+    if descriptor >= 0 { close(descriptor) }
 }

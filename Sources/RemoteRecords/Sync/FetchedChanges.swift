@@ -16,6 +16,9 @@ struct FetchedChanges: Sendable {
     /// Adds a page. A record that came before has changed since.
     /// - Throws: the error of a record that could not be read.
     mutating func add(_ page: Database.RecordZoneChanges) throws(OperationError) {
+        // A record that was made anew is not deleted.
+        let there = deletions.isEmpty ? [] : Set(page.modifications.compactMap(\.recordID))
+        deletions.removeAll { there.contains($0.recordID) }
         for modification in page.modifications {
             let record = try modification.result.get()
             if let place = places[record.recordID] {

@@ -10,10 +10,10 @@ struct PendingChanges: Sendable {
         /// True if it was sent without an answer.
         var mayBeMade: Bool
         /// The moment when it was added last, also as an equal change. It is not kept.
-        var moment: Int64
+        var moment: Int64 = 0
     }
 
-    /// By number, with holes for those that were removed.
+    /// By number, with holes in the place of removed ones.
     private var entries: [Entry?] = []
     private var places: [RecordID: Int] = [:]
     /// There are only holes before it.
@@ -28,9 +28,12 @@ struct PendingChanges: Sendable {
 
     init() {}
 
-    /// - Parameter tracksChanges: true for a store that keeps each change by itself.
-    init(_ kept: [(change: PendingRecordZoneChange, mayBeMade: Bool)], tracksChanges: Bool = false) {
-        for (change, mayBeMade) in kept { append(change, mayBeMade) }
+    /// - Parameters:
+    ///   - kept: in the order of their numbers.
+    ///   - tracksChanges: true for a store that keeps each change by itself.
+    init(_ kept: [Entry], tracksChanges: Bool = false) {
+        arrange(kept)
+        lastNumber = kept.last?.number ?? 0
         touched = tracksChanges ? [] : nil
     }
 
@@ -55,7 +58,7 @@ struct PendingChanges: Sendable {
         (entries.compactMap { $0 } + sending.values.filter { places[$0.change.recordID] == nil }).sorted { $0.number < $1.number }.map { toKeep($0) }
     }
 
-    /// The records whose entries changed since the last call, each with what has to be kept of it.
+    /// The records whose entries changed since the last call, each with the entry to keep.
     mutating func takeTouched() -> [(recordID: RecordID, entry: Entry?)] {
         guard let recordIDs = touched else { return [] }
         touched = []

@@ -22,13 +22,14 @@ public final class RecordCache: Sendable {
     ///   It runs in a transaction, so it must be quick.
     public typealias Resolver = @Sendable (Meeting) -> Record?
 
+    /// The engine that keeps the cache and the database the same. Its state and its calls are for the app, too.
     public let engine: SyncEngine
     private let app: CacheDelegate
 
-    /// Opens the file, and creates it if necessary. One process at a time has it open.
+    /// Opens the file, and creates it if necessary, for the user who runs the program. One cache at a time has it open, among all processes.
     /// - Parameters:
     ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion wins.
-    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed.
+    /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if the file stays open elsewhere for 2 seconds.
     public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
         app = try await CacheDelegate(file, resolver)
         engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: app)
@@ -42,6 +43,7 @@ public final class RecordCache: Sendable {
 
     // MARK: Reading
 
+    /// The record as it is here, with the changes that are not sent yet; `nil` for none, and for one that was deleted here.
     public func record(for recordID: RecordID) async throws -> Record? {
         try await app.queue.read { try CachedRecords($0).record(recordID) }
     }
@@ -102,7 +104,8 @@ public final class RecordCache: Sendable {
     // MARK: Changing
 
     /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was read, and not in it, stay so.
-    /// - Throws: an error of SQLite, or the one that broke the file earlier.
+    /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or none at all; an error of SQLite, or the one that broke the file
+    ///   earlier.
     public func save(_ record: Record) async throws {
         try await save([record])
     }
@@ -110,6 +113,7 @@ public final class RecordCache: Sendable {
     /// Stores records, all or none.
     /// - Throws: as ``save(_:)``.
     public func save(_ changed: [Record]) async throws {
+        if let error = changed.lazy.compactMap(\.unwritable).first { throw error }
         let engine = engine
         try await app.write(engine) { records in
             for record in changed { try records.set(records.record(record.recordID).map { record.adding(changesOf: $0) } ?? record) }
@@ -133,24 +137,28 @@ public final class RecordCache: Sendable {
         }
     }
 
-    /// Creates or deletes a zone with the next ``sync()``.
+    /// Creates or deletes a zone with the next ``sync()``. The records of a zone that is deleted go at once. They come again if the server refuses, or
+    /// if the zone is saved before it was deleted there.
     /// - Throws: as ``save(_:)``.
     public func change(_ change: PendingDatabaseChange) async throws {
         let engine = engine
         try await app.write(engine) { records in
-            if case .deleteZone(let zoneID) = change { try records.removeAll(in: zoneID) }
+            switch change {
+            case .deleteZone(let zoneID): try records.removeAll(in: zoneID)
+            case .saveZone(let zoneID):
+                // The server keeps the zone with its records, unless the deletion is on its way.
+                engine.kept.withLock { if $0.pendingDatabaseChanges.contains(.deleteZone(zoneID)) { $0.fetchAnew(zoneID) } }
+            }
             engine.state.add(pendingDatabaseChanges: [change])
         }
     }
 
-    /// Fetches and sends.
-    /// - Throws: ``OperationError``; an error of SQLite, after which the cache must be opened anew.
+    /// Fetches and sends. A zone that can't be fetched keeps nothing from being sent.
+    /// - Throws: ``OperationError``, also of a zone that the server refused to create or delete, once all else was sent; an error of SQLite, after which
+    ///   the cache must be opened anew.
     public func sync() async throws {
-        try app.checkFile()
-        try await engine.fetchChanges()
-        try app.checkFile()
-        try await engine.sendChanges()
-        try app.checkFile()
+        try await engine.sync { try app.checkFile() }
+        if let refusal = app.takeZoneRefusal() { throw refusal }
     }
 
     /// Syncs again and again until the task is cancelled, as ``SyncEngine/run(every:listening:)``.

@@ -5,9 +5,11 @@ public import Records
 
 /// A notification of a subscription (CKNotification). It tells that something changed, not what: fetch the changes.
 public struct RemoteNotification: Sendable, Hashable {
+    /// The kind of the subscription, with the place of the change.
     public enum Subject: Sendable, Hashable {
         /// A record that matches, or matched, a query.
         case record(RecordID, Subscription.Event)
+        /// A change in a zone.
         case zone(ZoneID)
         /// Changes in the database. The zone is not told by CloudKit's own library.
         case database(ZoneID?)
@@ -15,8 +17,11 @@ public struct RemoteNotification: Sendable, Hashable {
 
     /// The same for several subscriptions that one change matched.
     public let notificationID: String?
+    /// The subscription that fired; `nil` if the notification does not tell it.
     public let subscriptionID: Name?
+    /// The database of the change; `nil` if the notification does not tell it.
     public let scope: DatabaseScope?
+    /// The place of the change.
     public let subject: Subject
     /// The whole notification, with its texts in `aps` and the fields that were asked for.
     public let json: JSONObject
@@ -66,6 +71,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
 
     fileprivate let client: ContainerClient
 
+    /// Waits for one notification after the other.
     public struct AsyncIterator: AsyncIteratorProtocol {
         /// The number of tokens in a row that the courier refused at once.
         private static let patience = 3

@@ -4,9 +4,9 @@ public import Records
 internal import Synchronization
 
 extension SyncEngine {
-    /// Begins to follow a zone with what changes from now on. What is there already does not come: ask for it by queries, as far as it is wanted.
+    /// Begins to follow a zone with what changes from now on. Records that are there already do not come: ask for them by queries, as far as they are wanted.
     ///
-    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web protocol. Where queries are late,
+    /// It does nothing for a zone of which something was fetched. CloudKit tells the token for now only over the web protocol. If queries are late,
     /// as in iCloud by some seconds, a record that was saved just before is in neither.
     /// - Throws: ``OperationError``: `zoneNotFound`; `serverRejectedRequest` if the server does not tell the token.
     public func skipHistory(of zoneID: ZoneID) async throws {
@@ -47,15 +47,17 @@ extension SyncEngine {
     /// Finds out which zones changed. They are remembered until all their changes are here.
     private func fetchDatabase() async throws(OperationError) {
         var token = kept.withLock { $0.databaseToken }
-        // Zones that were deleted before are not in a feed without a token. They are those that do not come.
+        // Zones that were deleted before are not in a feed without a token. They are the ones that do not come.
         var isListing = token == nil
+        var hasExpired = false
         var missing = Set(kept.withLock { $0.zoneTokens.keys })
         while true {
             let page: Database.DatabaseChanges
             do throws(OperationError) {
                 page = try await database.databaseChanges(since: token)
             } catch {
-                guard error.code == .changeTokenExpired, token != nil else { throw error }
+                guard error.code == .changeTokenExpired, token != nil, !hasExpired else { throw error }
+                hasExpired = true
                 token = nil
                 isListing = true
                 continue
@@ -82,7 +84,8 @@ extension SyncEngine {
     }
 
     /// Fetches the changes of a zone, page by page. Changes are told together with the token after them.
-    private func fetch(_ zoneID: ZoneID) async throws(OperationError) {
+    /// - Parameter hasExpired: true for the second time in one fetch. Tokens that always expire would let it go on forever.
+    private func fetch(_ zoneID: ZoneID, hasExpired: Bool = false) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
         var since = kept.withLock { $0.zoneTokens[zoneID] }
@@ -119,7 +122,8 @@ extension SyncEngine {
                     state.zonesWithoutHistory.remove(zoneID)
                     state.zonesFromTheBeginning.insert(zoneID)
                 }
-                try await fetch(zoneID)
+                if hasExpired { throw error }
+                try await fetch(zoneID, hasExpired: true)
             case .zoneNotFound, .userDeletedZone:
                 // The feed of the database told it before it was deleted.
                 await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: error)))

@@ -10,17 +10,38 @@ extension SyncEngine {
         return Subscription("RemoteRecords", to: .database(recordType: nil), notificationInfo: silent)
     }()
 
-    /// Fetches and sends, again and again, until the task is cancelled. Errors that time mends are waited out, longer each time, up to five minutes.
+    /// Fetches and sends, again and again, until the task is cancelled.
+    ///
+    /// Errors that time mends are waited out, longer each time, up to five minutes, or as long as the server asks for. Notifications do not end that.
     /// - Parameters:
     ///   - interval: the pause after each sync.
-    ///   - listening: true to begin earlier when a notification comes. The engine saves a subscription of the database for that. Where that fails,
+    ///   - listening: true to begin earlier when a notification comes. The engine saves a subscription of the database for that. If that fails,
     ///     the interval remains.
-    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
+    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`. Changes are sent before, also if
+    ///   it is an error of the fetch.
     public func run(every interval: Duration, listening: Bool = false) async throws {
-        try await run(every: interval, listening: listening) {
+        try await run(every: interval, listening: listening) { try await sync() }
+    }
+
+    /// Fetches and sends. One zone that can't be fetched keeps nothing from being sent.
+    /// - Parameter check: throws an error after which nothing may go on.
+    /// - Throws: the first error.
+    func sync(_ check: () throws -> Void = {}) async throws {
+        var failure: (any Error)?
+        do {
+            try check()
             try await fetchChanges()
-            try await sendChanges()
+        } catch let error as OperationError where !error.isOfNetwork && error.code != .notAuthenticated && error.code != .operationCancelled {
+            failure = error
         }
+        try check()
+        do {
+            try await sendChanges()
+        } catch {
+            failure = failure ?? error
+        }
+        try check()
+        if let failure { throw failure }
     }
 
     /// - Parameter sync: fetches and sends.
@@ -61,7 +82,7 @@ extension SyncEngine {
         }
     }
 
-    /// Signals each notification of the database. Whatever fails is tried again.
+    /// Signals each notification of the database. After an error it tries again.
     private func listen(_ wakes: Signals) async {
         let pacing = database.container.client.pacing
         var backoff: Duration = .seconds(1)

@@ -39,6 +39,7 @@ public final class SyncEngine: Sendable {
 
         fileprivate let engine: SyncEngine
 
+        /// The changes of zones that wait to be sent, in the order in which they were added.
         public var pendingDatabaseChanges: [PendingDatabaseChange] { engine.kept.withLock { $0.pendingDatabaseChanges } }
         /// In the order in which they were added. Each record is there once, with its last change; not while it is sent.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.all } }
@@ -49,18 +50,22 @@ public final class SyncEngine: Sendable {
         /// The change of a record that waits; `nil` for none.
         public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? { engine.kept.withLock { $0.pending[recordID] } }
 
+        /// Adds changes of zones. Many changes of one zone are one: the last.
         public func add(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             engine.kept.withLock { state in for change in changes { state.add(change) } }
         }
 
+        /// Takes changes of zones back.
         public func remove(pendingDatabaseChanges changes: [PendingDatabaseChange]) {
             engine.kept.withLock { state in state.pendingDatabaseChanges.removeAll { changes.contains($0) } }
         }
 
+        /// Adds changes of records. Many changes of one record are one: the last.
         public func add(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             engine.kept.withLock { state in for change in changes { state.pending.add(change) } }
         }
 
+        /// Takes changes of records back, unless they have become others.
         public func remove(pendingRecordZoneChanges changes: [PendingRecordZoneChange]) {
             engine.kept.withLock { state in
                 for change in changes where state.pending[change.recordID] == change { state.pending.remove(change.recordID) }
@@ -70,15 +75,16 @@ public final class SyncEngine: Sendable {
         /// The state as of now.
         public var serialization: Serialization { Serialization(state: engine.kept.withLock { $0 }) }
 
-        /// What changed since the last call, for a store that keeps each change by itself.
+        /// The position, and the changes that were touched since the last call, for a store that keeps each change by itself.
         func takeTouched() -> (position: [UInt8], changes: [(recordID: RecordID, entry: PendingChanges.Entry?)]) {
             engine.kept.withLock { ($0.positionBytes, $0.pending.takeTouched()) }
         }
     }
 
-    /// True while an event is handled.
+    /// True while an event is handled. It holds for all engines: two that wait for each other would wait for ever.
     @TaskLocal private static var isHandling = false
 
+    /// The private or shared database to keep the same.
     public let database: Database
     let delegate: any SyncEngineDelegate
     let parentsFirst: Bool
@@ -101,6 +107,7 @@ public final class SyncEngine: Sendable {
         kept = Mutex(state)
     }
 
+    /// The engine's position and pending changes.
     public var state: State { State(engine: self) }
 
     /// Fetches what changed since the last fetch.
@@ -153,7 +160,7 @@ public final class SyncEngine: Sendable {
 
     /// Waits for other work of the engine.
     func alone<Value: Sendable>(_ work: @escaping @Sendable (SyncEngine) async throws -> Value) async throws -> Value {
-        guard !Self.isHandling else { throw OperationError(.invalidArguments, "An engine can't fetch or send while it tells of an event") }
+        guard !Self.isHandling else { throw OperationError(.invalidArguments, "No engine can fetch or send while one tells of an event") }
         do {
             return try await turn.run { try await work(self) }
         } catch {

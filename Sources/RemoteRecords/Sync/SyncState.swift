@@ -11,7 +11,7 @@ struct SyncState: Sendable {
     var zonesToFetch: [ZoneID] = []
     /// Zones of `zonesToFetch` whose token has expired, and that are fetched from the beginning.
     var zonesFromTheBeginning: Set<ZoneID> = []
-    /// Zones that are followed from some moment on. What was there before does not come.
+    /// Zones that are followed from some moment on. Records that were there before do not come.
     var zonesWithoutHistory: Set<ZoneID> = []
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
     var pending = PendingChanges()
@@ -35,7 +35,13 @@ struct SyncState: Sendable {
         zonesWithoutHistory.remove(zoneID)
     }
 
-    /// Drops what belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
+    /// Makes the next fetch bring all of a zone.
+    mutating func fetchAnew(_ zoneID: ZoneID) {
+        forget(zoneID)
+        zonesToFetch.append(zoneID)
+    }
+
+    /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
         pending.removeAll(in: Set(zoneIDs.filter { !pendingDatabaseChanges.contains(.saveZone($0)) }))
@@ -91,12 +97,16 @@ struct SyncState: Sendable {
     init(_ bytes: [UInt8]) throws {
         guard case .object(let object)? = try? JSONReader.value(of: bytes), object["format"] == .integer(Self.format) else { throw UnreadableRecord() }
         func string(_ name: Name) -> String? { if case .string(let text)? = object[name] { text } else { nil } }
-        func zones(_ name: Name) throws -> [ZoneID] { try object.objects(name).map { try ZoneID(.object($0)) } }
+        func zone(_ json: JSONValue?) throws -> ZoneID {
+            guard let json, let zoneID = try? ZoneID(json) else { throw UnreadableRecord() }
+            return zoneID
+        }
+        func zones(_ name: Name) throws -> [ZoneID] { try object.objects(name).map { try zone(.object($0)) } }
         userRecordName = string("user").map { Name($0) }
         databaseToken = string("databaseToken").map { SyncToken($0) }
         for pair in try object.objects("zoneTokens") {
-            guard let zone = pair["zoneID"], case .string(let token)? = pair["token"] else { throw UnreadableRecord() }
-            zoneTokens[try ZoneID(zone)] = SyncToken(token)
+            guard case .string(let token)? = pair["token"] else { throw UnreadableRecord() }
+            zoneTokens[try zone(pair["zoneID"])] = SyncToken(token)
         }
         zonesToFetch = try zones("zonesToFetch")
         zonesFromTheBeginning = Set(try zones("zonesFromTheBeginning"))
@@ -104,10 +114,10 @@ struct SyncState: Sendable {
         pendingDatabaseChanges = try zones("saveZones").map { .saveZone($0) } + zones("deleteZones").map { .deleteZone($0) }
         guard object["pending"] != nil else { return }
         pending = PendingChanges(
-            try object.objects("pending").map { json in
+            try object.objects("pending").enumerated().map { place, json in
                 let recordID = try RecordID(json: .object(json))
                 let change: PendingRecordZoneChange = json["delete"] == .bool(true) ? .deleteRecord(recordID) : .saveRecord(recordID)
-                return (change, json["mayBeMade"] == .bool(true))
+                return PendingChanges.Entry(number: Int64(place) + 1, change: change, mayBeMade: json["mayBeMade"] == .bool(true))
             })
     }
 }

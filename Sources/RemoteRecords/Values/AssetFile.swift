@@ -80,9 +80,13 @@ struct FileBytes: AsyncSequence, Sendable {
                 guard rename(part.path(percentEncoded: false), url.path(percentEncoded: false)) == 0 else { throw CocoaError(.fileWriteUnknown) }
             }
         } catch {
-            // The task may be cancelled, and the file must go nevertheless.
-            _ = try? await Task { try await NIOThreadPool.singleton.runIfActive { try FileManager.default.removeItem(at: part) } }.value
+            await remove([part])
             throw error
         }
+    }
+
+    /// Removes files, also if the task was cancelled.
+    static func remove(_ files: [URL]) async {
+        _ = try? await Task { try await NIOThreadPool.singleton.runIfActive { for file in files { try? FileManager.default.removeItem(at: file) } } }.value
     }
 }

@@ -6,7 +6,9 @@ public import Records
 public enum FieldContent: Sendable, Hashable {
     /// A value that is no asset.
     case value(FieldValue, isEncrypted: Bool)
+    /// A file that is here, on the server, or both.
     case file(AssetFile)
+    /// A list of files.
     case files([AssetFile])
 
     /// - Returns: `nil` for a value or a type that this library does not know.
@@ -32,6 +34,7 @@ public enum FieldContent: Sendable, Hashable {
         }
     }
 
+    /// True if the server encrypts the value.
     public var isEncrypted: Bool {
         if case .value(_, let isEncrypted) = self { isEncrypted } else { false }
     }

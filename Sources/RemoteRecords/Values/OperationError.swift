@@ -7,56 +7,91 @@ public import Records
 public struct OperationError: Error, Sendable, CustomStringConvertible {
     /// The numbers are those of CKError. Cases that the web protocol cannot cause are there, so that code moves without change.
     public enum Code: Int, Sendable, Hashable, CaseIterable {
+        /// A fault of the server, or of this library.
         case internalError = 1
         /// Some items failed; see ``OperationError/partialErrors``.
         case partialFailure
+        /// There is no connection, and nothing was done.
         case networkUnavailable
+        /// The connection broke, and nothing was done.
         case networkFailure
+        /// The container can't be used.
         case badContainer
+        /// The server has no time now.
         case serviceUnavailable
+        /// There were too many requests; see ``OperationError/retryAfter``.
         case requestRateLimited
+        /// The app may not use iCloud.
         case missingEntitlement
+        /// Nobody is signed in, or the credential is too old.
         case notAuthenticated
+        /// The user may not do this.
         case permissionFailure
+        /// The record, share, user or subscription does not exist.
         case unknownItem
+        /// The request is wrong.
         case invalidArguments
+        /// The answer was cut off.
         case resultsTruncated
         /// Someone else saved the record; see ``OperationError/conflict``.
         case serverRecordChanged
+        /// The server refuses the request for a reason of its own.
         case serverRejectedRequest
+        /// The file to upload can't be read.
         case assetFileNotFound
+        /// The file changed while it was uploaded.
         case assetFileModified
+        /// The app is too old for the server.
         case incompatibleVersion
+        /// Another record has the same value of a unique field.
         case constraintViolation
+        /// The task or the operation was cancelled.
         case operationCancelled
         /// Drop what is known of the zone, and fetch it without a token.
         case changeTokenExpired
         /// The item is fine, but another one of its atomic batch failed.
         case batchRequestFailed
+        /// The zone is busy with other changes.
         case zoneBusy
+        /// The database has no such service.
         case badDatabase
+        /// The user has no room left.
         case quotaExceeded
+        /// The zone does not exist.
         case zoneNotFound
+        /// The request or the answer is too large.
         case limitExceeded
+        /// The user deleted the app's data.
         case userDeletedZone
+        /// The share has too many participants.
         case tooManyParticipants
+        /// The record belongs to another share.
         case alreadyShared
+        /// A record that it refers to is missing, or another record still refers to it.
         case referenceViolation
+        /// The user's account is managed, and may not do this.
         case managedAccountRestricted
+        /// The participant has to prove who it is.
         case participantMayNeedVerification
         /// The change was sent, and it is not known if it was made.
         case serverResponseLost
+        /// The file is not on the server, or its address has expired.
         case assetNotAvailable
+        /// The account does not work now.
         case accountTemporarilyUnavailable
     }
 
     /// The part of an operation that an error is about.
     public enum Item: Sendable, Hashable {
+        /// A record by its ID.
         case record(RecordID)
+        /// A zone by its ID.
         case zone(ZoneID)
         /// By the identifier in the link of a share.
         case link(String)
+        /// A user as it was looked up.
         case user(LookupInfo)
+        /// A subscription by its ID.
         case subscription(Name)
     }
 
@@ -70,6 +105,7 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         public var ancestorRecord: Record?
     }
 
+    /// The kind of the error.
     public var code: Code
     /// For developers.
     public var reason: String
@@ -77,12 +113,14 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
     public var retryAfter: Duration?
     /// The errors of the items that failed; empty unless the code is `partialFailure`.
     public var partialErrors: [Item: OperationError] = [:]
+    /// The versions that met, if the code is `serverRecordChanged` and the server's version could be looked up.
     public var conflict: Conflict?
     /// The server's own error, if it stated one.
     public var serverError: ServerError?
     /// The request that failed as a whole, with the ids by which it is found.
     public var failure: CloudKitFailure?
 
+    /// An error without details.
     public init(_ code: Code, _ reason: String, retryAfter: Duration? = nil) {
         self.code = code
         self.reason = reason

@@ -20,6 +20,7 @@ extension Record {
         sharing = Share(rootName: nil, shortGUID: "", participants: [])
     }
 
+    /// True for a share.
     public var isShare: Bool { recordType == Share.recordType }
 
     /// The title of a share, which invited users see.
@@ -49,21 +50,27 @@ extension ShareParticipant {
     fileprivate func isSameUser(_ other: ShareParticipant) -> Bool { userRecordName != nil && userRecordName == other.userRecordName }
 }
 
-/// What the link of a share leads to (CKShare.Metadata).
+/// The share that a link leads to, and the user's part in it (CKShare.Metadata).
 public struct ShareMetadata: Sendable {
     /// The identifier in the link.
     public let shortGUID: String
+    /// The container of the share; `nil` if the server does not tell it.
     public let containerIdentifier: String?
     /// The user's database with the records: private for the owner, shared for others once they have accepted.
     public let databaseScope: DatabaseScope
+    /// The share with its participants, as far as the user may see them.
     public let share: Record
     /// `nil` for the share of a whole zone.
     public let rootRecordID: RecordID?
     /// `nil` if it was not asked for, or the user may not see it.
     public let rootRecord: Record?
+    /// The owner, as far as the server tells; `nil` if it does not.
     public let ownerIdentity: ReceivedUser?
+    /// The user's part in the share.
     public let participantRole: ShareParticipant.Role
+    /// Invited, accepted or removed.
     public let participantStatus: ShareParticipant.Status
+    /// The user's rights.
     public let participantPermission: SharePermission
 
     /// - Throws: ``OperationError`` for an answer without a record's type.

@@ -7,7 +7,9 @@ public import Records
 ///
 /// `StoredRecord` of Records is what a server stores, `ReceivedRecord` of CloudKitClient what an answer has. Neither can be edited and saved.
 public struct Record: Sendable, Hashable {
+    /// The name and zone of the record. They never change.
     public let recordID: RecordID
+    /// The type of the record. It never changes.
     public let recordType: Name
     /// Changes with each save; `nil` for a record that was never saved.
     public internal(set) var recordChangeTag: String?
@@ -189,7 +191,27 @@ extension Record {
     }
 }
 
+extension Record {
+    /// The error of a number that JSON can't write; `nil` if there is none.
+    var unwritable: OperationError? {
+        fields.first { $0.value.value?.isWritable == false }.map { key, _ in
+            OperationError(.invalidArguments, "The number in '\(key)' is infinite, or none at all")
+        }
+    }
+}
+
 extension FieldValue {
+    fileprivate var isWritable: Bool {
+        switch self {
+        case .double(let number): number.isFinite
+        case .location(let place):
+            [place.latitude, place.longitude, place.horizontalAccuracy ?? 0, place.verticalAccuracy ?? 0, place.altitude ?? 0, place.speed ?? 0, place.course ?? 0]
+                .allSatisfy { $0.isFinite }
+        case .list(let elements, _): elements.allSatisfy { $0.isWritable }
+        default: true
+        }
+    }
+
     /// True if the server's value is the one that was sent. The server adds the zone to references and members to assets.
     func isSame(as sent: FieldValue) -> Bool {
         switch (self, sent) {
