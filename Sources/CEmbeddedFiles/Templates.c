@@ -177,6 +177,9 @@ static const char key_made_mustache[] = {
 static const char keys_mustache[] = {
 #embed "../../Templates/keys.mustache" suffix(, 0)
 };
+static const char keyvalues_mustache[] = {
+#embed "../../Templates/keyvalues.mustache" suffix(, 0)
+};
 static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
 };
@@ -516,6 +519,7 @@ static const struct embedded_file files[] = {
     {"invitation.mustache", invitation_mustache},
     {"key_made.mustache", key_made_mustache},
     {"keys.mustache", keys_mustache},
+    {"keyvalues.mustache", keyvalues_mustache},
     {"layout.mustache", layout_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},

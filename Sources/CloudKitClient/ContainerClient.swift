@@ -38,6 +38,8 @@ public final class ContainerClient: Sendable {
     }
 
     package var pacing: Pacing { exchanger.pacing }
+    /// Scheme, host and port of the server.
+    package var address: String { exchanger.configuration.address }
 
     /// Ends the connections. Requests under way fail.
     public func close() async {
@@ -53,9 +55,21 @@ public final class ContainerClient: Sendable {
     /// - Parameter body: the request's object.
     /// - Throws: ``CloudKitFailure``; `CancellationError`.
     public func callDevice(_ action: String, body: JSONObject) async throws -> JSONObject {
-        let json = JSONWriter.bytes(of: .object(body))
-        let call = ServiceCall(action, under: "/device/1/\(container)/\(environment.rawValue)/", .saves, body: json)
-        return try await exchanger.perform(call, CallOptions()).object
+        try await perform(action, under: "/device/1/\(container)/\(environment.rawValue)/", JSONWriter.bytes(of: .object(body)), .saves)
+    }
+
+    /// Calls a service that is not CloudKit's, with the same credentials.
+    /// - Parameters:
+    ///   - root: a path that ends with a slash.
+    ///   - body: the JSON of the request's object.
+    ///   - saves: true if the service saves, and the second time changes nothing more than the first.
+    /// - Throws: ``CloudKitFailure``; `CancellationError`.
+    package func call(_ action: String, under root: String, body: [UInt8], saves: Bool) async throws -> JSONObject {
+        try await perform(action, under: root, body, saves ? .savesRepeatably : .reads)
+    }
+
+    private func perform(_ action: String, under root: String, _ body: [UInt8], _ effect: ServiceCall.Effect) async throws -> JSONObject {
+        try await exchanger.perform(ServiceCall(action, under: root, effect, body: body), CallOptions()).object
     }
 }
 

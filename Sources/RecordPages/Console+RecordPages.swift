@@ -22,5 +22,6 @@ extension Console {
         addMirrorPages(to: router)
         addSharePages(to: router)
         addSubscriptionPages(to: router)
+        addKeyValuePages(to: router)
     }
 }

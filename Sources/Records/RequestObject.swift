@@ -110,6 +110,17 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// The members of an object, each of which must be an object, in their order.
+    public func members(_ name: Name) throws -> [(name: Name, object: RequestObject)]? {
+        try object(name).map { object in
+            try object.members.map { member in
+                let path = Path.member(member.name, of: object.path)
+                guard case .object(let members) = member.value else { throw Self.unexpected(path.text, "an object", member.value) }
+                return (member.name, RequestObject(members, at: path))
+            }
+        }
+    }
+
     public func names(_ name: Name) throws -> [Name]? {
         try elements(name)?.map { value, path in
             guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }

@@ -112,6 +112,7 @@ extension SQLiteDatabase {
             let user = try store.userName(of: content.databaseNumber, in: db)
             let own = (scope: view.address.scope, number: view.databaseNumber)
             switch content.subject {
+            case .keyValues: throw KeyValueRules.otherToken
             case .database:
                 return TokenExplanation(
                     opened, about: .database, user: user, view: own, feed: try view.databaseFeed(db), codec: codec,

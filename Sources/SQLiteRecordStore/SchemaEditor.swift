@@ -53,6 +53,7 @@ struct SchemaEditor {
             try ZoneWrites.end(zone, as: .purged, position: position, now: signature.timestamp, db)
         }
         try SubscriptionRows.endAll(db)
+        try KeyValueRows.removeAll(at: nextPosition(), db)
         // All remaining rows belong to deleted zones and are removed with them.
         try SchemaCatalog.retireFieldNumbers(db)
         state.cascades.count -= try HierarchyWalkRows.count(db)

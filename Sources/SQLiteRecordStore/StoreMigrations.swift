@@ -44,8 +44,26 @@ enum StoreMigrations {
         migrator.registerMigration("13") { db in
             try db.execute(sql: thirteenthVersion)
         }
+        migrator.registerMigration("14") { db in
+            try db.execute(sql: fourteenthVersion)
+        }
         return migrator
     }
+
+    private static let fourteenthVersion = """
+        -- Keys of the users' key-value stores. Removed ones stay for clients that have not heard of it.
+        CREATE TABLE keyValues (
+            position INTEGER PRIMARY KEY,       -- of the latest change
+            user INTEGER NOT NULL,
+            key TEXT NOT NULL,
+            moment INTEGER NOT NULL,            -- of the latest change, ms since 1970
+            size INTEGER,                       -- bytes that count; NULL for a removed key
+            value BLOB                          -- JSON as in answers; NULL for a removed key
+        );
+        CREATE UNIQUE INDEX user_keys ON keyValues (user, key);
+        -- Removals of keys up to this position were forgotten.
+        ALTER TABLE users ADD COLUMN keyValueFloor INTEGER NOT NULL DEFAULT 0;
+        """
 
     private static let thirteenthVersion = """
         CREATE TABLE subscriptions (

@@ -49,9 +49,11 @@ public final class SkylightServer: Sendable {
     /// - Parameters:
     ///   - container: the identifier of the container to make, such as `iCloud.com.example.App`.
     ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves, as in development.
+    ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server has all of Skylight's own then.
     /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be made.
     public static func run<Value: Sendable>(
-        container: String = "iCloud.com.example.Test", schema: String? = nil, _ body: (SkylightServer) async throws -> Value
+        container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
+        _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
         // If the removal fails, the system eventually cleans up its temporary folder.
@@ -60,7 +62,7 @@ public final class SkylightServer: Sendable {
         let assets = AssetStores(folder: folder, engine: engine)
         let result: Result<Value, any Error>
         do {
-            result = .success(try await serve(engine, assets, containerID(container), schema, body))
+            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, body))
         } catch {
             result = .failure(error)
         }
@@ -70,12 +72,13 @@ public final class SkylightServer: Sendable {
     }
 
     private static func serve<Value: Sendable>(
-        _ engine: SQLiteRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, _ body: (SkylightServer) async throws -> Value
+        _ engine: SQLiteRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool,
+        _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
         let faults = FaultInjection()
         let routes = Routes()
-        routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: true)
+        routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: protocolOnly)
         WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: routes)
         var value: Value?

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import HTTPServing
 internal import HTTPTypes
 internal import JSON
 internal import RecordStore
@@ -42,6 +43,8 @@ struct EndpointCall: Sendable {
     let origin: @Sendable () -> String
     /// The identifier of the request in the logs.
     let requestID: String
+    /// The connection of the client, for a service that waits.
+    let context: ServingRequestContext
     /// The request's entry in the request log; `nil` if the request is not logged.
     let note: RequestNote?
 

@@ -65,8 +65,8 @@ public struct WebServices: Sendable {
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
     public func addRoutes(to routes: Routes) {
         let gate = access.mode == .required ? AdministratorGate(access: access, crossOrigin: crossOrigin) : nil
-        // Everything is for the administrator except the protocol, which has its own credentials, the addresses
-        // of assets, which carry tickets, and public facts about the server.
+        // Everything is for the administrator except the protocol and what else apps call, which have credentials of their
+        // own, the addresses of assets, which carry tickets, and public facts about the server.
         let open = routes.group(layers(nil))
         let administrators = routes.group(layers(gate))
         addProtocol(to: open)
@@ -102,10 +102,13 @@ public struct WebServices: Sendable {
     // MARK: The protocol
 
     private func addProtocol(to open: Routes.Group) {
-        for (action, endpoint) in EndpointTable.database {
-            let pattern = "/database/1/{container}/{environment}/{database}/\(action)"
-            for method in endpoint.methods {
-                open.on(pattern, method: method) { request, context in try await ofProtocol(request, context, (action, endpoint)) }
+        for (root, table) in [("/database/1/", EndpointTable.database), (SkylightServices.root, SkylightServices.ofUsers)] {
+            for (action, endpoint) in table {
+                for method in endpoint.methods {
+                    open.on("\(root){container}/{environment}/{database}/\(action)", method: method) { request, context in
+                        try await ofProtocol(request, context, (action, endpoint))
+                    }
+                }
             }
         }
         for (action, endpoint) in EndpointTable.device {
@@ -132,8 +135,9 @@ public struct WebServices: Sendable {
             RequestNote.current?.asked(at: path)
             var request = request
             let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
-            // An injected fault answers without the service.
+            // An injected fault answers without the service. One of Skylight's own has met those that are on already.
             RequestNote.current?.asked(by: client.caller)
+            if request.path.hasPrefix(SkylightServices.root) { return try await answer(to: request, context, as: client.caller, at: path, with: endpoint) }
             return try await faultServices.middleware.inject(request, at: path, context) { request in
                 try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
@@ -235,7 +239,7 @@ public struct WebServices: Sendable {
             // A request without a scope met no fault that is on.
             engine: RequestFaults.current == nil ? engine : injecting,
             assets: RequestAssets(assets, path.container, path.environment, for: request), notifier: notifier,
-            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, note: note)
+            origin: { [access] in access.origin(of: request) }, requestID: context.requestID, context: context, note: note)
         let answer = try await written(call, with: endpoint)
         note?.answered(answer)
         return .json(answer)

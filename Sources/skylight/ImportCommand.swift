@@ -169,6 +169,8 @@ struct ImportCommand: AsyncParsableCommand {
         }
         if !report.subscriptions.isEmpty { Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))") }
         for problem in report.refusedSubscriptions { Output.note("\(problem)") }
+        if report.keyValues > 0 { Output.say("Keys of the key-value store: \(Output.grouped(report.keyValues))") }
+        if let problem = report.refusedKeyValues { Output.note("\(problem)") }
     }
 
     private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
@@ -192,6 +194,8 @@ struct ImportCommand: AsyncParsableCommand {
         writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
         writer.name("refusedSubscriptions")
         writer.array { writer in for problem in report.refusedSubscriptions { writer.value(problem.reason) } }
+        writer.member("keyValues", Int64(report.keyValues))
+        if let problem = report.refusedKeyValues { writer.member("refusedKeyValues", problem.reason) }
     }
 
     private func say(_ report: ImportReport, at address: DatabaseAddress) {

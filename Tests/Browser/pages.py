@@ -1,6 +1,7 @@
 """Every kind of page, in a state that shows much."""
 
 CHAT = "/c/iCloud.com.example.Chat/development/private"
+JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 LISTS = "/c/iCloud.com.example.Shopping/development/private"
 
 PAGES = {
@@ -75,6 +76,10 @@ PAGES = {
     "subscription": CHAT + "/subscription?kind=query&type=Message&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&on=create&on=update&sends=1&alertBody=Hello",
     "subscription to a zone": CHAT + "/subscription?kind=zone&zone=Chats&sends=1",
     "subscription of the public database": CHAT.replace("private", "public") + "/subscription",
+    "key-value store": JOURNAL + "/keyvalues",
+    "key of a key-value store": JOURNAL + "/keyvalues?key=reminder",
+    "key-value store of nothing": CHAT + "/keyvalues",
+    "key removal": JOURNAL + "/keyvalues/remove?key=fontSize",
     "notifications": CHAT + "/notifications",
     "telemetry": CHAT + "/telemetry",
     "keys": CHAT + "/keys",

@@ -19,6 +19,13 @@ QUERY_SUBSCRIPTION = {
     "firesOn": ["create"],
     "notificationInfo": {"alertLocalizationKey": "K", "alertLocalizationArgs": ["text"], "additionalFields": ["text"], "soundName": "default"},
 }
+NESTED = {
+    "type": "DICTIONARY",
+    "value": {
+        "s": {"type": "STRING", "value": "x"}, "b": {"type": "BYTES", "value": "AAEC"}, "y": {"type": "BOOL", "value": True},
+        "l": {"type": "ARRAY", "value": [{"type": "INT64", "value": 1}, {"type": "DOUBLE", "value": 0.5}, {"type": "TIMESTAMP", "value": 5}]},
+    },
+}
 MESSAGES = {"query": {"recordType": "Message"}, "zoneID": {"zoneName": "Chats"}, "resultsLimit": 3}
 
 
@@ -152,6 +159,8 @@ def test_the_protocols_answers_are_as_described(server, check, action, body):
     [
         ("changes/page", {"zoneName": "Chats", "resultsLimit": 5}),
         ("changes/zones", {"includesGoneZones": True}),
+        ("keyvalues/modify", {"operations": [{"operationType": "set", "key": "described", "value": NESTED}, {"operationType": "remove", "key": "none"}]}),
+        ("keyvalues/changes", {}),
         ("query/statistics", {}),
         ("records/counts", {"zoneName": "Chats"}),
         ("records/explain", MESSAGES),

@@ -181,6 +181,8 @@ import Testing
 
     private func checkJournal(_ filled: Filled) async throws {
         let database = try await filled.database("Journal")
+        let keys = try await database.keyValues(since: nil).changes
+        #expect(keys.count == 5 && Set(keys.compactMap { $0.value?.kind }).count == 5)
         let zone = QueryRequest.Area.zone(ZoneID(zoneName: "com.apple.coredata.cloudkit.zone"))
         await #expect(throws: RecordError(.badRequest, "Field 'recordName' is not marked queryable")) {
             _ = try await database.query(QueryRequest(Query(recordType: "CD_Entry"), in: zone))

@@ -292,6 +292,34 @@ import Testing
         #expect(values["elsewhere"] == .reference(Reference(recordName: "x", zoneID: ZoneID(zoneName: "Other", ownerRecordName: "_grace"))))
     }
 
+    @Test(arguments: Kind.allCases) func aKeyValueStoreGoesAlong(kind: Kind) async throws {
+        let source = try await database(of: engine(kind, "source"))
+        let notes = ZoneID(zoneName: "Notes")
+        _ = try await source.modifyZones([.create(notes)])
+        let values: [Name: PropertyValue] = ["a": .string("x"), "b": .dictionary(["list": .array([.bytes([1]), .date(Timestamp(milliseconds: 5))])])]
+        _ = try await source.modifyKeyValues(values.map { .set($0.key, $0.value) })
+        let bytes = try await exported(source)
+        let target = try await database(of: engine(kind, "target"))
+        _ = try await target.modifyKeyValues([.set("a", .integer(1)), .set("own", .bool(true))])
+        let report = try await Restorer(file(bytes), into: target).run()
+        #expect(report.keyValues == 2 && report.refusedKeyValues == nil)
+        let kept = try await target.keyValues(since: nil).changes
+        #expect(Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) }) == values.merging(["own": .bool(true)]) { first, _ in first })
+        _ = try await target.modifyKeyValues([.remove("own")])
+        #expect(try await exported(target) == bytes)
+        // A part has none, and a copy into one zone sets none.
+        let part = try await exported(source, ExportOptions(zones: [notes]))
+        #expect(try file(part, "part.ndjson").header.keyValues.isEmpty)
+        let beside = try await Restorer(file(bytes), zoneID: ZoneID(zoneName: "Copy"), into: database(of: engine(kind, "beside"))).run()
+        #expect(beside.keyValues == 0)
+        // Without room, the records are restored, and no key is set.
+        let full = try await database(of: engine(kind, "full"))
+        _ = try await full.modifyKeyValues([.set("all", .bytes([UInt8](repeating: 0, count: KeyValueLimits.bytes)))])
+        let refused = try await Restorer(file(bytes), into: full).run()
+        #expect(refused.keyValues == 0 && refused.refusedKeyValues?.reason.contains("the limit is 1048576") == true)
+        #expect(try await full.keyValues(since: nil).changes.map(\.key) == ["all"])
+    }
+
     @Test(arguments: Kind.allCases) func subscriptionsGoAlong(kind: Kind) async throws {
         let source = try await database(of: engine(kind, "source"))
         let (notes, other) = (ZoneID(zoneName: "Notes"), ZoneID(zoneName: "Other"))

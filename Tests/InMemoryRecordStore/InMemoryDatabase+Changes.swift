@@ -75,6 +75,7 @@ extension InMemoryDatabase {
             let content = opened.content
             let user = state.users.first { $0.value == content.databaseNumber }?.key
             switch content.subject {
+            case .keyValues: throw KeyValueRules.otherToken
             case .database:
                 let all = view.zoneChanges(in: state, codec: store.codec)
                 return TokenExplanation(

@@ -44,6 +44,8 @@ extension InMemoryDatabase {
         return try store.write { state in
             for zone in state.livingZones { state.end(zone, as: .purged, now: signature.timestamp) }
             state.subscriptions = []
+            let position = state.nextPosition()
+            for user in state.keyValues.keys { state.keyValues[user] = InMemoryState.KeyValueStore(floor: position) }
             let change = SchemaChange(from: state.schema, to: SchemaRules.reset(to: production))
             state.schema = change.after
             state.note([SchemaRules.lineOfReset] + change.lines, because: .reset, by: signature)

@@ -121,6 +121,14 @@ struct InMemoryState: Sendable {
         let zone: Int64?
     }
 
+    /// A user's key-value store.
+    struct KeyValueStore: Sendable {
+        /// Removed keys too.
+        var changes: [Name: KeyValueChange] = [:]
+        /// Removals up to here were forgotten.
+        var floor: Int64 = 0
+    }
+
     /// A share, and what its guests may do.
     struct HierarchyRow: Sendable {
         let hierarchy: Hierarchy
@@ -138,6 +146,8 @@ struct InMemoryState: Sendable {
     var zones: [Int64: ZoneRow] = [:]
     var shares: [ShareRow] = []
     var subscriptions: [SubscriptionRow] = []
+    /// By user.
+    var keyValues: [Name: KeyValueStore] = [:]
     var hierarchies: [Int64: HierarchyRow] = [:]
     var assets: [FileChecksum: AssetFile] = [:]
     /// Numbers of used uploads, and the time until which they are remembered.

@@ -23,6 +23,9 @@ import Testing
     @Test(arguments: LiveServer.Kind.allCases, Scenario.subscribing)
     func subscribing(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
 
+    @Test(arguments: LiveServer.Kind.allCases, Scenario.keyValues)
+    func keyValues(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
+
     @Test(arguments: LiveServer.Kind.allCases, Scenario.sharing)
     func sharing(kind: LiveServer.Kind, scenario: Scenario) async throws { try await play(scenario, on: kind) }
 

@@ -25,6 +25,9 @@ import Testing
     @Test(arguments: Scenario.firing)
     func firing(scenario: Scenario) async throws { try await play(scenario) }
 
+    @Test(arguments: Scenario.keyValues)
+    func keyValues(scenario: Scenario) async throws { try await play(scenario) }
+
     @Test(arguments: Scenario.sharing + Scenario.sharingHere)
     func sharing(scenario: Scenario) async throws { try await play(scenario) }
 

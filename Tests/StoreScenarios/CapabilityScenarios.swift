@@ -75,6 +75,8 @@ enum CapabilityScenarios {
                     try await database.noteFired([standing], at: 1)
                 }
             ),
+            (.keepKeyValues, { _ = try await database.keyValues(since: nil) }),
+            (.keepKeyValues, { _ = try await database.modifyKeyValues([]) }),
             (.shareRecords, { _ = try await database.resolve(["none"], by: LookupInfo()) }),
             (.listShares, { _ = try await database.shares(linkedBy: ["none"]) }),
             (.shareRecords, { _ = try await database.accept(["none"], by: LookupInfo()) }),

@@ -15,7 +15,7 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public var testDescription: String { name }
 
     /// All scenarios, by subject.
-    public static let all = modifying + following + querying + zones + subscribing + firing
+    public static let all = modifying + following + querying + zones + subscribing + firing + keyValues
 
     public static let modifying = SaveScenarios.all + ReferenceScenarios.all + SchemaScenarios.all + SchemaEditScenarios.all + SchemaLifeScenarios.all
         + JournalScenarios.all
@@ -26,6 +26,8 @@ public struct Scenario: Sendable, CustomTestStringConvertible {
     public static let subscribing = SubscriptionScenarios.all
     /// For engines with ``RecordStore/Capability/fireSubscriptions``.
     public static let firing = FiringScenarios.all
+    /// For engines with ``RecordStore/Capability/keepKeyValues``.
+    public static let keyValues = KeyValueScenarios.all
     public static let capabilities = CapabilityScenarios.all
     /// For engines with ``RecordStore/Capability/shareRecords``.
     public static let sharing = SharingScenarios.all + ParticipantScenarios.all + SharedTypeScenarios.all

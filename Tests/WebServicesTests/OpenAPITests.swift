@@ -56,6 +56,7 @@ struct OpenAPITests {
         add("/database/1/{container}/{environment}/{database}/", EndpointTable.database)
         add("/device/1/{container}/{environment}/", EndpointTable.device)
         add("/skylight/1/{container}/{environment}/{database}/", SkylightServices.endpoints)
+        add("/skylight/1/{container}/{environment}/{database}/", SkylightServices.ofUsers)
         for action in SkylightServices.streams.keys { expected.insert("GET /skylight/1/{container}/{environment}/{database}/\(action)") }
         for (action, service) in SkylightServices.ofEnvironments {
             expected.insert("\(service.method) /skylight/1/{container}/{environment}/\(action)")
@@ -144,6 +145,7 @@ struct OpenAPITests {
         try check("GrantPermission", Grant.Permission.self)
         try check("NumberPreference", NumberPreference.self)
         try check("OperationType", RecordOperation.Kind.self)
+        try check("PropertyType", PropertyValue.Kind.self)
         try check("ReferenceAction", Reference.Action.self)
         try check("Rehearsal", InjectedFault.self)
         try check("SchemaChangeReason", SchemaHistoryEntry.Reason.self)

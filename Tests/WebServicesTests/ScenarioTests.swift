@@ -28,6 +28,11 @@ struct ScenarioTests {
         try await play(scenario, on: engine)
     }
 
+    @Test("Key-value stores", arguments: EngineKind.allCases, Scenario.keyValues)
+    func keyValues(engine: EngineKind, scenario: Scenario) async throws {
+        try await play(scenario, on: engine)
+    }
+
     @Test("Failures", arguments: EngineKind.allCases, Scenario.failures)
     func failures(engine: EngineKind, scenario: Scenario) async throws {
         try await play(scenario, on: engine)

@@ -127,7 +127,7 @@ struct SkylightServiceTests {
     func documentation() throws {
         let docs = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs")
         let text = try ["services.md", "feeds.md", "rehearsals.md"].map { try String(contentsOf: docs.appending(path: $0), encoding: .utf8) }.joined()
-        let names = Array(SkylightServices.endpoints.keys) + SkylightServices.streams.keys + SkylightServices.server.keys
+        let names = Array(SkylightServices.endpoints.keys) + SkylightServices.ofUsers.keys + SkylightServices.streams.keys + SkylightServices.server.keys
         for name in names { #expect(["`\(name)`", "/\(name)", "## \(name)\n"].contains { text.contains($0) }, "\(name)") }
         for name in SkylightServices.ofEnvironments.keys { #expect(text.contains("`\(name.dropFirst("assets/".count))`"), "\(name)") }
     }

@@ -1,6 +1,6 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
-    case query, fetch, changes, zones, subscriptions
+    case query, fetch, changes, zones, subscriptions, keyvalues
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
@@ -26,6 +26,7 @@ package enum Tab: String, Sendable {
         case .requests: "r"
         case .clients: "l"
         case .subscriptions: "b"
+        case .keyvalues: "y"
         case .notifications: "n"
         case .advice: "a"
         case .token: "k"

@@ -9,6 +9,7 @@ struct DemoEvent: Sendable {
         case zones([ZoneOperation])
         case accept(Name, zoneID: ZoneID, owner: Name)
         case purge(ZoneID)
+        case setKeys([Name: PropertyValue])
     }
 
     let moment: Timestamp
@@ -35,6 +36,10 @@ struct DemoEvent: Sendable {
 
     static func purge(_ zoneID: ZoneID, of owner: Name, at moment: Timestamp) -> DemoEvent {
         DemoEvent(moment: moment, user: owner, action: .purge(zoneID))
+    }
+
+    static func setKeys(_ values: [Name: PropertyValue], of user: Name, at moment: Timestamp) -> DemoEvent {
+        DemoEvent(moment: moment, user: user, action: .setKeys(values))
     }
 }
 

@@ -54,6 +54,9 @@ struct DemoStage: Sendable {
             for outcome in try await database(.public, as: event.user).accept(links, by: user) { _ = try outcome.get() }
         case .purge(let zoneID):
             try await database(.private, as: event.user).purge(zoneID)
+        case .setKeys(let values):
+            let operations = values.sorted { $0.key < $1.key }.map { KeyValueOperation.set($0.key, $0.value) }
+            _ = try await database(.private, as: event.user).modifyKeyValues(operations)
         }
     }
 

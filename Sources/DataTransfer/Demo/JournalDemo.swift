@@ -59,6 +59,11 @@ struct JournalDemo {
         events.append(save(reread, at: end, on: 1))
         events.append(save(entries.enumerated().filter { $0.offset % 27 == 13 }.map { .remove($0.element) }, at: end.adding(days: 2)))
         events.append(drawing(in: journals[1].0, at: end.adding(days: 3), &random))
+        let settings: [Name: PropertyValue] = [
+            "hasData": .bool(true), "lastJournal": .string("Observations"), "fontSize": .double(1.2), "lastBackup": .date(end),
+            "reminder": .dictionary(["hour": .integer(20), "days": .array([.string("Saturday"), .string("Sunday")])]),
+        ]
+        events.append(.setKeys(settings, of: people.developer, at: end.adding(days: 4)))
         return DemoStory(container: "iCloud.com.example.Journal", types: [], events: events)
     }
 

@@ -16,6 +16,8 @@ public struct ExportHeader: Sendable, Hashable {
     public var schema: Schema
     /// The user's subscriptions, with their zones as in ``zones``.
     public var subscriptions: [Subscription] = []
+    /// The user's key-value store, if the private database is exported as a whole.
+    public var keyValues: [Name: PropertyValue] = [:]
 
     public struct User: Sendable, Hashable {
         public var userRecordName: Name
@@ -54,9 +56,13 @@ extension ExportHeader {
             writer.array { writer in for zoneID in zones { writer.exported(zoneID) } }
             writer.name("schema")
             writer.value(schema)
-            if subscriptions.isEmpty { return }
-            writer.name("subscriptions")
-            writer.array { writer in for subscription in subscriptions { writer.value(subscription) } }
+            if !subscriptions.isEmpty {
+                writer.name("subscriptions")
+                writer.array { writer in for subscription in subscriptions { writer.value(subscription) } }
+            }
+            if keyValues.isEmpty { return }
+            writer.name("keyValues")
+            writer.value(.dictionary(keyValues))
         }
         return writer.bytes
     }
@@ -92,6 +98,7 @@ extension ExportHeader {
             address: DatabaseAddress(container: container, environment: environment, scope: scope), user: user,
             zones: try zones.map { try ZoneID($0) }, schema: try Schema(schema))
         subscriptions = try (RequestObject(members).objects("subscriptions") ?? []).map { try Subscription($0) }
+        if let kept = try RequestObject(members).object("keyValues"), case .dictionary(let values) = try PropertyValue(kept) { keyValues = values }
     }
 }
 

@@ -50,6 +50,7 @@ public struct Exporter: Sendable {
                 ? nil : ExportHeader.User(userRecordName: database.caller.userRecordName, handle: options.userHandle),
             zones: zones.filter { !$0.isDefault }.map(exported), schema: schema)
         header.subscriptions = try await subscriptions(in: zones)
+        header.keyValues = try await keyValues()
         try write(header.line + [UInt8(ascii: "\n")])
         var report = ExportReport(records: 0, zones: zones, recordTypes: schema.sortedTypes.map(\.name))
         let total = try await total(of: zones)
@@ -109,6 +110,13 @@ public struct Exporter: Sendable {
             guard let zoneID = subscription.zoneID else { return options.zones == nil ? subscription : nil }
             return zones.contains { Self.means($0, zoneID) } ? subscription.inZone(exported(zoneID)) : nil
         }
+    }
+
+    /// The user's key-value store, which belongs to a whole database.
+    private func keyValues() async throws -> [Name: PropertyValue] {
+        guard options.zones == nil, options.recordTypes == nil, database.address.scope == .private, database.can(.keepKeyValues) else { return [:] }
+        let changes = try await database.keyValues(since: nil).changes
+        return Dictionary(changes.compactMap { change in change.value.map { (change.key, $0) } }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Shares are exported by their owner. A guest's copy of a zone is not the guest's to share.

@@ -24,6 +24,10 @@ public struct RestoreReport: Sendable, Hashable {
     public var subscriptions: [Name] = []
     /// Subscriptions that the database refused, with the reason.
     public var refusedSubscriptions: [RowProblem] = []
+    /// The number of keys set in the user's key-value store.
+    public var keyValues = 0
+    /// The reason if the key-value store has no room for the keys. None is set then.
+    public var refusedKeyValues: RowProblem?
 
     public var saved: Int { records.values.reduce(0, +) }
 }

@@ -51,7 +51,19 @@ public struct Restorer: Sendable {
         for zoneID in places.zones where try await database.makeZone(zoneID) { report.madeZones.append(zoneID) }
         try await save(check, &report, progress)
         try await subscribe(&report)
+        try await setKeys(&report)
         return report
+    }
+
+    /// Sets the keys of the export. Others of the target's user stay. A zone takes none, because they belong to a whole database.
+    private func setKeys(_ report: inout RestoreReport) async throws {
+        guard !places.isSingle, database.address.scope == .private, database.can(.keepKeyValues), !header.keyValues.isEmpty else { return }
+        do {
+            _ = try await database.modifyKeyValues(header.keyValues.sorted { $0.key < $1.key }.map { .set($0.key, $0.value) })
+            report.keyValues = header.keyValues.count
+        } catch let error as RecordError where error.code == .quotaExceeded {
+            report.refusedKeyValues = RowProblem(file: file.path, line: 1, reason: "the key-value store was refused: \(error.reason)")
+        }
     }
 
     /// Saves the subscriptions after the records, which therefore fire none.

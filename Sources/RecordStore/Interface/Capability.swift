@@ -22,6 +22,7 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     case summarizeZones = "summarize its zones"
     case keepSubscriptions = "keep subscriptions"
     case fireSubscriptions = "tell which subscriptions its changes fire"
+    case keepKeyValues = "keep key-value stores"
     case shareRecords = "share records"
     case listShares = "list shares"
     case purgeZones = "purge zones"
@@ -45,8 +46,8 @@ public enum Capability: String, Sendable, Hashable, CaseIterable {
     ]
     /// All capabilities of databases.
     public static let ofDatabases: Set<Capability> = Set(allCases).subtracting(ofEngines).union([.measureStorage])
-    /// All capabilities of public databases, which have no feed.
-    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken])
+    /// All capabilities of public databases, which have no feed and belong to no user.
+    public static let ofPublicDatabases = ofDatabases.subtracting([.tellCurrentToken, .keepKeyValues])
 }
 
 /// A part of a store that says what it can do: an engine, or one of its databases.

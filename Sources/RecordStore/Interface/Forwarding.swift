@@ -73,6 +73,9 @@ extension ForwardingDatabase {
         try await base.noteFired(subscriptions, at: position)
     }
 
+    public func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges { try await base.keyValues(since: token) }
+    public func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage { try await base.modifyKeyValues(operations) }
+
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         try await base.resolve(shortGUIDs, by: addresses)
     }

@@ -224,6 +224,18 @@ public protocol RecordDatabase: Capable {
     /// - Parameter position: the position of the change.
     func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws
 
+    // MARK: Key-value store (docs/key-values.md)
+    // Each user has one in the container and environment, at the private database.
+
+    /// The caller's key-value store. With a token: the keys that changed after it, the removed ones too. ``Capability/keepKeyValues``.
+    /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as those of zones do; ``KeyValueRules/check(_:in:)``.
+    func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges
+
+    /// Sets and removes keys of the caller, in order: all of them or none. The last writer wins. ``Capability/keepKeyValues``.
+    /// - Returns: the room that the store takes now.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``); ``KeyValueRules/check(_:in:)``.
+    func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage
+
     // MARK: Sharing and purging
     // Records of the type `cloudkit.share` are shares. They are saved and deleted like other records.
 

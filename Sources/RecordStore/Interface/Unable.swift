@@ -44,6 +44,9 @@ extension RecordDatabase {
     public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] { throw unable(.fireSubscriptions) }
     public func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws { throw unable(.fireSubscriptions) }
 
+    public func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges { throw unable(.keepKeyValues) }
+    public func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage { throw unable(.keepKeyValues) }
+
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
         throw unable(.shareRecords)
     }

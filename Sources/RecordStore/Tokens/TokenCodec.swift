@@ -70,7 +70,7 @@ public struct TokenCodec: Sendable {
         let content = opened.content
         guard content.scope == feed.scope, content.databaseNumber == feed.databaseNumber else { throw Self.foreign }
         switch (content.subject, feed.subject) {
-        case (.database, .database): break
+        case (.database, .database), (.keyValues, .keyValues): break
         case (.zone(let left), .zone(let right)) where left == right: break
         case (.zone(let left), .zone):
             // The zone was deleted and recreated with the same name, so the token was valid before.

@@ -6,6 +6,8 @@ public struct TokenContent: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
         case database
         case zone(Int64)
+        /// A user's key-value store.
+        case keyValues
     }
 
     /// The progress of a pull.

@@ -10,7 +10,7 @@ public import Records
 /// | 1 | format version, 4 bits; progress, 3 bits; zone token, 1 bit |
 /// | 1 | scope |
 /// | 4 | database number |
-/// | 4 | zone number |
+/// | 4 | zone number; 0 in a zone token is a key-value store |
 /// | 4 | epoch |
 /// | 5 | position |
 /// | 5 | start of the pull |
@@ -48,7 +48,12 @@ public struct TokenSeal: Sendable {
             case .pull(let since): (2, since, nil)
             case .reversePull(let began, let since): (3, began, since)
             }
-        let zoneNumber: Int64? = if case .zone(let number) = content.subject { number } else { nil }
+        let zoneNumber: Int64? =
+            switch content.subject {
+            case .database: nil
+            case .zone(let number): number
+            case .keyValues: 0
+            }
         bytes.append(Self.version << 4 | code << 1 | (zoneNumber == nil ? 0 : 1))
         bytes.append(UInt8(DatabaseScope.allCases.firstIndex(of: content.scope) ?? 0))
         bytes.append(integer: content.databaseNumber, length: 4)
@@ -78,10 +83,11 @@ public struct TokenSeal: Sendable {
         case (3, 35): progress = .reversePull(began: began, since: bytes.integer(at: 30, length: 5))
         default: return nil
         }
+        let zoneNumber = bytes.integer(at: 6, length: 4)
+        let ofZone: TokenContent.Subject = zoneNumber == 0 ? .keyValues : .zone(zoneNumber)
         return TokenContent(
             scope: DatabaseScope.allCases[Int(bytes[1])], databaseNumber: bytes.integer(at: 2, length: 4),
-            subject: bytes[0] & 1 == 1 ? .zone(bytes.integer(at: 6, length: 4)) : .database, position: bytes.integer(at: 14, length: 5),
-            progress: progress, epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
+            subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5), progress: progress, epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
     }
 

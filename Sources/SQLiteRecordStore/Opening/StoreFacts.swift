@@ -54,7 +54,7 @@ struct StoreFacts: Sendable {
     static func position(_ db: Database) throws -> Int64 {
         let row = try Row.fetchOne(db, sql: "SELECT (SELECT max(position) FROM zones) AS zones, (SELECT max(position) FROM shares) AS shares")
         let (zones, shares): (Int64?, Int64?) = (try row?.value("zones", in: "zones"), try row?.value("shares", in: "shares"))
-        return max(zones ?? 0, shares ?? 0)
+        return max(zones ?? 0, shares ?? 0, try KeyValueRows.lastPosition(db))
     }
 
     private static func key(named name: String, _ db: Database) throws -> [UInt8] {

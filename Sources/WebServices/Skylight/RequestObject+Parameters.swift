@@ -13,7 +13,7 @@ extension RequestObject {
             switch name {
             case "zone": zone["zoneName"] = .string(String(text))
             case "owner": zone["ownerRecordName"] = .string(String(text))
-            case "resultsLimit", "bytesLimit", "before", "position": members[name] = Int64(text).map { .integer($0) } ?? .string(String(text))
+            case "resultsLimit", "bytesLimit", "before", "position", "wait": members[name] = Int64(text).map { .integer($0) } ?? .string(String(text))
             case "recordTypes", "fields": members[name] = .array(text.split(separator: ",").map { .string(String($0)) })
             default: members[name] = .string(String(text))
             }

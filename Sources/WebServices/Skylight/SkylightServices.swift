@@ -56,6 +56,12 @@ enum SkylightServices {
         "zones/unshare": ZonesUnshare.self,
     ]
 
+    /// The services of a database that an app calls for its user: they take the credentials of the protocol's services.
+    static let ofUsers: [String: any Endpoint.Type] = [
+        "keyvalues/changes": KeyValuesChanges.self,
+        "keyvalues/modify": KeyValuesModify.self,
+    ]
+
     /// The services of a container's environment.
     static let ofEnvironments: [String: AssetService] = [
         "assets/facts": AssetService(method: .get, answer: { try await AssetFactsService.answer($0) }),
@@ -73,7 +79,7 @@ enum SkylightServices {
 
     /// True if a database or environment service of this name exists.
     static func knows(_ action: String) -> Bool {
-        streams[action] != nil || endpoints[action] != nil || ofEnvironments[action] != nil
+        streams[action] != nil || endpoints[action] != nil || ofUsers[action] != nil || ofEnvironments[action] != nil
     }
 
     /// The error for a request without a route: a wrong method, a malformed path, or an unknown service.
@@ -87,7 +93,7 @@ enum SkylightServices {
         } else {
             let path = try WebServicePath(request.path)
             action = path.action
-            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoints[action]?.methods : [.get]
+            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? (endpoints[action] ?? ofUsers[action])?.methods : [.get]
         }
         guard let methods, !methods.contains(request.method) else { return unknown(action) }
         return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
@@ -106,7 +112,7 @@ enum SkylightServices {
 
     /// The error for an unknown service. It lists the known ones.
     static func unknown(_ action: String) -> RecordError {
-        let ofDatabases = (Array(streams.keys) + endpoints.keys).sorted().joined(separator: ", ")
+        let ofDatabases = (Array(streams.keys) + endpoints.keys + ofUsers.keys).sorted().joined(separator: ", ")
         return RecordError(
             .notFound,
             "There is no service '\(action)' under /skylight/1; expected one of \((server.keys + TrafficServices.names + AccountServices.all.keys).sorted().joined(separator: ", ")), under "

@@ -60,6 +60,8 @@ struct AccessTableTests {
                 ("POST", "private/assets/upload", #"{"tokens":[{"recordType":"Open","fieldName":"file"}]}"#),
                 ("GET", "private/zones/list", ""),
                 ("POST", "private/changes/database", "{}"),
+                ("GET", "/skylight/1/\(CredentialStage.container)/development/private/keyvalues/changes", ""),
+                ("POST", "/skylight/1/\(CredentialStage.container)/development/private/keyvalues/modify", #"{"operations":[{"operationType":"remove","key":"a"}]}"#),
                 ("POST", "shared/changes/database", "{}"),
                 ("GET", "shared/zones/list", ""),
                 ("POST", "shared/records/lookup", #"{"records":[{"recordName":"a"}],"zoneID":{"zoneName":"Z","ownerRecordName":"_x"}}"#),
@@ -170,7 +172,7 @@ struct AccessTableTests {
     ) async throws {
         for (column, services) in Self.services {
             for service in services {
-                let path = "/database/1/\(CredentialStage.container)/development/\(service.path)"
+                let path = service.path.hasPrefix("/") ? service.path : "/database/1/\(CredentialStage.container)/development/\(service.path)"
                 let sent = try stage.sent(brought, path, body: service.body)
                 let response = try await stage.send(service.method, sent, service.body)
                 let what = "\(mode.rawValue), \(brought.rawValue), \(service.method) \(service.path): \(response.status) \(response.text.prefix(500))"

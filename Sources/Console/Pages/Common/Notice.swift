@@ -45,6 +45,8 @@ package enum Notice: String {
     case subscriptionSaved = "subscription-saved"
     case subscriptionDeleted = "subscription-deleted"
     case notificationSent = "notification-sent"
+    case keyValueSet = "key-value-set"
+    case keyValueRemoved = "key-value-removed"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -95,6 +97,8 @@ package enum Notice: String {
         case .subscriptionSaved: "The subscription is saved. It is about changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
         case .notificationSent: "It is in the queue of its device again."
+        case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
+        case .keyValueRemoved: "The key is removed."
         }
     }
 

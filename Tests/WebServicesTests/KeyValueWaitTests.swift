@@ -1,0 +1,73 @@
+import InMemoryRecordStore
+import JSON
+import RecordStore
+import Records
+import Testing
+
+@testable import WebServices
+
+/// A request to a key-value store that waits for changes.
+@Suite("Waiting for a key-value store")
+struct KeyValueWaitTests {
+    private static let path = "/skylight/1/\(ScenarioRunner.container)/development/private/keyvalues/changes"
+
+    private static func changes(_ server: TestServer, _ query: String) async throws -> JSONValue {
+        let request = "GET \(path)\(query) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        return try #require(try await server.client.exchange(request).first).json()
+    }
+
+    /// Other commits wake it, and leave it waiting.
+    @Test("It is answered with the first change after its token")
+    func waiting() async throws {
+        let (looks, looked) = AsyncStream.makeStream(of: Int.self)
+        let engine = WatchedEngine(base: InMemoryRecordEngine(), looked: looked)
+        try await TestServer.run(on: engine) { server in
+            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, "")) else {
+                throw RecordError(.internalError, "The answer has no token")
+            }
+            var seen = looks.makeAsyncIterator()
+            #expect(await seen.next() == 0)
+            async let answer = Self.changes(server, "?wait=55&syncToken=\(token)")
+            // It has looked, and found nothing.
+            #expect(await seen.next() == 0)
+            let database = try await engine.base.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+            _ = try await database.modifyZones([.create(ZoneID(zoneName: "Z"))])
+            #expect(await seen.next() == 0)
+            _ = try await database.modifyKeyValues([.set("a", .integer(1))])
+            #expect(Subset.value(at: "changes.0.key", in: try await answer) == .string("a"))
+        }
+        await engine.close()
+    }
+
+    @Test("It is answered without changes when its time is over")
+    func late() async throws {
+        try await TestServer.run { server in
+            guard case .string(let token)? = Subset.value(at: "syncToken", in: try await Self.changes(server, "")) else {
+                throw RecordError(.internalError, "The answer has no token")
+            }
+            let answer = try await Self.changes(server, "?wait=1&syncToken=\(token)")
+            #expect(Subset.value(at: "changes", in: answer) == .array([]) && Subset.value(at: "syncToken", in: answer) == .string(token))
+        }
+    }
+}
+
+/// Tells of each look at a key-value store how many changes it found.
+private struct WatchedEngine: ForwardingEngine {
+    let base: any RecordEngine
+    let looked: AsyncStream<Int>.Continuation
+
+    func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        WatchedDatabase(base: try await base.database(address, as: caller), looked: looked)
+    }
+}
+
+private struct WatchedDatabase: ForwardingDatabase {
+    let base: any RecordDatabase
+    let looked: AsyncStream<Int>.Continuation
+
+    func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
+        let found = try await base.keyValues(since: token)
+        looked.yield(found.changes.count)
+        return found
+    }
+}
