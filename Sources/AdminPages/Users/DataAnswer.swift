@@ -6,7 +6,7 @@ internal import Records
 struct DataAnswer: Sendable {
     /// The number of zones that the words name.
     private static let zoneLimit = 3
-    /// The number of pages of a feed to read. A page may have deletions alone.
+    /// The number of pages of a feed to read. A page may have no records although more follow.
     private static let pageLimit = 3
 
     /// `nil` if a feed is too long to tell.
@@ -52,7 +52,7 @@ struct DataAnswer: Sendable {
 
     /// `nil` where there is nothing to say.
     var words: String? {
-        guard let hasData else { return "not known, because a feed begins with deletions alone" }
+        guard let hasData else { return "not known, because a feed begins with pages without records" }
         if !hasData { return leavesDefaultZone ? "no\(left > 0 ? ", in the zones read" : ""); the default zone has no feed to tell" : nil }
         var names = zones.prefix(Self.zoneLimit).map { $0.isDefault ? "the default zone" : $0.zoneName.string }
         if zones.count > names.count { names.append("\(zones.count - names.count) more") }
