@@ -204,6 +204,15 @@ static const char notification_rows_mustache[] = {
 static const char notifications_mustache[] = {
 #embed "../../Templates/notifications.mustache" suffix(, 0)
 };
+static const char object_mustache[] = {
+#embed "../../Templates/object.mustache" suffix(, 0)
+};
+static const char objects_mustache[] = {
+#embed "../../Templates/objects.mustache" suffix(, 0)
+};
+static const char objects_entity_mustache[] = {
+#embed "../../Templates/objects_entity.mustache" suffix(, 0)
+};
 static const char other_place_mustache[] = {
 #embed "../../Templates/other_place.mustache" suffix(, 0)
 };
@@ -528,6 +537,9 @@ static const struct embedded_file files[] = {
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},
+    {"object.mustache", object_mustache},
+    {"objects.mustache", objects_mustache},
+    {"objects_entity.mustache", objects_entity_mustache},
     {"other_place.mustache", other_place_mustache},
     {"others.mustache", others_mustache},
     {"picked_deleted.mustache", picked_deleted_mustache},

@@ -14,6 +14,9 @@ extension Console {
         show("explain", on: router, readsZones: true) { try await ExplainView.answer($0) }
         show("advice", on: router) { .page(try await AdviceView.load($0)) }
         show("record", on: router) { .page(try await RecordView.load($0, deliveries: deliveries)) }
+        show("objects", on: router, readsZones: true) { .page(try await ObjectsView.load($0)) }
+        show("objects/entity", on: router, readsZones: true) { .page(try await EntityView.load($0)) }
+        show("object", on: router) { try await ObjectView.answer($0) }
         show("record/delete", on: router) { .page(try await RecordActions.confirmDeletion($0)) }
         act("record/delete", on: router) { try await RecordActions.delete($0) }
         addResultPages(to: router)

@@ -3,6 +3,7 @@
 CHAT = "/c/iCloud.com.example.Chat/development/private"
 JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 LISTS = "/c/iCloud.com.example.Shopping/development/private"
+JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 
 PAGES = {
     "home": "/",
@@ -24,6 +25,11 @@ PAGES = {
     "comparison start": CHAT + "/record/compare?zone=Chats&name=Room%2Fgeneral",
     "copy of a record": CHAT + "/record/copy?zone=Chats&name=Message%2Fpapers",
     "preview of a copy": CHAT + "/record/copy?zone=Chats&name=Message%2Fpapers&zoneName=Copies&do=preview",
+    "objects": JOURNAL + "/objects",
+    "objects of nothing": CHAT + "/objects",
+    "objects of an entity": JOURNAL + "/objects/entity?type=CD_Entry&filter1=CD_entityName&is1=EQUALS&value1=Entry&sort1=CD_title",
+    "objects refused": JOURNAL + "/objects/entity?type=CD_Entry",
+    "object": JOURNAL + "/object?zone=com.apple.coredata.cloudkit.zone&name=SVG-WITH-A-SCRIPT-INSIDE",
     "zones feed": CHAT + "/changes",
     "record feed": CHAT + "/changes?zone=Chats",
     "bad token": CHAT + "/changes?zone=Chats&since=1&token=garbage",

@@ -23,6 +23,7 @@ struct EditStage: Sendable {
     let client: any TestClientProtocol
     let engine: InMemoryRecordEngine
     let accounts: Accounts
+    let assets: AssetStores
     private let caller: Caller
 
     static func run(memory: MemoryBudget = MemoryBudget(), _ body: @Sendable (EditStage) async throws -> Void) async throws {
@@ -35,7 +36,7 @@ struct EditStage: Sendable {
         router.addGuards(trusting: .loopback, memory: memory)
         try Console(engine: engine, accounts: accounts, assets: assets, templatesFolder: nil, publicFolder: nil).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
-            let stage = EditStage(client: client, engine: engine, accounts: accounts, caller: caller)
+            let stage = EditStage(client: client, engine: engine, accounts: accounts, assets: assets, caller: caller)
             try await stage.fill()
             try await body(stage)
         }

@@ -57,7 +57,7 @@ import Testing
         "query", "query?type=Note", "query?type=Nothing", "fetch", "fetch?names=first%0Anobody", "changes", "changes?zone=Notes", "changes?zone=nowhere",
         "changes?zone=Notes&since=1&token=x", "record?zone=Notes&name=first", "record?zone=Notes&name=nobody", "zones", "zone?zone=Notes",
         "zone/delete?zone=Notes", "zone/purge?zone=Notes", "types", "type?type=Note", "schema", "token", "token?token=x", "rehearsals",
-        "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first",
+        "rehearsals/confirm?start=reset-zone&of=Notes", "users", "find?q=nobody", "record/delete?zone=Notes&name=first", "objects", "objects/entity?type=CD_Note",
     ])
     func everyPageAnswers(path: String) async throws {
         try await withConsole { client, _ in

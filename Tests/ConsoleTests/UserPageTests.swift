@@ -38,6 +38,56 @@ import Testing
         }
     }
 
+    /// The question of an app that is new on a device.
+    @Test func eachUserSaysIfThereIsDataAlready() async throws {
+        try await EditStage.run { stage in
+            #expect(try await !stage.page("users").contains("Has data already"), "no data yet")
+            try await stage.save("n", ["rank": .int64(1)])
+            try await stage.save("default", ["rank": .int64(1)], in: .default)
+            let some = try await stage.page("users")
+            #expect(some.contains("Has data already: <b>yes, in the default zone and Notes, without Core Data objects</b>"))
+            for result in try await stage.database().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
+            let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
+            for result in try await stage.database().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            for path in ["users", "users/user?name=developer"] {
+                let page = try await stage.page(path)
+                #expect(page.contains("<b>yes, in the default zone, Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects</b>"), "\(path)")
+                #expect(page.contains("/development/private/objects\">Objects</a>"), "\(path)")
+            }
+            // A zone whose records are deleted is not enough.
+            for (name, zoneID) in [("n", EditStage.notes), ("default", .default), ("o", MirroredNaming.zoneID)] as [(Name, ZoneID)] {
+                let operation = RecordOperation(.forceDelete, recordName: name)
+                for result in try await stage.database().modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
+            }
+            #expect(try await !stage.page("users").contains("Has data already"))
+        }
+    }
+
+    /// iCloud counts nothing. The beginning of each zone's feed tells, one request each.
+    @Test func theUserOfAContainerInICloudIsAnsweredByTheFeeds() async throws {
+        try await ConnectedStage.run { stage in
+            var before = stage.requestCount
+            let page = try await stage.page("users")
+            #expect(page.contains("Has data already: <b>yes, in Notes, without Core Data objects</b>") && !page.contains("production</th>"))
+            // The zones, the feed of one, and the shared zones.
+            #expect(stage.requestCount - before == 3)
+            for result in try await stage.there().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
+            before = stage.requestCount
+            let user = try await stage.page("users/user?name=\(stage.user)")
+            #expect(user.contains("<b>yes, in Notes, without Core Data objects</b>") && stage.requestCount - before == 3)
+            // Users of this server have nothing there.
+            #expect(try await stage.get("\(ConnectedStage.there)/users/user?name=developer").status == .notFound)
+            let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
+            for result in try await stage.there().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            #expect(try await stage.page("users").contains("in Notes and \(MirroredNaming.zoneID.zoneName), with Core Data objects"))
+            for (name, zoneID) in [("note", ConnectedStage.notes), ("o", MirroredNaming.zoneID)] as [(Name, ZoneID)] {
+                let operation = RecordOperation(.forceDelete, recordName: name)
+                for result in try await stage.there().modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
+            }
+            #expect(try await stage.page("users").contains("<b>no; the default zone has no feed to tell</b>"))
+        }
+    }
+
     @Test func aUserIsMadeWithANameAndAnAddress() async throws {
         try await KeyStage.run { stage in
             for (name, email) in [("Grace Hopper", "grace@example.com"), ("ada", ""), ("Mary", "")] {

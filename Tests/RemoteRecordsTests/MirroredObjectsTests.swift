@@ -33,6 +33,21 @@ import Testing
         #expect(MirroredObject(Self.record("CD_Entry", "E2", [:]))?.entityName == "Entry")
     }
 
+    /// Core Data clears the field of an attribute when its value becomes an asset, and keeps a field of its own for moves.
+    @Test func aLongValueIsInTheFieldBeside() throws {
+        var record = Self.entry
+        record["CD_body"] = ""
+        record["CD_body_ckAsset"] = AssetFile(fileURL: URL(filePath: "/tmp/body"))
+        record["CD_moveReceipt"] = Data([1])
+        record["CD_moveReceipt_ckAsset"] = AssetFile(fileURL: URL(filePath: "/tmp/receipt"))
+        var object = try #require(MirroredObject(record))
+        #expect((object["body"] as? AssetFile)?.fileURL?.lastPathComponent == "body" && object["body"] as String? == nil)
+        #expect(object.names == ["body", "journal", "title"])
+        record["CD_body"] = "short again"
+        object = try #require(MirroredObject(record))
+        #expect(object["body"] == "short again")
+    }
+
     /// Records come in the order of their changes, so that ends of relationships come after them.
     @Test(arguments: [false, true]) func relationshipsLeadBothWays(isReversed: Bool) throws {
         var objects = MirroredObjects()

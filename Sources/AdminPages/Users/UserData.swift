@@ -12,6 +12,8 @@ struct UserData: Sendable {
     let summaries: ZoneSummaries?
     /// True if the environment exists.
     let isThere: Bool
+    /// `nil` if the environment does not exist, or nobody can tell.
+    let answer: DataAnswer?
 
     /// - Parameters:
     ///   - zones: the number of zones to examine.
@@ -28,20 +30,35 @@ struct UserData: Sendable {
         self.place = place
         isThere = existing.contains(environment)
         guard isThere else {
-            summaries = nil
+            (summaries, answer) = (nil, nil)
             return
         }
-        summaries = try await visit.measure {
-            guard try await Self.isKnown(user, in: environment, visit) else { return ZoneSummaries(zones: [], left: 0) }
+        (summaries, answer) = try await visit.measure {
+            guard try await Self.isKnown(user, in: environment, visit) else { return (ZoneSummaries(zones: [], left: 0), nil) }
+            guard Self.reaches(place.address, visit) else { return (nil, nil) }
             let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
-            return database.can(.summarizeZones) ? try await database.summaries(limit: zones, changes: changes) : nil
+            guard database.can(.summarizeZones) else { return (nil, try await DataAnswer(byFeedsOf: database, limit: zones)) }
+            let summaries = try await database.summaries(limit: zones, changes: changes)
+            return (summaries, DataAnswer(summaries))
         }
     }
 
     /// True if the store may have data of a user. Viewing a page does not create the user in the store.
     static func isKnown(_ user: User, in environment: Records.Environment, _ visit: Visit) async throws -> Bool {
-        guard visit.engine.can(.knowUsers) else { return true }
+        // iCloud knows the one who signed in.
+        guard visit.connection == nil, visit.engine.can(.knowUsers) else { return true }
         return try await visit.engine.knows(user.userRecordName, in: visit.place.address.container, environment)
+    }
+
+    /// False for a database in iCloud that its credentials do not open.
+    static func reaches(_ address: DatabaseAddress, _ visit: Visit) -> Bool {
+        guard visit.connection != nil else { return true }
+        return visit.accounts.connections(of: address.container).contains { $0.environment == address.environment && $0.reach.contains(address.scope) }
+    }
+
+    /// The environments to show. Of a container in iCloud, the others are unknown.
+    static func shown(_ existing: Set<Records.Environment>, _ visit: Visit) -> [Records.Environment] {
+        Records.Environment.allCases.filter { visit.connection == nil || existing.contains($0) }
     }
 
     /// The existing environments of the visit's container.
@@ -88,6 +105,10 @@ struct UserDataCell: ViewModel {
     let last: ValueView?
     /// The text in place of a summary without records.
     let nothing: String?
+    /// `yes, in Notes and Chats, with Core Data objects`; `nil` if the other texts say it.
+    let answer: String?
+    /// The objects of Core Data.
+    let objects: String?
 
     init(_ data: UserData) {
         environment = data.place.address.environment.rawValue
@@ -110,8 +131,11 @@ struct UserDataCell: ViewModel {
         last = data.lastSave.map { ValueView(.time($0)) }
         nothing =
             total > 0 ? nil
-            : data.isThere && data.summaries == nil ? "unknown: this store can't \(Capability.summarizeZones.rawValue)"
+            : data.isThere && data.summaries == nil
+            ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.rawValue)"
             : left > 0 ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
             : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
+        answer = data.answer?.words
+        objects = data.answer?.hasObjects ?? false ? data.place.link("objects") : nil
     }
 }

@@ -80,12 +80,14 @@ extension UserView {
 
     static func load(_ visit: Visit) async throws -> UserView {
         let name = visit.fields["name"] ?? ""
-        guard let user = visit.people.user(named: name) else {
+        // A container in iCloud has one user here, who need not be one of this server.
+        let actor = visit.people.actor
+        guard let user = visit.connection == nil ? visit.people.user(named: name) : actor.handle == name ? actor : nil else {
             throw RecordError(.notFound, "There is no user '\(name)'; create the user on the page Users")
         }
         let existing = try await UserData.environments(visit)
         var parts: [Part] = []
-        for environment in Records.Environment.allCases {
+        for environment in UserData.shown(existing, visit) {
             let data = try await UserData(of: user, in: environment, zones: zoneLimit, changes: changes, existing: existing, visit: visit)
             parts.append(try await Part(data, user, visit))
         }
@@ -96,9 +98,9 @@ extension UserView {
         }
         return UserView(
             title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
-            maker: Self.words(user.maker, visit), made: user.made.map { ValueView(.time($0)) },
+            maker: visit.connection == nil ? Self.words(user.maker, visit) : "by Apple", made: user.made.map { ValueView(.time($0)) },
             lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
-            actAs: theirs.link("query"), remove: Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
+            actAs: theirs.link("query"), remove: visit.connection != nil || Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
             container: visit.place.address.container.description, parts: parts,
             clients: histories.prefix(clientLimit).map { history in
                 ClientRow(
@@ -135,7 +137,7 @@ extension UserView.Part {
         let left = data.summaries?.left ?? 0
         environment = data.place.address.environment.rawValue
         cell = UserDataCell(data)
-        isEmpty = data.records == 0 && left == 0
+        isEmpty = data.records == 0 && left == 0 && cell.answer == nil
         nothing = data.isThere ? cell.nothing ?? "" : "no data yet"
         var rows: [UserView.ZoneRow] = []
         for zone in data.summaries?.zones ?? [] { rows.append(try await UserView.ZoneRow(zone, data.place, user, visit)) }

@@ -59,7 +59,9 @@ struct UsersView: Page {
 
     static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
         let found = visit.fields[UserField.findField]?.trimmingSpaces ?? ""
-        let users = found.isEmpty ? visit.people.users : visit.people.users.filter(Search(found).finds)
+        // A container in iCloud has one user here: the one who signed in.
+        let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
+        let users = found.isEmpty ? all : all.filter(Search(found).finds)
         let last = max(1, (users.count + limit - 1) / limit)
         let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let existing = try await UserData.environments(visit)
@@ -68,7 +70,7 @@ struct UsersView: Page {
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [(UserField.findField, found), ("page", String(number))].filter { !$0.1.isEmpty }) : nil }
         let start = (page - 1) * limit
         return UsersView(
-            rows: rows, environments: Records.Environment.allCases.map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
+            rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
             find: Frame.Find(
                 action: "\(visit.place.path)/users", hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, name: UserField.findField,
                 label: "Find a user"), found: found,
@@ -116,7 +118,7 @@ extension UsersView.Row {
         isActor = user == visit.people.actor
         href = visit.place.link("users/user", [("name", user.handle)])
         var data: [UserDataCell] = []
-        for environment in Records.Environment.allCases {
+        for environment in UserData.shown(existing, visit) {
             let found = try await UserData(
                 of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing, visit: visit)
             data.append(UserDataCell(found))
@@ -124,8 +126,9 @@ extension UsersView.Row {
         self.data = data
         let environment = visit.place.address.environment
         let shared = try await visit.measure {
-            guard existing.contains(environment), try await UserData.isKnown(user, in: environment, visit) else { return 0 }
-            let database = try await visit.engine.database(place(.shared).address, as: Caller(userRecordName: user.userRecordName))
+            let address = place(.shared).address
+            guard existing.contains(environment), UserData.reaches(address, visit), try await UserData.isKnown(user, in: environment, visit) else { return 0 }
+            let database = try await visit.engine.database(address, as: Caller(userRecordName: user.userRecordName))
             return try await database.zones().count { !$0.zoneID.isDefault }
         }
         sharedZones = Digits.grouped(shared)

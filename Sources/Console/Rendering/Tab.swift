@@ -1,6 +1,6 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
-    case query, fetch, changes, zones, subscriptions, keyvalues
+    case query, fetch, changes, objects, zones, subscriptions, keyvalues
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
@@ -17,6 +17,7 @@ package enum Tab: String, Sendable {
         case .query: "q"
         case .fetch: "f"
         case .changes: "c"
+        case .objects: "o"
         case .zones: "z"
         case .types: "t"
         case .indexes: "i"

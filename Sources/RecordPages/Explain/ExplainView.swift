@@ -73,7 +73,7 @@ extension ExplainView {
             let refusal = explanation.problems.isEmpty
                 ? nil
                 : QueryRefusal(
-                    explanation.problems, plan: plan, form: form, type: known, works: works, page: "explain", visit: visit)
+                    explanation.problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("explain", form.parameters), visit: visit)
             return page(refusal: refusal, answer: Explained(explanation, plan: plan, form: form, type: type, visit: visit))
         } catch let error as RecordError {
             return page(complaint: Complaint(error))

@@ -44,14 +44,16 @@ extension QueryRefusal {
     /// - Parameters:
     ///   - problems: the problems, the API's own error first.
     ///   - works: the current index jobs.
-    ///   - page: the page that shows the answer once the query can run.
+    ///   - back: the address that shows the answer once the query can run.
+    ///   - answers: the page for the query without the row that causes the problem; `nil` to offer none.
     init(
-        _ problems: [QueryProblem], plan: QueryPlan, form: QueryForm, type: RecordType?, works: IndexWorks, page: String = "query", visit: Visit
+        _ problems: [QueryProblem], plan: QueryPlan, form: QueryForm, type: RecordType?, works: IndexWorks, back: String, answers: String? = "query",
+        visit: Visit
     ) {
         let place = visit.place
         let typeName = form.type ?? ""
         let common = [
-            Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: place.link(page, form.parameters)),
+            Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back),
         ]
         let needs = IndexNeeds(problems, of: plan.query, type: type, building: works.builds)
         let isOnlyOne = needs.problems.count == 1 && needs.problems.first == problems.first
@@ -85,12 +87,12 @@ extension QueryRefusal {
         action = place.link("type/indexes")
         canEdit = visit.canEditSchema
         isProduction = place.address.environment == .production
-        without = Self.waysOut(form, type: type, visit: visit)
+        without = answers.map { Self.waysOut(form, type: type, page: $0, visit: visit) } ?? []
         let zoneID = place.zoneID
         changes = place.hasFeed && zoneID.map(visit.hasFeed) ?? !visit.customZones.isEmpty ? place.link("changes") : nil
     }
 
-    private static func waysOut(_ form: QueryForm, type: RecordType?, visit: Visit) -> [Frame.Link] {
+    private static func waysOut(_ form: QueryForm, type: RecordType?, page: String, visit: Visit) -> [Frame.Link] {
         guard let type else { return [] }
         let schema = Schema(types: [type])
         var links: [Frame.Link] = []
@@ -102,12 +104,12 @@ extension QueryRefusal {
             guard !IndexRules.problems(of: QueryPlan(alone, of: type).query, in: schema).isEmpty else { continue }
             let without = form.changed { $0.filters.remove(at: index) }
             links.append(
-                Frame.Link(text: "Run without the filter on \(filter.field)", href: visit.place.link("query", without.parameters)))
+                Frame.Link(text: "Run without the filter on \(filter.field)", href: visit.place.link(page, without.parameters)))
         }
         for (index, sort) in form.sorts.enumerated() {
             guard let field = type.queryField(named: sort.field), !field.canSort else { continue }
             let without = form.changed { $0.sorts.remove(at: index) }
-            links.append(Frame.Link(text: "Run without the sort by \(sort.field)", href: visit.place.link("query", without.parameters)))
+            links.append(Frame.Link(text: "Run without the sort by \(sort.field)", href: visit.place.link(page, without.parameters)))
         }
         return links
     }

@@ -99,8 +99,11 @@ extension QueryView {
         let works = try await visit.indexWorks()
         // Without a schema, only the store can tell.
         let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
+        func refusal() -> QueryRefusal {
+            QueryRefusal(problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("query", form.parameters), visit: visit)
+        }
         let isWaiting = !problems.isEmpty && problems.allSatisfy { if case .indexBeingBuilt = $0 { true } else { false } }
-        if isWaiting { return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit)) }
+        if isWaiting { return page(refusal: refusal()) }
         do {
             // Runs queries that will be refused too: the engine records them for the page Query advice.
             let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
@@ -121,7 +124,7 @@ extension QueryView {
             // The refusal tells about an index.
             if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
             if problems.isEmpty { return page(complaint: Complaint(error)) }
-            return page(refusal: QueryRefusal(problems, plan: plan, form: form, type: known, works: works, visit: visit))
+            return page(refusal: refusal())
         }
     }
 

@@ -52,6 +52,8 @@ struct RecordView: Page {
         let delete: String
         let changes: String?
         let query: String
+        /// The record as an object of Core Data; `nil` if it is none.
+        let object: String?
     }
 
     let title: String
@@ -150,6 +152,7 @@ extension RecordView.Body {
         delete = place.link("record/delete", [("name", record.recordID.recordName.string)])
         changes = visit.hasFeed(zoneID) ? place.link("changes") : nil
         query = place.link("query", [("type", record.recordType.string)])
+        object = MirroredNaming.isEntityType(record.recordType) ? place.link(toObject: record.recordID) : nil
     }
 
     private static func facts(_ record: StoredRecord, visit: Visit) -> [RecordView.Fact] {

@@ -16,9 +16,6 @@ struct RecordRules {
 
     /// The field name used in findings for a record's parent.
     static let parentField: Name = "parent"
-    /// Core Data's field with the entity name.
-    private static let entityField: Name = "CD_entityName"
-    private static let entityPrefix = "CD_"
     /// Size of fields in bytes from which a record counts as nearly too large.
     static let largeSize = BatchModifier.recordSizeLimit / 10 * 9
 
@@ -45,19 +42,19 @@ struct RecordRules {
     }
 
     private var entityName: RecordFinding? {
-        guard record.recordType.string.hasPrefix(Self.entityPrefix) else { return nil }
-        let entity = record.recordType.string.dropFirst(Self.entityPrefix.count)
-        switch fields.first(where: { $0.name == Self.entityField })?.value {
+        guard let entity = MirroredNaming.rootEntity(of: record.recordType) else { return nil }
+        let field = MirroredNaming.entityField
+        switch fields.first(where: { $0.name == field })?.value {
         case .string(let name)?:
-            if Name(name) == Name(String(entity)) { return nil }
+            if Name(name) == Name(entity) { return nil }
             return finding(
-                .entityName, field: Self.entityField,
-                "The type is '\(record.recordType)' and \(Self.entityField) says '\(name)': Core Data creates an object of that entity, which must be '\(entity)' "
+                .entityName, field: field,
+                "The type is '\(record.recordType)' and \(field) says '\(name)': Core Data creates an object of that entity, which must be '\(entity)' "
                     + "or a sub-entity of it. Core Data skips the record if its model has no such entity")
         case let other:
             return finding(
-                .entityName, field: Self.entityField,
-                "The type is '\(record.recordType)' and \(Self.entityField) \(other == nil ? "is missing" : "is not a string"): Core Data does not know the entity and "
+                .entityName, field: field,
+                "The type is '\(record.recordType)' and \(field) \(other == nil ? "is missing" : "is not a string"): Core Data does not know the entity and "
                     + "skips the record. It expects '\(entity)'")
         }
     }

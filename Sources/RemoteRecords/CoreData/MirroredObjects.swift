@@ -1,16 +1,10 @@
 internal import JSON
 public import Records
 
-/// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record: the type is `CD_` and the entity, fields are `CD_` and the names of
-/// attributes and to-one relationships.
+/// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record (``Records/MirroredNaming``).
 public struct MirroredObject: Sendable, Hashable {
     /// The zone of all objects, in the private database.
-    public static let zoneID = ZoneID(zoneName: "com.apple.coredata.cloudkit.zone")
-
-    private static let prefix: Name = "CD_"
-    /// Follows the name of an attribute whose value was too long for a record.
-    private static let assetSuffix = "_ckAsset"
-    private static let entityField: Name = "CD_entityName"
+    public static let zoneID = MirroredNaming.zoneID
 
     /// The record of the object.
     public let record: Record
@@ -22,28 +16,21 @@ public struct MirroredObject: Sendable, Hashable {
 
     /// - Returns: `nil` for a record that is no object of Core Data, such as a link of a many-to-many relationship.
     public init?(_ record: Record) {
-        guard record.recordType.hasPrefix(Self.prefix) else { return nil }
+        guard let rootEntity = MirroredNaming.rootEntity(of: record.recordType) else { return nil }
         self.record = record
-        entityName = record[Self.entityField] ?? String(record.recordType.string.dropFirst(Self.prefix.string.count))
+        entityName = record[MirroredNaming.entityField] ?? rootEntity
     }
 
     /// The attributes and to-one relationships that have values, in their order. The records do not tell which is which.
-    public var names: [String] {
-        Set(record.fields.keys.filter { $0 != Self.entityField && $0.hasPrefix(Self.prefix) }.map { key in
-            let name = String(key.string.dropFirst(Self.prefix.string.count))
-            return name.hasSuffix(Self.assetSuffix) ? String(name.dropLast(Self.assetSuffix.count)) : name
-        }).sorted()
-    }
+    public var names: [String] { Set(record.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted() }
 
     /// The value of an attribute; an ``AssetFile`` for a long text or long bytes, `nil` for none.
-    public subscript(attribute: String) -> (any RecordValue)? {
-        record[Name("CD_\(attribute)")] ?? record[Name("CD_\(attribute)\(Self.assetSuffix)")]
-    }
+    public subscript(attribute: String) -> (any RecordValue)? { record[key(of: attribute)] }
 
     /// The value of an attribute as a Swift type; `nil` for none, and for a value of another type.
-    public subscript<Value: RecordValue>(attribute: String) -> Value? {
-        record[Name("CD_\(attribute)")] ?? record[Name("CD_\(attribute)\(Self.assetSuffix)")]
-    }
+    public subscript<Value: RecordValue>(attribute: String) -> Value? { record[key(of: attribute)] }
+
+    private func key(of attribute: String) -> Name { MirroredNaming.valueField(of: attribute, in: record.fields, \.value) }
 
     /// The record that a to-one relationship leads to; `nil` for none.
     public func destination(of relationship: String) -> RecordID? {
@@ -60,8 +47,6 @@ public struct MirroredObjects: Sendable {
         let relationship: String
     }
 
-    private static let linkType: Name = "CDMR"
-
     private var objects: [RecordID: MirroredObject] = [:]
     /// The records of links between two objects, each with its ends.
     private var links: [RecordID: (End, End)] = [:]
@@ -72,7 +57,7 @@ public struct MirroredObjects: Sendable {
 
     /// Adds a record, or replaces an earlier version of it. Records that are neither objects nor links are ignored.
     public mutating func add(_ record: Record) {
-        if record.recordType == Self.linkType { return addLink(record) }
+        if record.recordType == MirroredLink.recordType { return addLink(record) }
         if let object = MirroredObject(record) { objects[record.recordID] = object }
     }
 
@@ -84,16 +69,11 @@ public struct MirroredObjects: Sendable {
         linked[second]?.remove(first.recordID)
     }
 
-    /// A link has two record names, and the relationship of each to the other, with a colon between them.
     private mutating func addLink(_ record: Record) {
         remove(record.recordID)
-        func parts(_ key: Name) -> [String]? {
-            let parts = (record[key] as String?)?.split(separator: ":", omittingEmptySubsequences: false).map { String($0) }
-            return parts?.count == 2 ? parts : nil
-        }
-        guard let names = parts("CD_recordNames"), let relationships = parts("CD_relationships") else { return }
-        let ends = (0..<2).map { place in
-            End(recordID: RecordID(recordName: names[place], zoneID: record.recordID.zoneID), relationship: relationships[place])
+        guard let link = MirroredLink({ record[$0] }) else { return }
+        let ends = [link.first, link.second].map { end in
+            End(recordID: RecordID(recordName: end.recordName, zoneID: record.recordID.zoneID), relationship: end.relationship)
         }
         links[record.recordID] = (ends[0], ends[1])
         linked[ends[0], default: []].insert(ends[1].recordID)

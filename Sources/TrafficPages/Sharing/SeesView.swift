@@ -111,27 +111,17 @@ extension SeesView {
             sharing: place.link("sharing"), count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// The fields that usually tell records from each other. The first one with a text is shown.
-    private static let textFields: [Name] = ["title", "name", "text", "subject", "CD_title", "CD_name", "CD_text"]
-    private static let textLength = 60
     /// Maximum size of the fields that are read for these texts. Records beyond it go without.
     private static let textBytes = 1 << 20
 
     private static func texts(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
         let database = visit.database
         let results = try await visit.measure {
-            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(textFields), bytesLimit: textBytes)
+            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(RecordLabel.fields), bytesLimit: textBytes)
         }
         var texts: [Name: String] = [:]
         for case .success(let record) in results {
-            let fields = try record.fields.decoded()
-            let found = textFields.lazy.compactMap { name -> String? in
-                guard case .string(let text)? = fields.first(where: { $0.name == name })?.value, !text.isEmpty else { return nil }
-                return text
-            }.first
-            guard let found else { continue }
-            let beginning = found.prefix(textLength)
-            texts[record.recordID.recordName] = beginning.endIndex == found.endIndex ? found : "\(beginning)…"
+            texts[record.recordID.recordName] = try RecordLabel.text(of: record)
         }
         return texts
     }

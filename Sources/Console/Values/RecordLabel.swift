@@ -1,0 +1,24 @@
+package import JSON
+package import Records
+
+/// The text that usually tells a record from others of its type.
+package enum RecordLabel {
+    private static let names = ["title", "name", "text", "subject"]
+    /// The fields that may have it, also as Core Data names them. The first one with a text counts.
+    package static let fields = names.map { Name($0) } + names.map { MirroredNaming.field(of: $0) }
+    /// The maximum length of a label, in characters.
+    private static let length = 60
+
+    /// - Returns: `nil` for a record without one.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    package static func text(of record: StoredRecord) throws -> String? {
+        let values = try record.fields.values(of: Set(fields))
+        let found = fields.lazy.compactMap { name -> String? in
+            guard case .string(let text)? = values[name], !text.isEmpty else { return nil }
+            return text
+        }.first
+        guard let found else { return nil }
+        let beginning = found.prefix(length)
+        return beginning.endIndex == found.endIndex ? found : "\(beginning)…"
+    }
+}

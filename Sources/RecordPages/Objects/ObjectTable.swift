@@ -1,0 +1,91 @@
+internal import AssetStore
+internal import Console
+internal import JSON
+internal import Records
+
+/// Objects of one entity in a table: a column for each attribute and to-one relationship.
+struct ObjectTable: ViewModel {
+    struct Column: ViewModel {
+        let name: String
+        /// The type as the API names it.
+        let type: String?
+        /// `↑` or `↓` if the column is the sort key.
+        let arrow: String?
+        /// The link that sorts by the column; `nil` if no index could allow it.
+        let sort: String?
+        let isNumber: Bool
+    }
+
+    struct Row: ViewModel {
+        let href: String
+        /// The text that tells the object from others, or else its record name.
+        let label: String
+        let cells: [ValueView]
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "href": href
+            case "label": label
+            case "cells": cells
+            default: nil
+            }
+        }
+    }
+
+    let caption: String
+    let columns: [Column]
+    let rows: [Row]
+
+    /// - Parameter page: the address of the table with another form.
+    init(_ records: [StoredRecord], of type: RecordType, caption: String, form: QueryForm, visit: Visit, page: (QueryForm) -> String) async throws {
+        self.caption = caption
+        let values = try records.map { record in
+            Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        }
+        // The first field with a label is the first column, which leads to the object.
+        let label = RecordLabel.fields.first { name in MirroredNaming.property(of: name) != nil && type.fields[name] != nil }
+        var names: [String] = []
+        for field in QueryField.all(of: type) where !field.isSystem && field.name != label {
+            if let property = MirroredNaming.property(of: field.name), !names.contains(property) { names.append(property) }
+        }
+        if names.count > ResultTable.columnLimit {
+            let used = Set(values.flatMap(\.keys).compactMap { MirroredNaming.property(of: $0) })
+            names = names.filter(used.contains)
+        }
+        func column(_ property: String) -> Column {
+            let field = type.queryField(named: MirroredNaming.field(of: property))
+            let sort = form.sorts.first.flatMap { type.key(named: $0.field) == field?.key ? $0 : nil }
+            let sorted = form.changed {
+                $0.sorts = [QueryForm.Sort(field: MirroredNaming.field(of: property), isDescending: sort.map { !$0.isDescending } ?? false, origin: "")]
+            }
+            return Column(
+                name: property, type: field?.definition.type.label ?? "ASSET", arrow: sort.map { $0.isDescending ? "↓" : "↑" },
+                sort: field?.couldSort ?? false ? page(sorted) : nil, isNumber: field?.definition.type.isNumber ?? false)
+        }
+        let first = label.flatMap { MirroredNaming.property(of: $0) }
+        columns =
+            [first.map(column) ?? Column(name: "record name", type: nil, arrow: nil, sort: nil, isNumber: false)] + names.map(column)
+            + [Column(name: "modified", type: nil, arrow: nil, sort: nil, isNumber: false)]
+        let links = try await visit.links(toAssetsOf: records)
+        let leading = zip(records, values).flatMap { record, values in
+            names.compactMap { ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: $0)]) }
+                .map { RecordID(recordName: $0, zoneID: record.recordID.zoneID) }
+        }
+        let targets = try await ObjectTargets(leading, visit)
+        rows = try zip(records, values).map { record, values in
+            let presenter = ValuePresenter(place: visit.place, zoneID: record.recordID.zoneID, links: links)
+            let cells = names.map { property -> ValueView in
+                let field = MirroredNaming.valueField(of: property, in: values) { $0 }
+                if let name = ObjectTargets.mayBeRecordName(values[field]),
+                    let link = targets.link(to: RecordID(recordName: name, zoneID: record.recordID.zoneID), visit.place)
+                {
+                    return ValueView(.link(link.text, href: link.href, hint: name.string))
+                }
+                return presenter.view(values[field], of: field)
+            }
+            return Row(
+                href: visit.place.link(toObject: record.recordID), label: try RecordLabel.text(of: record) ?? record.recordID.recordName.string,
+                cells: cells + [ValueView(.time(record.modified.timestamp))])
+        }
+    }
+}
