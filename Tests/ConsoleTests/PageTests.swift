@@ -162,7 +162,7 @@ import Testing
     @Test func staticFilesAreAskedForOnce() async throws {
         try await withConsole { client, _ in
             let home = String(buffer: try await get("/", client).body)
-            let path = try #require(home.firstMatch(of: /href="(\/static\/skylight\.css\?v=[^"]+)"/)?.output.1)
+            let path = try #require(home.firstMatch(of: /href="(\/static\/[^"\/]+\/skylight\.css)"/)?.output.1)
             let answer = try await get(String(path), client)
             #expect(answer.status == .ok)
             #expect(answer.headers[.contentType] == "text/css; charset=utf-8")
@@ -175,6 +175,13 @@ import Testing
                 #expect(again.headers[.cacheControl] == "no-cache")
             }
             #expect(try await get("/static/find.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+            // A script imports others from its own folder, so their addresses have the version too.
+            let imported = try await get(String(path).replacing("skylight.css", with: "columns.js"), client)
+            #expect(imported.status == .ok && imported.headers[.cacheControl]?.contains("immutable") == true)
+            // A page from before an update asks for an old version.
+            let old = try await get("/static/old/columns.js", client)
+            #expect(old.status == .ok && old.headers[.cacheControl] == "no-cache")
+            #expect(try await get("/static/old/nothing.js", client).status == .notFound)
         }
     }
 }
