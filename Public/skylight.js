@@ -44,8 +44,8 @@ enableLive()
 enableNarrowing()
 enablePreviews()
 enableUploads()
-enableFetching()
-removeLeftovers()
+// The page must have its own files before it removes those of closed pages.
+enableFetching().finally(removeLeftovers)
 enableCopying(document)
 
 // Examples contain the origin of this page.
