@@ -131,7 +131,7 @@ import Testing
             let again = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
             let current = try #require(again.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
             #expect(try await post(path, "name=second&tag=\(current)", client).status == .seeOther)
-            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("NOT_FOUND"))
+            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("<p>Deleted <time"))
         }
     }
 
@@ -147,6 +147,20 @@ import Testing
             #expect(try await post("\(Self.there)/zone/delete?zone=Notes", "", client).status == .seeOther)
             #expect(try await post("\(Self.there)/zone/purge?zone=New%20one", "", client).status == .seeOther)
             #expect(try await database.zones().map(\.zoneID.zoneName) == ["_defaultZone"])
+        }
+    }
+
+    @Test func manyZonesAreSearched() async throws {
+        try await withConsole { client, database in
+            #expect(!String(buffer: try await get("\(Self.there)/query", client).body).contains("Find a zone"))
+            _ = try await database.modifyZones((0..<60).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
+            let left = try await database.zones().count - Frame.zoneLimit
+            let page = String(buffer: try await get("\(Self.there)/query", client).body)
+            #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
+            let found = String(buffer: try await get("\(Self.there)/zones?find=ROOM%205", client).body)
+            #expect(found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>") && found.contains("value=\"ROOM 5\""))
+            let nothing = String(buffer: try await get("\(Self.there)/zones?find=%3Cx%3E", client).body)
+            #expect(nothing.contains("No zone’s name contains ‘&lt;x&gt;’.") && !nothing.contains(">Room 59</a>"))
         }
     }
 
