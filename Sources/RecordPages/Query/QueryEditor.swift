@@ -61,7 +61,7 @@ struct QueryEditor: ViewModel {
     let limits: [Choice]
     /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
-    /// What is known about the indexes of a container in iCloud, and from where.
+    /// The known facts about the indexes of a container in iCloud, and from where.
     let indexSources: [String]
     let written: QueryWritten
     let saved: SavedQueryPanel

@@ -89,14 +89,14 @@ package enum Notice: String {
         case .sessionRevoked: "The user is signed out of the app."
         case .connected: "The container is connected."
         case .connectionForgotten: "The connection is forgotten, with its credentials."
-        case .conflictSettled: "The conflict is settled."
-        case .shareMade: "The share is made. Open its link to accept it as another user."
-        case .shareChanged: "The share is changed. Those who take part get it with their next changes."
+        case .conflictSettled: "The conflict is resolved."
+        case .shareMade: "The share is created. Open its link to accept it as another user."
+        case .shareChanged: "The share is changed. Its participants get it when they next fetch changes."
         case .shareStopped: "Sharing has stopped. The records stay with their owner."
         case .shareLeft: "The user has left the share."
-        case .subscriptionSaved: "The subscription is saved. It is about changes from now on."
+        case .subscriptionSaved: "The subscription is saved. It fires for changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
-        case .notificationSent: "It is in the queue of its device again."
+        case .notificationSent: "The notification is in the queue of its device again."
         }
     }
 
