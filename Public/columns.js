@@ -4,6 +4,8 @@ const step = 24
 const least = 48
 const most = 900
 
+const width = head => Math.round(head.getBoundingClientRect().width)
+
 export function enableColumns() {
   const table = document.querySelector('.sheet .answer > table')
   const foot = document.querySelector('.sheet .foot')
@@ -23,7 +25,9 @@ class Columns {
     const kept = this.load()
     this.hidden = new Set(kept.hidden)
     this.widths = new Map(Object.entries(kept.widths))
-    for (const head of heads) head.append(this.grip(head))
+    // Reads all widths first: after every change, the browser would lay out the whole table for the next one.
+    const widths = heads.map(width)
+    heads.forEach((head, index) => head.append(this.grip(head, widths[index])))
     this.apply()
   }
 
@@ -60,21 +64,20 @@ class Columns {
   }
 
   // The handle that resizes a column by dragging or with the arrow keys. A double click resets the width.
-  grip(head) {
+  grip(head, now) {
     const grip = document.createElement('span')
     grip.className = 'grip'
     grip.tabIndex = 0
     Object.assign(grip, { role: 'separator', ariaOrientation: 'vertical', ariaLabel: `Width of ${this.name(head)}`, ariaValueMin: least, ariaValueMax: most })
-    const width = () => Math.round(head.getBoundingClientRect().width)
     const set = value => {
       this.widths.set(this.name(head), Math.min(Math.max(value, least), most))
       this.apply()
     }
-    grip.ariaValueNow = width()
+    grip.ariaValueNow = now
     grip.addEventListener('pointerdown', event => {
       event.preventDefault()
       grip.setPointerCapture(event.pointerId)
-      const from = event.clientX - width()
+      const from = event.clientX - width(head)
       const move = event => set(event.clientX - from)
       grip.addEventListener('pointermove', move)
       grip.addEventListener('lostpointercapture', () => {
@@ -86,7 +89,7 @@ class Columns {
       const by = { ArrowLeft: -step, ArrowRight: step }[event.key]
       if (!by) return
       event.preventDefault()
-      set(width() + by)
+      set(width(head) + by)
       this.keep()
     })
     grip.addEventListener('dblclick', () => {

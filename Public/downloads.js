@@ -23,7 +23,7 @@ export class Download {
   constructor({ name, url, size, checksum, number }) {
     Object.assign(this, { name, url, size, checksum })
     // The name in the private file system, where the file's own name might be invalid.
-    this.keptAs = String(number)
+    this.keptAs = `${number}-${checksum}`
   }
 
   get isUnderWay() { return this.state === 'waiting' || this.state === 'fetching' }
@@ -52,7 +52,7 @@ export class Downloads {
     this.#next()
   }
 
-  // Keeps the received bytes.
+  // Keeps the received bytes. A reloaded page has them still.
   stop(download) {
     if (!download.isUnderWay) return
     download.isStopped = true

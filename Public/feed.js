@@ -210,7 +210,7 @@ class Playback {
   turn() {
     if (!this.#abort) return this.#run()
     this.stop()
-    this.#end('Cancelled', 'warn', 'Resume', 'It can continue from the last token.')
+    this.#end('Paused', 'warn', 'Resume', 'It continues from the last token.')
   }
 
   async #run(isAlone = false) {
@@ -218,7 +218,7 @@ class Playback {
     this.#again += this.#done - this.#reached
     this.#done = this.#reached
     this.#began = performance.now()
-    this.#panel.show(this, 'Playing back', 'modified', 'Cancel')
+    this.#panel.show(this, 'Playing back', 'modified', 'Pause')
     this.#panel.turn.focus()
     this.#draw()
     const clock = setInterval(() => this.#draw(), pause)
@@ -361,7 +361,7 @@ class Follow {
     source.addEventListener('open', () => panel.show(this, 'Live', 'good', 'Pause'))
     source.addEventListener('changes', event => this.#take(JSON.parse(event.data)))
     source.addEventListener('error', () => {
-      if (source.readyState !== EventSource.CLOSED) return panel.show(this, 'Reconnecting', 'warn', 'Pause', 'Nothing is missed.')
+      if (source.readyState !== EventSource.CLOSED) return panel.show(this, 'Reconnecting', 'warn', 'Pause', 'No change is missed.')
       this.stop()
       this.#explain(address)
     })

@@ -1,5 +1,5 @@
 // Stores downloaded files in the origin's private file system until the page is closed, in one
-// folder per page. Each open page holds a lock. Folders without a lock are left over and removed.
+// folder per address, so that a reloaded page goes on. Each open page holds a lock. Folders without a lock are left over and removed.
 
 const prefix = 'fetched-'
 
@@ -21,9 +21,8 @@ export async function removeLeftovers() {
   } catch {}
 }
 
-// A folder for this page, created on first use and removed with the page.
+// A folder for this page, created on first use and removed after the page is closed.
 export class FetchedFiles {
-  name = prefix + crypto.randomUUID()
   #folder = null
 
   open() {
@@ -36,6 +35,15 @@ export class FetchedFiles {
     return (await folder.getFileHandle(name)).getFile()
   }
 
+  // The bytes that the page fetched before it was reloaded.
+  async size(name) {
+    try {
+      return (await this.file(name)).size
+    } catch {
+      return 0
+    }
+  }
+
   // The available space, in bytes.
   async room() {
     const { quota = Infinity, usage = 0 } = await navigator.storage.estimate()
@@ -43,11 +51,25 @@ export class FetchedFiles {
   }
 
   async #make() {
-    await new Promise(resolve => {
-      // Held as long as the page exists.
-      navigator.locks.request(this.name, () => new Promise(() => resolve()))
-    })
+    let name = prefix + await addressDigest()
+    // Another page with the same address has the folder.
+    if (!await hold(name)) {
+      name = prefix + crypto.randomUUID()
+      await hold(name)
+    }
     const root = await navigator.storage.getDirectory()
-    return root.getDirectoryHandle(this.name, { create: true })
+    return root.getDirectoryHandle(name, { create: true })
   }
+}
+
+async function addressDigest() {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(location.pathname + location.search))
+  return [...new Uint8Array(digest)].map(byte => byte.toString(16).padStart(2, '0')).join('')
+}
+
+// Holds a lock as long as the page exists. A page that is being reloaded gives it back after a moment.
+function hold(name) {
+  return new Promise(resolve => {
+    navigator.locks.request(name, { signal: AbortSignal.timeout(1000) }, () => new Promise(() => resolve(true))).catch(() => resolve(false))
+  })
 }

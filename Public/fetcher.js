@@ -26,9 +26,11 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
   try {
     const root = await navigator.storage.getDirectory()
     const file = await (await root.getDirectoryHandle(folder)).getFileHandle(name, { create: true })
-    access = await file.createSyncAccessHandle()
+    access = await opened(file)
     if (access.getSize() < received) startOver()
     access.truncate(received)
+    // The page was reloaded after it had received these bytes.
+    if (!digest) addStored(access, received, hash)
     // Skips the download if the file is complete and only its check is missing.
     if (received < size || size === 0) {
       let answer = await ask(url, received, checksum)
@@ -74,6 +76,27 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
     // Remaining data is not needed.
     abort.abort()
     access?.close()
+  }
+}
+
+// The worker of a page that is being reloaded keeps the file open for a moment.
+async function opened(file) {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      return await file.createSyncAccessHandle()
+    } catch (error) {
+      if (error.name !== 'NoModificationAllowedError' || tries === 30) throw error
+      await new Promise(resolve => setTimeout(resolve, 100))
+    }
+  }
+}
+
+function addStored(access, count, hash) {
+  const chunk = new Uint8Array(1 << 20)
+  for (let at = 0; at < count;) {
+    const read = access.read(chunk.subarray(0, Math.min(chunk.length, count - at)), { at })
+    hash.update(chunk.subarray(0, read))
+    at += read
   }
 }
 

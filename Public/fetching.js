@@ -7,11 +7,15 @@ import { bytes, part, percent, seconds, Pace } from './sizes.js'
 // The interval between display updates, in milliseconds.
 const pause = 200
 
-export function enableFetching() {
+// Larger answers are fetched only after a click.
+const unaskedBytes = 20_000_000
+
+// Returns once the page has the lock of its files.
+export async function enableFetching() {
   const table = document.querySelector('[data-fetching]')
   const whole = document.querySelector('[data-whole]')
   if (!table || !whole || !canKeepFiles()) return
-  new Fetching(table, whole).start()
+  await new Fetching(table, whole).start()
 }
 
 class Fetching {
@@ -42,9 +46,13 @@ class Fetching {
 
   async start() {
     for (const link of document.querySelectorAll('[data-plain]')) link.hidden = true
-    const total = this.#all.reduce((sum, download) => sum + download.size, 0)
-    if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}; use the names, which are download links.`)
-    this.go(this.#all)
+    const all = this.#all
+    for (const download of all) download.received = Math.min(download.size, await this.#files.size(download.keptAs))
+    const total = sum(all, 'size')
+    if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}. To download a file, click its name.`)
+    // A reloaded page goes on with what it had begun.
+    if (total <= unaskedBytes || sum(all, 'received') > 0) this.go(all)
+    else this.#draw()
   }
 
   go(downloads) {
@@ -58,7 +66,7 @@ class Fetching {
     }
   }
 
-  // Saves files to the downloads folder. They are already on the disk.
+  // Copies files to the downloads folder. The browser has them already.
   async save(downloads) {
     for (const download of downloads) {
       const file = await this.#files.file(download.keptAs)
@@ -130,7 +138,7 @@ class Row {
       else fetching.go(downloads)
     })
     this.#part.save.addEventListener('click', () => fetching.save(downloads))
-    this.#part.save.setAttribute('aria-label', `Save ${this.#name}`)
+    this.#part.save.setAttribute('aria-label', `Download ${this.#name}`)
   }
 
   get #name() { return this.#element.dataset.file ?? `all of ${this.#element.closest('[data-record]').dataset.record}` }
@@ -146,7 +154,7 @@ class Row {
     setText(now, this.#words(state, received, total))
     now.title = state === 'done' ? 'All bytes are fetched, and their SHA-256 matches the checksum of the record' : ''
     turn.hidden = state === 'done'
-    const verb = { fetching: 'Cancel', waiting: 'Cancel', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
+    const verb = { fetching: 'Pause', waiting: 'Pause', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
     if (turn.textContent !== verb) {
       turn.textContent = verb
       turn.setAttribute('aria-label', `${verb} ${this.#name}`)
@@ -158,7 +166,7 @@ class Row {
   #words(state, received, total) {
     const [download] = this.downloads
     if (state === 'waiting') return 'waiting'
-    if (state === 'paused') return received > 0 ? `paused at ${bytes(received)}` : 'cancelled'
+    if (state === 'paused') return received > 0 ? `paused at ${bytes(received)}` : 'paused'
     if (state === 'failed') return this.downloads.find(download => download.state === 'failed').reason
     if (state === 'done') return 'verified'
     if (state === 'new') return ''
@@ -215,7 +223,7 @@ class Whole {
     const state = isRunning ? 'fetching' : stateOf(all)
     const done = this.#records.filter(record => stateOf(record.downloads) === 'done').length
     this.#root.dataset.state = state
-    setText(word, { fetching: 'Fetching', failed: 'Incomplete', paused: 'Paused', done: 'Fetched' }[state] ?? 'Fetch')
+    setText(word, { fetching: 'Fetching', failed: 'Incomplete', paused: 'Paused', done: 'Fetched' }[state] ?? 'Not fetched')
     word.className = `state ${{ fetching: 'modified', failed: 'bad', paused: 'warn', done: 'good' }[state] ?? 'faint'}`
     setProgress(progress, received, total)
     setText(count, state === 'done' ? bytes(total) : part(received, total))
@@ -224,8 +232,8 @@ class Whole {
     else this.#pace.clear()
     setText(speed, isRunning ? `${limit} at a time · ${pace(this.#pace.rate(), total - received)}` : '')
     turn.hidden = state === 'done'
-    setText(turn, isRunning ? 'Cancel all' : 'Resume all')
-    if (state !== this.#said && state === 'done') this.say(`All ${this.#records.length} records are fetched, ${bytes(total)}`)
+    setText(turn, isRunning ? 'Pause all' : state === 'new' ? 'Fetch all' : 'Resume all')
+    if (state !== this.#said && state === 'done') this.say(`${this.#records.length === 1 ? 'The record is' : `All ${this.#records.length} records are`} fetched, ${bytes(total)}`)
     this.#said = state
   }
 }

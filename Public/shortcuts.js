@@ -68,8 +68,9 @@ function step(by) {
   if (links.length === 0) return
   const at = links.findIndex(link => link.closest('tr').contains(document.activeElement))
   const to = at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)
-  links[to].focus()
-  links[to].scrollIntoView({ block: 'nearest' })
+  // The name of a record stays in place: only its row moves, up or down.
+  links[to].focus({ preventScroll: true })
+  links[to].closest('tr').scrollIntoView({ block: 'nearest' })
 }
 
 function tick() {

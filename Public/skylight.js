@@ -12,6 +12,7 @@ import { enableHandheld } from './handheld.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
+import { enableNotices } from './notices.js'
 import { enablePicking } from './picking.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
@@ -30,6 +31,8 @@ enableShortcuts()
 enableThemes()
 enableQuestion()
 enableRecent()
+// The recent queries leave out an address with a notice, so they read it first.
+enableNotices()
 enablePicking()
 enableTokens()
 enableTimeline()
@@ -44,8 +47,8 @@ enableLive()
 enableNarrowing()
 enablePreviews()
 enableUploads()
-enableFetching()
-removeLeftovers()
+// The page must have its own files before it removes those of closed pages.
+enableFetching().finally(removeLeftovers)
 enableCopying(document)
 
 // Examples contain the origin of this page.

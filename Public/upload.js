@@ -287,7 +287,7 @@ class Upload {
     Object.assign(progress, total === 0 ? { max: 1, value: 1 } : { max: total, value: sent })
     share.textContent = percent(sent, total)
     const rate = this.#pace.rate()
-    now.textContent = sent === total ? 'the server checks it' : rate > 0 ? `${part(sent, total)} · ${bytes(Math.round(rate))}/s · ${seconds((total - sent) / rate)} left` : part(sent, total)
+    now.textContent = sent === total ? 'the server is checking it' : rate > 0 ? `${part(sent, total)} · ${bytes(Math.round(rate))}/s · ${seconds((total - sent) / rate)} left` : part(sent, total)
   }
 
   #cancel() {

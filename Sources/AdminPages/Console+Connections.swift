@@ -33,7 +33,7 @@ extension Console {
         }
         router.get(ConnectActions.signInPath) { request, _ in
             guard let signIn = actions.signIns.signIn(request.queryFields["id"] ?? "") else {
-                throw RecordError(.notFound, "This sign-in has run out; begin it again on the page Connected containers")
+                throw RecordError(.notFound, "This sign-in has expired; start it again on the page Connected containers")
             }
             if signIn.ending == .connected { return .redirect(to: Self.connectedAddress) }
             var answer = try alone(SignInWaitView(signIn))
@@ -45,7 +45,7 @@ extension Console {
         router.post(ConnectActions.answerPath) { request, _ in
             let body = String(decoding: try await request.bodyBytes(limit: Self.connectionFormLimit), as: UTF8.self)
             guard let signIn = actions.signIns.signIn(FormFields(encoded: body.utf8)["id"] ?? ""), let answer = SignInAnswer(query: body) else {
-                throw RecordError(.badRequest, "The form has no answer of a sign-in that is under way")
+                throw RecordError(.badRequest, "The form belongs to no sign-in in progress")
             }
             await actions.finish(signIn, answer)
             return Response(status: .noContent)
@@ -80,7 +80,7 @@ extension Console {
         open.get(ConnectActions.returnedPath) { request, _ in
             guard let id = request.queryFields.text("id") else {
                 throw RecordError(
-                    .notFound, "No sign-in to iCloud is under way in this browser. Begin it on the page Connected containers, at the same address")
+                    .notFound, "No sign-in to iCloud is in progress in this browser. Start it on the page Connected containers, at the same address")
             }
             let next = FormFields.url(ConnectActions.signInPath, [("id", id)])
             var response = try alone(SignInReturnView(next: next, script: renderer.staticFiles.url("connect.js")))

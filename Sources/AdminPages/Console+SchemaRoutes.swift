@@ -8,7 +8,8 @@ internal import Records
 extension Console {
     /// Adds the pages that copy schemas between environments and import or export schema files.
     func addSchemaPages(to router: Routes.Group) {
-        show("compare", on: router) { .page(try await CompareView.load($0)) }
+        // Both were pages once, and people keep their addresses.
+        show("compare", on: router) { .redirect($0.place.link("deploy")) }
         show("deploy", on: router) { .page(try await DeployView.load($0)) }
         send("deploy", on: router) { try await DeployView.deploy($0) }
         show("reset", on: router) { .page(try await ResetView.load($0)) }

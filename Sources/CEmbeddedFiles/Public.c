@@ -57,6 +57,9 @@ static const char menus_js[] = {
 static const char narrow_js[] = {
 #embed "../../Public/narrow.js" suffix(, 0)
 };
+static const char notices_js[] = {
+#embed "../../Public/notices.js" suffix(, 0)
+};
 static const char picking_js[] = {
 #embed "../../Public/picking.js" suffix(, 0)
 };
@@ -137,6 +140,7 @@ static const struct embedded_file files[] = {
     {"live.js", live_js},
     {"menus.js", menus_js},
     {"narrow.js", narrow_js},
+    {"notices.js", notices_js},
     {"picking.js", picking_js},
     {"plist.js", plist_js},
     {"preview.js", preview_js},

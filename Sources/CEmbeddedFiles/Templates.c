@@ -51,9 +51,6 @@ static const char clients_mustache[] = {
 static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
 };
-static const char compare_mustache[] = {
-#embed "../../Templates/compare.mustache" suffix(, 0)
-};
 static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
 };
@@ -486,7 +483,6 @@ static const struct embedded_file files[] = {
     {"choice.mustache", choice_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
-    {"compare.mustache", compare_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"composite_rows.mustache", composite_rows_mustache},

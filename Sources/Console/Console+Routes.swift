@@ -11,12 +11,13 @@ extension Console {
     package static let placePath = "/c/{container}/{environment}/{database}"
 
     func addStaticFiles(to router: Routes.Group) {
-        router.get("/static/{name}") { request, context in
-            guard let response = renderer.staticFiles.response(String(context.parts[1]), to: request) else {
-                throw HTTPError(.notFound)
-            }
-            return response
-        }
+        router.get("/static/{name}") { request, context in try staticFile(context.parts[1], version: nil, request) }
+        router.get("/static/{version}/{name}") { request, context in try staticFile(context.parts[2], version: context.parts[1], request) }
+    }
+
+    private func staticFile(_ name: Substring, version: Substring?, _ request: Request) throws -> Response {
+        guard let response = renderer.staticFiles.response(String(name), version: version.map(String.init), to: request) else { throw HTTPError(.notFound) }
+        return response
     }
 
     /// Adds the pages outside of any container.

@@ -10,7 +10,9 @@ extension Console {
     func addRequestPages(to router: Routes.Group, queryForm: @escaping RequestedQuery.Form) {
         show("requests", on: router) { visit in
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
-            return .page(try await RequestView.load(id, visit, canReplay: webServices != nil))
+            // An open server shows every record to everyone who sees this page, so there is nothing to hide.
+            let showsValues = visit.fields["values"].map { $0 == "1" } ?? (access.mode == .open)
+            return .page(try await RequestView.load(id, visit, canReplay: webServices != nil, showsValues: showsValues))
         }
         // The address of Explain contains the compared values. The request page
         // therefore links to this redirect, which builds the address only on demand.
@@ -34,8 +36,7 @@ extension Console {
             return try await response(to: visit) {
                 let replay = try RequestReplay(fields["id"], in: log)
                 let id = try await replay.send(to: webServices, from: request, context)
-                let shown = visit.fields["values"] == "1" ? [("values", "1")] : []
-                let parameters = [("id", replay.served.id), ("with", id)] + shown
+                let parameters = [("id", replay.served.id), ("with", id)] + (fields["values"].map { [("values", $0)] } ?? [])
                 return .redirect(visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) }))
             }
         }

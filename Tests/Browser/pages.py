@@ -68,7 +68,6 @@ PAGES = {
     "history": CHAT + "/history",
     "schema": CHAT + "/schema",
     "schema of production": CHAT.replace("development", "production") + "/schema",
-    "compare": CHAT + "/compare",
     "deploy": CHAT + "/deploy",
     "reset": CHAT + "/reset",
     "query advice": CHAT + "/advice",

@@ -68,7 +68,7 @@ def test_pages_of_errors_are_pages_too(browser, server, name):
 def test_cards_are_a_table_for_who_does_not_see_them(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=25", viewport={"width": 380, "height": 800})
     table = page.get_by_role("table")
-    expect(table).to_have_class("cards")
+    expect(table).to_have_class("cells cards")
     expect(table.get_by_role("rowheader")).to_have_count(25)
     card = table.get_by_role("row").nth(1)
     # Each value has its column's name before it; empty values are left out.

@@ -38,7 +38,7 @@ def test_files_on_their_way(open_page, server, files):
     expect(page.locator("[data-state=fetching]").first).to_be_visible()
     expect(page.locator("tr[data-state=waiting]").first).to_be_visible()
     check(page)
-    page.get_by_role("button", name="Cancel page-0.bin").click()
+    page.get_by_role("button", name="Pause page-0.bin").click()
     expect(page.locator("tr[data-state=paused]").first).to_be_visible()
     line.is_down = True
     line.cut()

@@ -86,7 +86,7 @@ def test_five_records_at_once_one_cancelled_and_resumed(files, line, open_page):
         assert sum(1 for _, state, _ in look[0] if state == "fetching") <= 3
         current = {name: state for name, state, _ in look[0]}
         if not was_resumed and current[chosen] == "fetching" and seen[chosen][-1] > 100_000:
-            page.get_by_role("button", name=f"Cancel {chosen}").click()
+            page.get_by_role("button", name=f"Pause {chosen}").click()
             expect(row(page, chosen)).to_have_attribute("data-state", "paused")
             expect(row(page, chosen)).to_contain_text(re.compile(r"paused at \d+ kB"))
             stopped = received(row(page, chosen))
@@ -117,7 +117,7 @@ def test_five_records_at_once_one_cancelled_and_resumed(files, line, open_page):
     expect(page.locator("[data-said]")).to_contain_text("All 5 records are fetched")
     for name in names:
         with page.expect_download() as download:
-            page.get_by_role("button", name=f"Save {name}").click()
+            page.get_by_role("button", name=f"Download {name}").click()
         assert download.value.suggested_filename == name
         with open(download.value.path(), "rb") as saved:
             assert hashlib.sha256(saved.read()).digest() == hashlib.sha256(files[name]).digest()
@@ -133,13 +133,13 @@ def test_what_is_shown_on_the_way(files, line, open_page):
     expect(page.locator("[data-whole]")).to_contain_text("0 of 1 record")
     expect(page.locator("tbody[data-record=bare]")).to_contain_text("no assets")
     expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
-    page.get_by_role("button", name="Cancel all").click()
+    page.get_by_role("button", name="Pause all").click()
     expect(page.locator("[data-whole] [data-state]")).to_have_text("Paused")
     line.rate = None
     page.get_by_role("button", name="Resume all").click()
     expect(part).to_have_attribute("data-state", "done")
     expect(part.locator("[data-now]")).to_have_text("verified")
-    expect(page.get_by_role("button", name="Save part-5.bin")).to_be_visible()
+    expect(page.get_by_role("button", name="Download part-5.bin")).to_be_visible()
 
 
 def test_a_broken_line_is_said_and_mended(files, line, open_page):
@@ -161,7 +161,7 @@ def test_a_server_without_ranges_starts_over_and_it_is_said(files, line, open_pa
     page = open_page(address("record-4"), at=line)
     part = row(page, "part-4.bin")
     until(lambda: received(part) > 150_000)
-    page.get_by_role("button", name="Cancel part-4.bin").click()
+    page.get_by_role("button", name="Pause part-4.bin").click()
     expect(part).to_have_attribute("data-state", "paused")
     line.drops_ranges = True
     page.get_by_role("button", name="Resume part-4.bin").click()
@@ -176,7 +176,7 @@ def test_wrong_bytes_are_not_taken(files, line, open_page):
     part = row(page, "part-1.bin")
     expect(part).to_have_attribute("data-state", "failed")
     expect(part.locator("[data-now]")).to_have_text("The bytes do not match the checksum")
-    expect(part.get_by_role("button", name="Save")).to_have_count(0)
+    expect(part.get_by_role("button", name="Download")).to_have_count(0)
     page.get_by_role("button", name="Retry part-1.bin").click()
     expect(part).to_have_attribute("data-state", "done")
 
@@ -193,9 +193,9 @@ def test_an_expired_address_is_renewed_once(browser, files, line):
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
     line.answers = [refusal("404 Not Found", "No such file")] * 2
-    page.reload()
-    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "failed")
-    expect(row(page, "part-1.bin").locator("[data-now]")).to_have_text("No such file")
+    page.goto(address("record-2"))
+    expect(row(page, "part-2.bin")).to_have_attribute("data-state", "failed")
+    expect(row(page, "part-2.bin").locator("[data-now]")).to_have_text("No such file")
     context.close()
 
 
@@ -207,7 +207,7 @@ def test_an_address_that_expires_again_is_renewed_again(files, line, browser):
     page.goto(address("record-4"))
     part = row(page, "part-4.bin")
     until(lambda: received(part) > 150_000)
-    page.get_by_role("button", name="Cancel part-4.bin").click()
+    page.get_by_role("button", name="Pause part-4.bin").click()
     expect(part).to_have_attribute("data-state", "paused")
     line.rate = None
     line.answers = [refusal("410 Gone", "The address has expired")]
@@ -230,7 +230,7 @@ def test_a_renewal_can_be_cancelled(files, line, browser):
     while not held:
         assert time.monotonic() < end
         page.wait_for_timeout(50)
-    page.get_by_role("button", name="Cancel part-1.bin").click()
+    page.get_by_role("button", name="Pause part-1.bin").click()
     expect(part).to_have_attribute("data-state", "paused")
     page.get_by_role("button", name="Resume part-1.bin").click()
     expect(part).to_have_attribute("data-state", "done")
@@ -260,7 +260,7 @@ def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     group = page.locator("tr[data-group]")
     expect(group).to_contain_text("3 assets")
     expect(group.get_by_role("progressbar")).to_have_attribute("aria-label", "3 assets of several, 84.0 kB")
-    page.get_by_role("button", name="Cancel all of several").click()
+    page.get_by_role("button", name="Pause all of several").click()
     expect(group).to_have_attribute("data-state", "paused")
     for number in range(1, 4):
         expect(row(page, f"page-{number}.bin")).to_have_attribute("data-state", "paused")
@@ -271,11 +271,41 @@ def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     expect(group).to_have_attribute("data-state", "done")
     saved = []
     page.on("download", lambda download: saved.append(download))
-    page.get_by_role("button", name="Save all of several").click()
+    page.get_by_role("button", name="Download all of several").click()
     end = time.monotonic() + 60
     while len(saved) < 3 and time.monotonic() < end:
         page.wait_for_timeout(50)
     assert sorted(download.suggested_filename for download in saved) == [f"page-{number}.bin" for number in range(1, 4)]
+
+
+def test_a_reloaded_page_goes_on_where_it_was(files, line, open_page):
+    line.rate = 150_000
+    page = open_page(address("record-4"), at=line)
+    part = row(page, "part-4.bin")
+    until(lambda: received(part) > 150_000)
+    line.rate = None
+    page.reload()
+    expect(part).to_have_attribute("data-state", "done")
+    assert re.search(r"\r\nrange: bytes=[1-9]\d{5}", line.requests[-1].lower())
+    # A complete file is checked again, and not asked for.
+    count = len(line.requests)
+    page.reload()
+    expect(part).to_have_attribute("data-state", "done")
+    expect(page.locator("[data-said]")).to_have_text("The record is fetched, 560 kB")
+    assert len(line.requests) == count
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download part-4.bin").click()
+    with open(download.value.path(), "rb") as saved:
+        assert saved.read() == files["part-4.bin"]
+
+
+def test_two_pages_of_one_address_have_files_of_their_own(files, line, open_page):
+    page = open_page(address("record-1"), at=line)
+    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
+    other = page.context.new_page()
+    other.goto(address("record-1"))
+    expect(row(other, "part-1.bin")).to_have_attribute("data-state", "done")
+    assert len(kept(page)) == 2
 
 
 def test_files_are_gone_when_the_page_is(files, line, open_page):
@@ -288,7 +318,7 @@ def test_files_are_gone_when_the_page_is(files, line, open_page):
     # The page that fetched is still open, with its files.
     assert len(kept(other)) == 1
     with page.expect_download():
-        page.get_by_role("button", name="Save part-1.bin").click()
+        page.get_by_role("button", name="Download part-1.bin").click()
     page.close()
     other.reload()
     until(lambda: kept(other) == [])
@@ -319,7 +349,7 @@ def test_without_a_private_file_system_there_are_links(browser, server, files):
     page = context.new_page()
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin").get_by_role("link", name="Download")).to_be_visible()
-    expect(page.get_by_role("button", name="Cancel part-1.bin")).to_have_count(0)
+    expect(page.get_by_role("button", name="Pause part-1.bin")).to_have_count(0)
     context.close()
 
 
@@ -358,13 +388,16 @@ def test_a_large_file_is_not_held_in_memory(playwright, tmp_path):
         page.goto(address("large"))
         most = 0
         part = row(page, "large.bin")
+        # So much is not fetched before somebody asks for it.
+        expect(page.locator("[data-whole] [data-state]")).to_have_text("Not fetched")
+        page.get_by_role("button", name="Fetch large.bin").click()
         end = time.monotonic() + 120
         while part.get_attribute("data-state") != "done":
             assert time.monotonic() < end, part.inner_text()
             most = max(most, memory(folder))
             time.sleep(0.1)
         with page.expect_download() as download:
-            page.get_by_role("button", name="Save large.bin").click()
+            page.get_by_role("button", name="Download large.bin").click()
         saved = download.value.path()
         most = max(most, memory(folder))
         with open(saved, "rb") as file:

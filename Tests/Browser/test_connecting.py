@@ -209,7 +209,7 @@ def test_a_conflict_of_a_mirror_is_resolved_field_by_field(window, stand_in):
     check(page, "conflict with iCloud")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save the chosen values").click()
-    expect(page.get_by_role("status").first).to_contain_text("The conflict is settled.")
+    expect(page.get_by_role("status").first).to_contain_text("The conflict is resolved.")
     page.get_by_role("button", name="Send now").click()
     confirm(page)
     expect(page.locator("#run .state")).to_have_text("done", timeout=60_000)

@@ -12,15 +12,15 @@ NOTE = {"recordType": "Note", "recordName": "one", "fields": {"title": {"value":
 def test_from_development_to_production(open_page, server, scripts):
     container = f"iCloud.com.example.Deployed{int(scripts)}"
     server.save(container, "Notes", NOTE)
-    page = open_page(f"/c/{container}/development/private/compare", java_script_enabled=scripts)
+    page = open_page(f"/c/{container}/development/private/deploy", java_script_enabled=scripts)
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
     # The page scrolls within itself, so that nothing is below it.
     assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
-    page.get_by_role("link", name="Deploy…").click()
+    # The button is on the first screen, above the differences.
+    assert page.get_by_role("button", name="Deploy to production").bounding_box()["y"] < page.locator(".sides").bounding_box()["y"]
     page.get_by_role("button", name="Deploy to production").click()
     expect(page.get_by_role("status").first).to_contain_text("Deployed")
     expect(page.get_by_role("button", name="Deploy to production")).to_have_count(0)
-    page.get_by_role("link", name="Compare").first.click()
     expect(page.locator("main")).to_contain_text("have the same schema")
     # A deployed type or field cannot be removed.
     page.goto(f"/c/{container}/development/private/schema")

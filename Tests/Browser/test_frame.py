@@ -123,3 +123,69 @@ def test_columns_are_made_wider_by_keys_and_pointer(open_page):
     assert abs(page.locator("thead th", has_text="text").first.bounding_box()["width"] - narrower - 60) < 2
     page.locator("thead th", has_text="text").first.get_by_role("separator").dblclick()
     assert page.locator("thead th", has_text="text").first.bounding_box()["width"] == before
+
+
+def test_a_notice_appears_once_and_moves_nothing(open_page, server):
+    container = "iCloud.com.example.Noticed"
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {}})
+    page = open_page(f"/c/{container}/development/private/zones")
+    page.get_by_label("New zone").fill("Fresh")
+    page.get_by_role("button", name="Create").click()
+    notice = page.get_by_role("status")
+    expect(notice).to_contain_text("The zone is created.")
+    assert not problems(page)
+    expect(page.get_by_role("button", name="Close this message")).to_be_visible()
+    assert "notice" not in page.url and "zone=Fresh" in page.url
+    heading = page.get_by_role("heading", level=1).bounding_box()
+    page.reload()
+    expect(page.get_by_role("heading", level=1)).to_be_visible()
+    expect(notice).to_have_count(0)
+    assert page.get_by_role("heading", level=1).bounding_box() == heading
+    page.goto(f"/c/{container}/development/private/zone?zone=Fresh&notice=zone-created")
+    page.get_by_role("button", name="Close this message").click()
+    expect(notice).to_have_count(0)
+
+
+def test_keys_do_not_move_long_names_out_of_sight(open_page, server):
+    container = "iCloud.com.example.LongNames"
+    server.save(container, "Notes", *({"recordType": "Note", "recordName": f"{number}-" + "long" * 50, "fields": {"n": {"value": number}}} for number in range(60)))
+    page = open_page(f"/c/{container}/development/private/query?type=Note&zone=Notes&sort1=n&limit=100")
+    note = page.get_by_role("alert")
+    if note.count():
+        note.get_by_role("button", name="Add").last.click()
+    expect(page.locator("tbody tr")).to_have_count(60)
+    box = page.locator("tbody input[name=pick]").first.bounding_box()
+    # The box of all rows is in line with those of the rows.
+    assert abs(page.get_by_role("checkbox", name="Select all records of this page").bounding_box()["x"] - box["x"]) < 1
+    press(page, *["j"] * 50)
+    row = page.locator("tbody tr").nth(49)
+    expect(row.locator("th a")).to_be_focused()
+    expect(row).to_be_in_viewport()
+    assert abs(row.locator("input[name=pick]").bounding_box()["x"] - box["x"]) < 1
+    press(page, *["k"] * 49)
+    # The header does not cover the first row.
+    first = page.locator("tbody tr").first
+    assert first.locator("input[name=pick]").bounding_box()["y"] > page.locator("thead th").first.bounding_box()["y"] + page.locator("thead th").first.bounding_box()["height"]
+
+
+def test_the_tabs_stay_where_they_are_and_copy_covers_nothing(open_page):
+    page = open_page(TABLE)
+    tabs = page.locator("nav.tabs")
+    place = tabs.bounding_box()
+    page.goto(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    assert all(abs(tabs.bounding_box()[side] - place[side]) < 1 for side in ("x", "y"))
+    code = page.locator(".copyable:has(> pre)").first
+    code.scroll_into_view_if_needed()
+    pre, button = code.locator("pre").bounding_box(), code.get_by_role("button").bounding_box()
+    assert button["x"] >= pre["x"] + pre["width"]
+
+
+def test_the_parts_of_a_record_are_one_click_away(open_page):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="Why did a client never get it?").click()
+    heading = page.get_by_role("heading", name="Why did a client never get this record?")
+    expect(heading).to_be_in_viewport()
+    parts = page.locator("nav.parts").bounding_box()
+    # The bar of the parts stays, and does not cover the heading.
+    expect(page.locator("nav.parts")).to_be_in_viewport()
+    assert heading.bounding_box()["y"] >= parts["y"] + parts["height"]

@@ -324,5 +324,5 @@ def test_the_main_ways(open_page, server, screen):
     page.goto(f"/c/{container}/development/private/record?zone=Notes&name=note7")
     page.get_by_role("link", name="Delete…").click()
     page.get_by_role("button", name="Delete the record").click()
-    expect(page.locator("main")).to_contain_text("NOT_FOUND")
+    expect(page.get_by_role("button", name="Undo the deletion")).to_be_visible()
     look("deleted")

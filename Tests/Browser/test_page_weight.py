@@ -8,6 +8,7 @@ import time
 import urllib.parse
 
 import pytest
+from playwright.sync_api import expect
 
 from pages import PAGES
 
@@ -78,3 +79,14 @@ def test_a_page_is_small_and_soon_there(server, name):
         start = seconds(server, "/")
         best = min(best, seconds(server, path))
     pytest.fail(f"{best * 1000:.0f} ms, and the start page {start * 1000:.0f} ms")
+
+
+def test_a_warm_page_asks_for_itself_alone(open_page):
+    """The scripts, the style sheet and the icon come from the browser's cache, also those that scripts import."""
+    page = open_page(PAGES["query"])
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    page.goto(PAGES["types"])
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    loaded = page.evaluate("performance.getEntriesByType('resource').map(entry => [entry.name, entry.transferSize])")
+    assert len([name for name, _ in loaded if name.endswith(".js")]) > 10
+    assert [name for name, size in loaded if size > 0] == []

@@ -127,11 +127,11 @@ def test_a_notification_leads_to_its_cause_and_is_saved_for_a_simulator(open_pag
 def test_the_record_says_why_a_client_was_not_told(open_page, told):
     told.save(CONTAINER, "Items", item("chair", "office"))
     page = open_page(f"{THERE}/record?zone=Items&name=milk")
-    section = page.locator("section.deliveries").filter(has_text="Why was I not told?")
+    section = page.locator("section.deliveries").filter(has_text="Why was a client not notified?")
     row = section.get_by_role("row").filter(has_text="phone")
     expect(row).to_contain_text("and never fetched since")
     page.goto(f"{THERE}/clients")
-    expect(page.locator("section.client").filter(has_text="phone")).to_contain_text("told, did not fetch")
+    expect(page.locator("section.client").filter(has_text="phone")).to_contain_text("notified, did not fetch")
     told.ask(f"{PRIVATE}/changes/zone?clientId=phone", {"zones": [{"zoneID": {"zoneName": "Items"}}]})
     page.goto(f"{THERE}/record?zone=Items&name=milk")
     expect(row).to_contain_text("; fetched at")

@@ -10,6 +10,7 @@ from pictures import keep
 
 CONTAINER = "iCloud.com.example.WideTable"
 QUESTION = f"/c/{CONTAINER}/development/private/query?type=Everything&zone=Wide&limit=200&sort1=rank"
+ALL = QUESTION + "&columns=all"
 LONG = "A text that goes on and on, longer than any column should be wide. " * 12
 
 
@@ -39,7 +40,7 @@ def box(locator):
 
 
 def test_forty_fields_and_two_hundred_rows(open_page, wide):
-    page = open_page(QUESTION, reduced_motion="reduce")
+    page = open_page(ALL, reduced_motion="reduce")
     expect(page.locator("tbody tr")).to_have_count(200)
     heads = page.locator("thead th")
     assert heads.count() >= 41
@@ -68,9 +69,36 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
     keep(page, "journey wide table")
 
 
+def test_more_columns_than_anybody_reads_are_shown_on_request(open_page, wide):
+    page = open_page(QUESTION, reduced_motion="reduce")
+    names = [text.strip() for text in page.locator("thead th").all_text_contents()]
+    # The names, twenty fields, and the time of the last change; the field of the sort is among them.
+    assert len(names) == 22 and any(name.startswith("rank") for name in names)
+    page.get_by_role("link", name="Show all 40 columns").click()
+    expect(page.locator("thead th")).to_have_count(42)
+    # The choice holds on the next page of the answer, and when the query runs again.
+    page.locator(".does button.go").click()
+    page.wait_for_url("**columns=all**")
+    expect(page.locator("thead th")).to_have_count(42)
+    expect(page.get_by_role("link", name="Show all")).to_have_count(0)
+
+
+def test_a_cell_without_a_value_has_no_element(open_page, wide):
+    page = open_page(ALL, reduced_motion="reduce")
+    rows = page.locator("tbody tr")
+    expect(rows).to_have_count(200)
+    inside = page.evaluate("[...document.querySelectorAll('tbody td')].map(cell => cell.querySelectorAll('*').length)")
+    texts = page.evaluate("[...document.querySelectorAll('tbody td')].map(cell => cell.textContent)")
+    assert len(inside) == 200 * 41
+    # A quarter of the cells is empty, and a plain value is nothing but its text: also a list of several.
+    assert all(count == 0 for count, text in zip(inside, texts) if text == "" or text.startswith(("value ", "tag ")))
+    assert texts.count("") > 1500 and sum(inside) < 200 * 10
+    assert page.evaluate("getComputedStyle([...document.querySelectorAll('tbody td')].find(cell => cell.textContent === ''), '::before').content") == '"–"'
+
+
 def test_it_is_accessible_and_fits(open_page, wide):
     # Axe finds the same in forty rows as in two hundred, because they alternate in their missing fields.
-    page = open_page(QUESTION.replace("limit=200", "limit=40"), reduced_motion="reduce")
+    page = open_page(ALL.replace("limit=200", "limit=40"), reduced_motion="reduce")
     for scheme, width in [("light", 1600), ("dark", 380)]:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 860})

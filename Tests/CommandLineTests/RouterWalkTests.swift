@@ -28,6 +28,7 @@ import Testing
             method = route.method
             let values = [
                 "{container}": "iCloud.com.example.App", "{environment}": "development", "{database}": "private", "{name}": "skylight.css", "{id}": "none",
+                "{version}": "old",
                 // A path of the services' usual form.
                 "**": "1/iCloud.com.example.App/development/private/records/query",
             ]
@@ -40,6 +41,7 @@ import Testing
     /// The routes that never need a session, and the reason. A pattern that ends in `**` stands for all routes below it.
     private static let open: [String: String] = [
         "/static/{name}": "style sheets and scripts of the sign-in page, and nothing of the data",
+        "/static/{version}/{name}": "the same files, by the addresses that browsers cache",
         "/admin/sign-in": "the administrator's sign-in itself",
         "/sign-in": "the sign-in of an app's users, who have a ticket",
         "/connect/return": "the way back from iCloud, with the cookie of a sign-in that the administrator began",

@@ -160,14 +160,29 @@ import Testing
             let page = try await stage.page("advice")
             #expect(page.contains("Item where author is ada, sorted by year largest first"))
             #expect(page.contains("author QUERYABLE, year SORTABLE") && page.contains(">2 times<"))
-            // No query used the existing index.
-            #expect(page.contains("<td>shelf QUERYABLE</td>") && page.contains("1 unused index<"))
+            // No query used the existing index, but hardly any query ran.
+            #expect(page.contains("<td>shelf QUERYABLE</td>") && page.contains("<summary>1 unused index so far</summary>"))
+            #expect(page.contains("So far, indexes have served 0 queries."))
             let answer = try await stage.press("Add 2 indexes", on: page)
             #expect(answer.headers[.location]?.hasPrefix("\(SchemaStage.there)/advice") == true)
             #expect(try await database.query(QueryRequest(query)).records.count == 3)
             let served = try await stage.page("advice")
             #expect(served.contains("No query was refused") && !served.contains("Item where author"))
             #expect(served.contains("<td>author QUERYABLE</td><td class=\"num\">1</td>"))
+        }
+    }
+
+    @Test func anIndexIsCalledUnusedAfterEnoughQueries() async throws {
+        try await SchemaStage.run { stage in
+            let database = try await stage.database(.development)
+            _ = try await database.edit([.addIndexes(.sortable, of: .custom("year"), in: "Item")])
+            let query = Query(recordType: "Item", filters: [Query.Filter("shelf", .equals, FieldInput(.string("left")))])
+            for _ in 0..<99 { _ = try await database.query(QueryRequest(query)) }
+            let early = try await stage.page("advice")
+            #expect(early.contains("So far, indexes have served 99 queries.") && early.contains("<summary>1 unused index so far</summary>"))
+            _ = try await database.query(QueryRequest(query))
+            let page = try await stage.page("advice")
+            #expect(!page.contains("So far, indexes have served") && !page.contains("so far</summary>") && page.contains("<td>year SORTABLE</td>"))
         }
     }
 

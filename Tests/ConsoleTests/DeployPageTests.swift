@@ -10,7 +10,7 @@ import Testing
 @testable import AdminPages
 @testable import Console
 
-/// The pages that transfer schemas: Compare, Deploy, Import and export, Reset.
+/// The pages that transfer schemas: Compare and deploy, Import and export, Reset.
 @Suite struct DeployPageTests {
     private func text(_ response: TestResponse) -> String { String(buffer: response.body) }
 
@@ -18,11 +18,13 @@ import Testing
 
     @Test func whatDiffersIsShownAndDeployed() async throws {
         try await SchemaStage.run { stage in
-            let before = try await stage.page("compare")
-            #expect(before.contains("RECORD TYPE Item (") && before.contains("    shelf STRING QUERYABLE"))
-            #expect(before.contains("1 difference<"))
+            #expect(try await stage.get("compare").headers[.location] == "\(SchemaStage.there)/deploy")
             let plan = try await stage.page("deploy")
-            #expect(plan.contains("after deployment") && plan.contains("author REFERENCE"))
+            #expect(plan.contains("RECORD TYPE Item (") && plan.contains("    shelf STRING QUERYABLE") && plan.contains("author REFERENCE"))
+            #expect(plan.contains("have <b>1 difference</b>"))
+            // The button comes before a list that may be long.
+            let (button, list) = (plan.firstRange(of: ">Deploy to production</button>"), plan.firstRange(of: "<table class=\"sides\">"))
+            #expect(try #require(button).lowerBound < #require(list).lowerBound)
             let answer = try await stage.press("Deploy to production", on: plan)
             #expect(answer.status == .seeOther)
             let development = try await stage.database(.development).schema()
@@ -30,13 +32,18 @@ import Testing
             let done = try await stage.page("deploy?notice=deployed")
             #expect(done.contains("Deployed: production has") && done.contains("There is nothing to deploy"))
             #expect(!done.contains(">Deploy to production</button>"))
-            #expect(try await stage.page("compare", in: "production").contains("have the same schema"))
+            #expect(try await stage.page("deploy", in: "production").contains("have the same schema"))
+            let query = try await stage.page("query", in: "production")
+            #expect(query.contains("The schema is deployed. There are no records yet.") && query.contains("/record/new?type=Item\">New record</a>"))
+            // Somebody who asks for a type reads about the type.
+            let asked = try await stage.page("query?type=Item&filter1=shelf&is1=EQUALS&value1=left", in: "production")
+            #expect(asked.contains("No Item matches") && asked.contains(">New record</a>") && !asked.contains("no records yet"))
         }
     }
 
     @Test func looksAtNothingMakeNoEnvironment() async throws {
         try await SchemaStage.run { stage in
-            for path in ["compare", "deploy", "schema", "reset"] { _ = try await stage.page(path) }
+            for path in ["deploy", "schema", "reset"] { _ = try await stage.page(path) }
             let container = try #require(ContainerID("iCloud.com.example.App"))
             #expect(try await stage.engine.environments(of: container) == [.development])
         }
@@ -51,19 +58,30 @@ import Testing
                 .addType(RecordType(name: "Item", fields: ["pages": FieldDefinition(type: .int64)])), .addRole("Editor"),
                 .addCompositeIndex(CompositeIndex(filter: .custom("author"), sort: .custom("year")), in: "Item"),
             ])
-            let page = try await stage.page("compare")
+            let page = try await stage.page("deploy")
             #expect(page.contains("4 differences"))
             for line in ["shelf STRING QUERYABLE</code>", "shelf STRING</code>", "year INT64 SORTABLE</code>", "pages INT64</code>", "CREATE ROLE Editor</code>"] {
                 #expect(page.contains(line), "\(line)")
             }
             #expect(!page.contains("title STRING"))
             #expect(page.contains("Composite indexes</h2>"))
-            let plan = try await stage.page("deploy")
-            #expect(plan.contains("Production loses 1 index."))
-            #expect(plan.contains("Queries in production that need QUERYABLE will be refused"))
-            _ = try await stage.press("Deploy to production", on: plan)
+            #expect(page.contains("Production loses 1 index."))
+            #expect(page.contains("Queries in production that need QUERYABLE will be refused"))
+            _ = try await stage.press("Deploy to production", on: page)
             #expect(try await stage.type("Item", in: .production)?.fields["shelf"]?.indexes == [])
             #expect(try await stage.type("Item", in: .production)?.compositeIndexes == [])
+        }
+    }
+
+    @Test func aRoleOfProductionAloneStays() async throws {
+        try await SchemaStage.run { stage in
+            let development = try await stage.database(.development)
+            _ = try await development.edit([.addRole("Editor")])
+            _ = try await stage.database(.production).deploy(try await development.schema(), waitingForIndexes: true)
+            _ = try await development.edit([.removeRole("Editor")])
+            let page = try await stage.page("deploy")
+            #expect(page.contains("A deployment leaves this role in production.") && page.contains("There is nothing to deploy"))
+            #expect(!page.contains(">Deploy to production</button>"))
         }
     }
 

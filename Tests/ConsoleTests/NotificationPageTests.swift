@@ -49,8 +49,8 @@ import Traffic
             #expect(list.contains(">a</a>") && list.contains("delivered ") && list.contains("coalesced into") && list.contains("2 notifications") && list.contains("phone"))
             #expect(try await !stage.page("notifications?in=user&user=grace").contains(">a</a>"))
             let page = try await stage.page("notifications?id=\(first)")
-            #expect(page.contains("content-available") && page.contains("at position 7") && page.contains("It also stands for") && page.contains("Send again"))
-            #expect(try await !stage.page("notifications?id=\(second)").contains("It also stands for"))
+            #expect(page.contains("content-available") && page.contains("at position 7") && page.contains("It also covers") && page.contains("Send again"))
+            #expect(try await !stage.page("notifications?id=\(second)").contains("It also covers"))
             #expect(try await stage.post("notification/again", "id=\(first)").headers[.location]?.contains("notification-sent") == true)
             #expect(sender.sent.withLock { $0 } == [first])
             let file = try await stage.client.execute(uri: "\(RequestStage.there)/notification/file?id=\(first)&bundle=com.example.App", method: .get) { $0 }
@@ -84,10 +84,10 @@ import Traffic
         }
     }
 
-    /// The row of a client in the section "Why was I not told?".
+    /// The row of a client in the section "Why was a client not notified?".
     private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String {
         let page = try await stage.page(path)
-        return String(try #require(page.split(separator: "Why was I not told?").dropFirst().first).prefix(4000))
+        return String(try #require(page.split(separator: "Why was a client not notified?").dropFirst().first).prefix(4000))
     }
 
     @Test func theRecordsPageSaysWhyAClientWasNotTold() async throws {
@@ -118,15 +118,15 @@ import Traffic
             let position = try #require(await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))).latest
             _ = stage.log.notifications.add(Self.notification(stage, of: "a", at: position, .delivered(.now())))
             #expect(try await Self.told(stage).contains("and never fetched since"))
-            #expect(try await stage.page("clients").contains("It was told of changes and has not fetched them since"))
+            #expect(try await stage.page("clients").contains("It was notified of changes and has not fetched them since"))
             try await stage.pull(from: "phone")
             #expect(try await Self.told(stage).contains("; fetched at"))
-            #expect(try await !stage.page("clients").contains("It was told of changes"))
+            #expect(try await !stage.page("clients").contains("It was notified of changes"))
             // A deletion is a change, too.
             let operation = RecordOperation(.forceDelete, recordName: "a")
             for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
             #expect(try await Self.told(stage).contains("q: it fires on create and update, and this is a delete."))
-            #expect(try await !stage.page("record?zone=Notes&name=nobody").contains("Why was I not told?"))
+            #expect(try await !stage.page("record?zone=Notes&name=nobody").contains("Why was a client not notified?"))
         }
     }
 
@@ -140,7 +140,7 @@ import Traffic
             let grace = try stage.accounts.caller(named: "grace", deviceID: nil)
             for result in try await stage.engine.database(there, as: grace).modifySubscriptions([.save(Subscription("hers", to: .query(subject)))]) { _ = try result.get() }
             let page = try await stage.page("record?name=p&zone=_defaultZone", in: RequestStage.there.replacing("private", with: "public"))
-            #expect(page.contains("Why was I not told?") && page.contains("hers: it fires on delete, and this is a create."))
+            #expect(page.contains("Why was a client not notified?") && page.contains("hers: it fires on delete, and this is a create."))
         }
     }
 

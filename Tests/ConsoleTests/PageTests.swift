@@ -131,7 +131,7 @@ import Testing
             let again = String(buffer: try await get("\(Self.there)/record/delete?zone=Notes&name=second", client).body)
             let current = try #require(again.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1)
             #expect(try await post(path, "name=second&tag=\(current)", client).status == .seeOther)
-            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("NOT_FOUND"))
+            #expect(String(buffer: try await get("\(Self.there)/record?zone=Notes&name=second", client).body).contains("<p>Deleted <time"))
         }
     }
 
@@ -150,6 +150,20 @@ import Testing
         }
     }
 
+    @Test func manyZonesAreSearched() async throws {
+        try await withConsole { client, database in
+            #expect(!String(buffer: try await get("\(Self.there)/query", client).body).contains("Find a zone"))
+            _ = try await database.modifyZones((0..<60).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
+            let left = try await database.zones().count - Frame.zoneLimit
+            let page = String(buffer: try await get("\(Self.there)/query", client).body)
+            #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
+            let found = String(buffer: try await get("\(Self.there)/zones?find=ROOM%205", client).body)
+            #expect(found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>") && found.contains("value=\"ROOM 5\""))
+            let nothing = String(buffer: try await get("\(Self.there)/zones?find=%3Cx%3E", client).body)
+            #expect(nothing.contains("No zone’s name contains ‘&lt;x&gt;’.") && !nothing.contains(">Room 59</a>"))
+        }
+    }
+
     @Test func productionSchemaIsNotEdited() async throws {
         try await withConsole { client, _ in
             let there = Self.there.replacing("development", with: "production")
@@ -162,7 +176,7 @@ import Testing
     @Test func staticFilesAreAskedForOnce() async throws {
         try await withConsole { client, _ in
             let home = String(buffer: try await get("/", client).body)
-            let path = try #require(home.firstMatch(of: /href="(\/static\/skylight\.css\?v=[^"]+)"/)?.output.1)
+            let path = try #require(home.firstMatch(of: /href="(\/static\/[^"\/]+\/skylight\.css)"/)?.output.1)
             let answer = try await get(String(path), client)
             #expect(answer.status == .ok)
             #expect(answer.headers[.contentType] == "text/css; charset=utf-8")
@@ -175,6 +189,13 @@ import Testing
                 #expect(again.headers[.cacheControl] == "no-cache")
             }
             #expect(try await get("/static/find.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+            // A script imports others from its own folder, so their addresses have the version too.
+            let imported = try await get(String(path).replacing("skylight.css", with: "columns.js"), client)
+            #expect(imported.status == .ok && imported.headers[.cacheControl]?.contains("immutable") == true)
+            // A page from before an update asks for an old version.
+            let old = try await get("/static/old/columns.js", client)
+            #expect(old.status == .ok && old.headers[.cacheControl] == "no-cache")
+            #expect(try await get("/static/old/nothing.js", client).status == .notFound)
         }
     }
 }

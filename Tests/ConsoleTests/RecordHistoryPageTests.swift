@@ -142,15 +142,17 @@ import Testing
             try await stage.save("r", ["title": .string("Cellar")])
             try await stage.modify(RecordOperation(.forceDelete, recordName: "r"))
             let page = try await stage.page("record?zone=Notes&name=r")
-            #expect(page.contains("NOT_FOUND") && page.contains("Restore its last version…") && page.contains("class=\"kind deleted\""))
+            #expect(page.contains("<p>Deleted <time") && page.contains("Restore its last version…") && page.contains("class=\"kind deleted\""))
+            #expect(!page.contains("NOT_FOUND") && page.contains(">Undo the deletion</button>"))
             let position = try await stage.entries("r")[1].position
+            #expect(page.contains("<input type=\"hidden\" name=\"position\" value=\"\(position)\">"))
             let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(position)")
             #expect(ask.contains("restoring creates it again") && !ask.contains("name=\"tag\""))
             #expect(try await stage.post("record/restore?zone=Notes", "name=r&position=\(position)").status == .seeOther)
             let back = try await stage.page("record?zone=Notes&name=r&notice=record-restored")
             #expect(back.contains("The record is restored with a new save."))
             let never = try await stage.page("record?zone=Notes&name=never")
-            #expect(!never.contains("Restore") && !never.contains("<h2 id=\"past\">"))
+            #expect(!never.contains("Restore") && !never.contains("Undo") && never.contains("NOT_FOUND") && !never.contains("<h2 id=\"past\">"))
         }
     }
 

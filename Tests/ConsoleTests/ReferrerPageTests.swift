@@ -24,7 +24,7 @@ import Testing
     @Test func eachWayIsALineWithWhatBecomesOfIt() async throws {
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 3)
-            #expect(page.contains("<h2>Referred to by 3 records</h2>"))
+            #expect(page.contains("<h2 id=\"references\">Referred to by 3 records</h2>"))
             #expect(page.contains("stays, without a target <code class=\"faint\">NONE</code>"))
             #expect(page.contains("is deleted with it <code class=\"faint\">DELETE_SELF</code>"))
         }
@@ -49,7 +49,7 @@ import Testing
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 51)
             // A hundred references come from 50 or 51 records.
-            #expect(page.contains("<h2>Referred to by 50 records or more</h2>") || page.contains("<h2>Referred to by 51 records or more</h2>"))
+            #expect(page.contains("<h2 id=\"references\">Referred to by 50 records or more</h2>") || page.contains("<h2 id=\"references\">Referred to by 51 records or more</h2>"))
         }
     }
 }

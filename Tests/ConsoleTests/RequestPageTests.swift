@@ -182,22 +182,31 @@ import Traffic
         }
     }
 
-    @Test func valuesAreHiddenUntilTheyAreAskedFor() async throws {
+    @Test func valuesAreHiddenOnAServerThatAsksForCredentials() async throws {
         try await RequestStage.with { stage in
             let sent = #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"n1","fields":{"title":{"value":"my secret","type":"STRING"},"raw":"also secret"}}}]}"#
             let request = stage.note(stage.request("records/modify"), sent: sent, answered: #"{"records":[{"recordName":"n1","fields":{"title":{"value":"my secret"}}}]}"#)
-            let hidden = try await stage.page("requests?id=\(request.id)")
+            // An open server shows them.
+            let open = try await stage.page("requests?id=\(request.id)")
+            #expect(open.contains("my secret") && open.contains("values=0\">Hide values"))
+            let hidden = try await stage.page("requests?id=\(request.id)&values=0")
             #expect(!hidden.contains("secret") && hidden.contains("‹9 characters hidden›") && hidden.contains("n1"))
             #expect(hidden.contains("Show the values to see the request as a command"))
             let shown = try await stage.page("requests?id=\(request.id)&values=1")
             #expect(shown.contains("my secret") && shown.contains("also secret") && shown.contains("--data-raw &#39;{"))
             let query = stage.note(
                 stage.request("records/query"), sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"title","fieldValue":{"value":"my secret"}}]}}"#)
-            #expect(try await !stage.page("requests?id=\(query.id)").contains("secret"))
+            #expect(try await !stage.page("requests?id=\(query.id)&values=0").contains("secret"))
             let cut = String(repeating: "x", count: 80_000)
             let long = stage.note(stage.request("records/modify"), sent: #"{"a":1,"fields":{"b":"secret","c":"\#(cut)"}}"#)
-            let page = try await stage.page("requests?id=\(long.id)")
+            let page = try await stage.page("requests?id=\(long.id)&values=0")
             #expect(page.contains("Only the first 65.5 kB of") && !page.contains("secret") && page.contains("Not all of the body is kept"))
+        }
+        try await RequestStage.with(access: .required) { stage in
+            let request = stage.note(stage.request("records/modify"), sent: #"{"fields":{"title":{"value":"my secret"}}}"#)
+            let hidden = try await stage.page("requests?id=\(request.id)")
+            #expect(!hidden.contains("secret") && hidden.contains("values=1\">Show values"))
+            #expect(try await stage.page("requests?id=\(request.id)&values=1").contains("my secret"))
         }
     }
 

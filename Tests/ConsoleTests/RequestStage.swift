@@ -28,12 +28,15 @@ struct RequestStage: Sendable {
     let user: Caller
     let database: any RecordDatabase
     let client: any TestClientProtocol
+    /// The credentials of the pages' administrator.
+    var headers = HTTPFields()
 
     /// - Parameters:
+    ///   - access: the need for credentials. The stage brings them.
     ///   - sender: sends notifications again.
     ///   - answering: the web services' answer to a replayed request; the id of the context is that of the request.
     static func with(
-        log: RequestLog = RequestLog(), answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
+        log: RequestLog = RequestLog(), access: AccessControl.Mode = .open, answering: (@Sendable (Request, ServingRequestContext, RequestLog) async throws -> Response)? = nil,
         sender: (any NotificationSender)? = nil, _ body: @Sendable (RequestStage) async throws -> Void
     ) async throws {
         let engine = InMemoryRecordEngine()
@@ -52,15 +55,18 @@ struct RequestStage: Sendable {
         }
         try Console(
             engine: engine, accounts: accounts, assets: AssetStores(folder: folder.url, engine: engine), log: log, webServices: services,
-            notificationSender: sender, templatesFolder: nil, publicFolder: nil
+            notificationSender: sender, access: AccessControl(access, accounts: accounts, instanceSecret: "of this run"), templatesFolder: nil, publicFolder: nil
         ).addRoutes(to: router)
         try await Application(router: router).test(.router) { client in
-            try await body(RequestStage(log: log, engine: engine, accounts: accounts, address: address, user: user, database: database, client: client))
+            let headers: HTTPFields = access == .open ? [:] : [.authorization: "Bearer of this run"]
+            try await body(
+                RequestStage(
+                    log: log, engine: engine, accounts: accounts, address: address, user: user, database: database, client: client, headers: headers))
         }
     }
 
     func page(_ path: String, in place: String = RequestStage.there) async throws -> String {
-        let answer = try await client.execute(uri: "\(place)/\(path)", method: .get) { $0 }
+        let answer = try await client.execute(uri: "\(place)/\(path)", method: .get, headers: headers) { $0 }
         let text = String(buffer: answer.body)
         #expect(!text.contains("Optional(") && !text.contains("{{"))
         return text

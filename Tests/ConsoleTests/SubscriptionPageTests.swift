@@ -105,7 +105,7 @@ import Testing
             #expect(twin.status == .ok && String(buffer: twin.body).contains("could not find subscription we just created"))
             let invalid = String(buffer: try await stage.post("subscription", "\(Self.form.replacing("value1=1", with: "value1=many"))&on=create&do=save").body)
             #expect(invalid.contains("Not saved:") && invalid.contains("value=\"many\""))
-            #expect(try await stage.page("subscription?\(Self.form)").contains("It can’t be saved so: BadRequestException: Unexpected input. Expected &#39;firesOn&#39;"))
+            #expect(try await stage.page("subscription?\(Self.form)").contains("It can’t be saved like this: BadRequestException: Unexpected input. Expected &#39;firesOn&#39;"))
             #expect(try await stage.database.subscriptions().map(\.subscriptionID) == ["one"])
             #expect(try await stage.page("subscription?id=none").contains("has no subscription none in this database"))
         }

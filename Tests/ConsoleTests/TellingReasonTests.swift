@@ -168,7 +168,7 @@ import Testing
             return ([words.reason] + words.details).joined(separator: " ")
         }
         #expect(Set(reasons.map(sentence)).count == reasons.count)
-        for reason in reasons { #expect(reason.isTold == (reason.words(subject).verdict == "told"), "\(reason)") }
+        for reason in reasons { #expect(reason.isTold == (reason.words(subject).verdict == "notified"), "\(reason)") }
         #expect(sentence(Self.missed("cheap", .filter(Self.cheap, .int64(7)))).contains("cheap: its filter price LESS_THAN 5 does not match: price is 7."))
         #expect(sentence(Self.missed("gone", .otherEvents([.delete]))).contains("fires on delete, and this is a create"))
         #expect(sentence(.notFetched(Self.delivered)).contains("never fetched since"))

@@ -159,7 +159,7 @@ extension RecordFinding.Kind {
         case .nearSizeLimit: "Records near 1 MB"
         case .entityName: "Core Data entities that don't match"
         case .missingAsset: "Assets without a file"
-        case .besideHierarchies: "Records beside the shared ones"
+        case .besideHierarchies: "Records that are not shared, unlike others of their type"
         case .unacceptedShare: "Shares that nobody accepted"
         case .unknownAddress: "Invitations to unknown addresses"
         }

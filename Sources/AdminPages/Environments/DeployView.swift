@@ -3,18 +3,29 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Deploy: the schema changes from development to production, and the button that applies them.
+/// The page Compare and deploy: the differences between the schemas of development and production, and the button that deploys them.
 struct DeployView: Page {
     static let template = "deploy"
     static let tab = Tab.deploy
 
-    let title = "Deploy"
+    /// A composite index, and the environments that have it.
+    struct CompositeRow: ViewModel {
+        let typeName: String
+        let index: String
+        let isInDevelopment: Bool
+        let isInProduction: Bool
+    }
+
+    let title = "Compare and deploy"
     let container: String
     let notice: String?
     /// True if the schemas changed between the preview and the confirmation.
     let isStale: Bool
-    /// `nil` if production is up to date.
+    /// `nil` if the schemas are equal.
     let changes: SchemaChangeList?
+    let composites: [CompositeRow]
+    /// True if production has everything in the development schema.
+    let isCurrent: Bool
     /// Changes that a production schema does not allow, one per line; empty if the plan can run.
     let obstacles: [String]
     let refusal: Complaint?
@@ -23,7 +34,6 @@ struct DeployView: Page {
     let canRun: Bool
     let fingerprint: String
     let action: String
-    let compare: String
     /// Indexes that production is building.
     let works: IndexWorkPanel?
     let milliseconds: String
@@ -50,22 +60,35 @@ extension DeployView {
         let development = try await visit.schema(of: .development)
         let production = try await visit.schema(of: .production)
         let plan = SchemaDeploymentPlan(from: development, to: production)
+        let difference = SchemaDifference(from: production, to: development)
         let drops = plan.indexLosses.reduce(0) { $0 + $1.droppedIndexes.names.count }
         let obstacles = plan.obstacles
         return DeployView(
             container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]), isStale: isStale,
-            changes: plan.isEmpty
+            changes: difference.isEmpty && plan.respellings.isEmpty
                 ? nil
-                : SchemaChangeList(plan.difference, plan.respellings, of: development, before: "production now", after: "after deployment") { change in
+                : SchemaChangeList(difference, plan.respellings, of: development, before: "production", after: "development") { change in
                     if obstacles.contains(change) { return "A deployment can't delete this from production." }
+                    if case .removeRole = change { return "A deployment leaves this role in production." }
                     let dropped = change.droppedIndexes
                     return dropped.isEmpty ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
                 },
-            obstacles: obstacles.compactMap(Self.line),
+            composites: composites(development, production), isCurrent: plan.isEmpty, obstacles: obstacles.compactMap(Self.line),
             refusal: plan.refusal.map { Complaint($0) }, drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
-            canRun: plan.canRun && !plan.isEmpty, fingerprint: SchemaFingerprint.text(from: development, to: production),
-            action: visit.place.link("deploy"), compare: visit.place.link("compare"), works: try await visit.indexWorks(in: .production).panel,
+            canRun: plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema), fingerprint: SchemaFingerprint.text(from: development, to: production),
+            action: visit.place.link("deploy"), works: try await visit.indexWorks(in: .production).panel,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func composites(_ development: Schema, _ production: Schema) -> [CompositeRow] {
+        Set(development.types.keys).union(production.types.keys).sorted().flatMap { name in
+            let here = development.types[name]?.compositeIndexes ?? []
+            let there = production.types[name]?.compositeIndexes ?? []
+            return here.symmetricDifference(there).map { index in
+                CompositeRow(
+                    typeName: name.string, index: index.words, isInDevelopment: here.contains(index), isInProduction: there.contains(index))
+            }.sorted { Name($0.index) < Name($1.index) }
+        }
     }
 
     /// Advice for a change that production does not allow.

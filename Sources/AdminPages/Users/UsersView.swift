@@ -58,7 +58,7 @@ struct UsersView: Page {
     fileprivate static let changes = 200
 
     static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
-        let found = visit.fields[UserField.findField]?.trimmingSpaces ?? ""
+        let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         // A container in iCloud has one user here: the one who signed in.
         let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
         let users = found.isEmpty ? all : all.filter(Search(found).finds)
@@ -67,13 +67,11 @@ struct UsersView: Page {
         let existing = try await UserData.environments(visit)
         var rows: [Row] = []
         for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, existing: existing, visit: visit)) }
-        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [(UserField.findField, found), ("page", String(number))].filter { !$0.1.isEmpty }) : nil }
+        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty }) : nil }
         let start = (page - 1) * limit
         return UsersView(
             rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
-            find: Frame.Find(
-                action: "\(visit.place.path)/users", hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, name: UserField.findField,
-                label: "Find a user"), found: found,
+            find: Frame.Find(on: .users, at: visit.place, label: "Find a user"), found: found,
             nothing: rows.isEmpty ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)

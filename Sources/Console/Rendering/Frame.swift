@@ -38,17 +38,19 @@ package struct Frame: ViewModel {
         var find: Find?
     }
 
-    /// A search field that loads a page.
+    /// A search field that loads a page with the matches.
     package struct Find: ViewModel {
-        package let action: String
-        package let hidden: [Hidden]
-        package let name: String
-        package let label: String
+        /// The query parameter with the text.
+        package static let parameter = "find"
 
-        package init(action: String, hidden: [Hidden], name: String, label: String) {
-            self.action = action
-            self.hidden = hidden
-            self.name = name
+        let action: String
+        let hidden: [Hidden]
+        let name = Self.parameter
+        let label: String
+
+        package init(on tab: Tab, at place: Place, label: String) {
+            action = "\(place.path)/\(tab.rawValue)"
+            hidden = place.parameters.map { Hidden(name: $0.name, value: $0.value) }
             self.label = label
         }
     }

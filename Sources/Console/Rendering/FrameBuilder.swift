@@ -94,11 +94,7 @@ struct FrameBuilder {
                     isCurrent: user == visit.people.actor)
             },
             more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more users" : "Users", href: place.link(Tab.users.rawValue)),
-            find: left > 0
-                ? Frame.Find(
-                    action: "\(place.path)/\(Tab.users.rawValue)", hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-                    name: UserField.findField, label: "Find a user")
-                : nil)
+            find: left > 0 ? Frame.Find(on: .users, at: place, label: "Find a user") : nil)
     }
 
     private var zone: Frame.Chip {
@@ -114,7 +110,8 @@ struct FrameBuilder {
         let left = visit.zones.count - Frame.zoneLimit
         return Frame.Chip(
             label: "zone", text: current.map(visit.zoneName) ?? "all zones", tone: nil, options: options,
-            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more zones" : "Zones", href: place.link(Tab.zones.rawValue)))
+            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more zones" : "Zones", href: place.link(Tab.zones.rawValue)),
+            find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone") : nil)
     }
 
     var tabs: [Frame.Entry] {
@@ -144,15 +141,14 @@ struct FrameBuilder {
                     + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
         ]
         if visit.schema != nil, visit.database.can(.showSchema) {
-            let deploy = visit.database.can(.deploySchema) ? [entry("Deploy", .deploy)] : []
             let reset = visit.canEditSchema ? [entry("Reset", .reset)] : []
             sections.append(
                 Frame.Section(
                     title: "Schema",
                     entries: [
                         entry("Record types", .types, visit.types.count), entry("Indexes", .indexes), entry("Security roles", .roles),
-                        entry("Compare", .compare),
-                    ] + deploy + [entry("Import and export", .schema)] + reset + [entry("History", .history)]))
+                        entry("Compare and deploy", .deploy), entry("Import and export", .schema),
+                    ] + reset + [entry("History", .history)]))
         }
         let notifications = visit.database.can(.fireSubscriptions) ? [entry("Notifications", .notifications)] : []
         let tokens = visit.database.can(.explainTokens) ? [entry("Tokens", .token)] : []

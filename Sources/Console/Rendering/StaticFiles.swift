@@ -5,51 +5,56 @@ internal import NIOCore
 internal import Text
 
 /// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
+///
+/// Their addresses begin with a version of all of them. Scripts import each other by relative addresses, so these have the version too, and
+/// browsers cache every file without asking again.
 package struct StaticFiles: Sendable {
-    private struct File: Sendable {
-        let bytes: [UInt8]
-        let tag: String
-    }
-
     private let folder: String?
-    private let files: [String: File]
+    private let files: [String: [UInt8]]
+    private let embeddedVersion: String
 
     init(folder: String?) {
         self.folder = folder
-        files = EmbeddedFiles.staticFiles.mapValues { File(bytes: $0, tag: Self.tag(of: $0)) }
+        files = EmbeddedFiles.staticFiles
+        embeddedVersion = Self.version(of: files)
     }
 
-    /// The address of a file. It contains the file's version, so browsers can cache it without revalidation.
-    package func url(_ name: String) -> String {
-        file(name).map { "/static/\(name)?v=\($0.tag)" } ?? "/static/\(name)"
-    }
+    /// The address of a file.
+    package func url(_ name: String) -> String { "/static/\(version)/\(name)" }
 
+    /// - Parameter version: the one in the address; `nil` for an address without one.
     /// - Returns: `nil` if the file does not exist.
-    func response(_ name: String, to request: Request) -> Response? {
-        guard let file = file(name), let type = Self.type(of: name) else { return nil }
-        let quoted = "\"\(file.tag)\""
+    func response(_ name: String, version asked: String?, to request: Request) -> Response? {
+        guard let bytes = bytes(of: name), let type = Self.type(of: name) else { return nil }
+        let version = version
+        let tag = "\"\(version)\""
         var headers = HTTPFields()
         headers[.contentType] = type
-        headers[.eTag] = quoted
-        let isVersioned = request.uri.query.map { $0 == "v=\(file.tag)" } ?? false
-        headers[.cacheControl] = isVersioned ? "public, max-age=31536000, immutable" : "no-cache"
+        headers[.eTag] = tag
+        headers[.cacheControl] = asked == version ? "public, max-age=31536000, immutable" : "no-cache"
         let known = request.headers[values: .ifNoneMatch].flatMap { $0.split(separator: ",").map { $0.trimmingSpaces } }
-        if known.contains(where: { $0 == quoted || $0 == "W/\(quoted)" || $0 == "*" }) {
+        if known.contains(where: { $0 == tag || $0 == "W/\(tag)" || $0 == "*" }) {
             return Response(status: .notModified, headers: headers)
         }
-        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: file.bytes)))
+        return Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    private func file(_ name: String) -> File? {
+    /// The folder's files may change at any time.
+    private var version: String {
+        folder == nil ? embeddedVersion : Self.version(of: files.keys.reduce(into: [:]) { $0[$1] = bytes(of: $1) })
+    }
+
+    private func bytes(of name: String) -> [UInt8]? {
         guard let embedded = files[name] else { return nil }
         guard let folder else { return embedded }
-        guard let data = FileManager.default.contents(atPath: "\(folder)/\(name)") else { return nil }
-        return File(bytes: [UInt8](data), tag: Self.tag(of: [UInt8](data)))
+        return FileManager.default.contents(atPath: "\(folder)/\(name)").map { [UInt8]($0) }
     }
 
-    private static func tag(of bytes: [UInt8]) -> String {
-        // FNV-1a is enough to distinguish versions of the project's own files.
-        String(FNV1a(bytes).value, radix: 36)
+    /// FNV-1a is enough to distinguish versions of the project's own files.
+    private static func version(of files: [String: [UInt8]]) -> String {
+        var hash = FNV1a()
+        for (_, bytes) in files.sorted(by: { $0.key < $1.key }) { hash.add(bytes) }
+        return String(hash.value, radix: 36)
     }
 
     private static func type(of name: String) -> String? {

@@ -1,7 +1,7 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
     case query, fetch, changes, objects, zones, subscriptions, keyvalues
-    case types, indexes, roles, compare, deploy, schema, reset, history
+    case types, indexes, roles, deploy, schema, reset, history
     case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
     case mirror, unsent, connect
@@ -22,7 +22,7 @@ package enum Tab: String, Sendable {
         case .types: "t"
         case .indexes: "i"
         case .roles: "s"
-        case .compare: "d"
+        case .deploy: "d"
         case .history: "h"
         case .requests: "r"
         case .clients: "l"
@@ -36,7 +36,7 @@ package enum Tab: String, Sendable {
         case .users: "u"
         case .keys: "p"
         case .telemetry: "m"
-        case .deploy, .schema, .reset, .rehearsals, .importing, .mirror, .unsent, .connect, .home: nil
+        case .schema, .reset, .rehearsals, .importing, .mirror, .unsent, .connect, .home: nil
         }
     }
 }

@@ -43,9 +43,23 @@ package struct ValuePresenter: Sendable {
         case .reference(let reference): return view(reference)
         case .asset(let asset): return view(asset, of: field)
         case .list(let elements, _):
-            let shown = isFull ? 200 : Self.shortCount
-            return ValueView(.list(elements.prefix(shown).map { view($0, of: field) }, more: max(0, elements.count - shown)))
+            let shown = elements.prefix(isFull ? 200 : Self.shortCount).map { view($0, of: field) }
+            let more = elements.count - shown.count
+            // A table has thousands of values, so that an element for each would make the page slow.
+            if !isFull, let text = Self.joined(shown) { return ValueView(.text(text), note: more == 0 ? nil : "\(more) more") }
+            return ValueView(.list(shown, more: more))
         }
+    }
+
+    /// Several values as one text; `nil` if there are none, or one of them is more than a text.
+    private static func joined(_ values: [ValueView]) -> String? {
+        let texts = values.compactMap { value -> String? in
+            switch value.form {
+            case .text(let text), .number(let text): value.note == nil ? text : nil
+            default: nil
+            }
+        }
+        return values.isEmpty || texts.count < values.count ? nil : texts.joined(separator: ", ")
     }
 
     private func view(_ asset: Asset, of field: Name) -> ValueView {

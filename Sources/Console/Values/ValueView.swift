@@ -27,6 +27,8 @@ package struct ValueView: ViewModel {
     }
 
     package static let missing = ValueView(.missing)
+    /// No value in a table with a style for empty cells, without an element of its own.
+    package static let blank = ValueView(.text(""))
 
     package func child(named name: String) -> Any? {
         switch (name, form) {

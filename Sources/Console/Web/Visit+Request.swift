@@ -46,7 +46,7 @@ extension Visit {
         var containers = listed ?? [place.address.container]
         if listed == nil, engine.can(.listContainers) { containers = try await stopwatch.measure { try await engine.containers() } }
         guard containers.contains(place.address.container) else {
-            throw MissingPage("There is no container \(place.address.container) yet. The first save of a client creates it; so does the start page.")
+            throw MissingPage("There is no container \(place.address.container) yet. A client creates it with its first save, or you create it on the start page.")
         }
         let opened = try await Self.open(place, as: people.actor, engine, isHere: connection == nil, stopwatch)
         var zones = opened.zones

@@ -45,12 +45,17 @@ struct AdviceView: Page {
     let since: ValueView
     let refusals: [RefusalRow]
     let unused: [IndexRow]
+    /// The remark that too few queries ran to call an index unused; `nil` after enough of them.
+    let early: String?
     let used: [IndexRow]
     let canEdit: Bool
     let isProduction: Bool
     let action: String
     let unusedCount: String
     let milliseconds: String
+
+    /// The number of served queries from which the page calls indexes unused.
+    private static let telling = 100
 }
 
 extension AdviceView {
@@ -63,10 +68,13 @@ extension AdviceView {
         let places = IndexPlace.all(in: schema)
         let unused = places.filter { uses[$0] == nil }
         let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted { ($1.1.count, $0.0) < ($0.1.count, $1.0) }
+        let served = statistics.uses.reduce(0) { $0 + $1.count }
+        let early = served >= telling
+            ? nil : "So far, indexes have served \(Digits.count(served, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
         return AdviceView(
             notice: Notice.text(visit.fields["notice"]), since: ValueView(.time(statistics.since)),
             refusals: statistics.refusals.map { RefusalRow($0, in: schema, works: works, visit: visit) },
-            unused: unused.map { IndexRow($0, use: nil, visit: visit) }, used: used.map { IndexRow($0, use: $1, visit: visit) },
+            unused: unused.map { IndexRow($0, use: nil, visit: visit) }, early: early, used: used.map { IndexRow($0, use: $1, visit: visit) },
             canEdit: visit.canEditSchema, isProduction: visit.place.address.environment == .production, action: visit.place.link("type/indexes"),
             unusedCount: Digits.count(unused.count, "unused index", plural: "unused indexes"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

@@ -126,7 +126,7 @@ extension RecordRow<FetchTable.Cell> {
         pick = PickedRecord(record).text(in: visit.place)
         cells = names.map { name in
             if values[name] == nil, let declared, declared[name] == nil { return .none }
-            return .value(presenter.view(values[name], of: name))
+            return .value(values[name].map { presenter.view($0, of: name) } ?? .blank)
         } + [.value(ValueView(.time(record.modified.timestamp)))]
     }
 }

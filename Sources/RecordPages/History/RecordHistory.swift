@@ -20,6 +20,7 @@ struct RecordHistory: ViewModel {
         let moreText: String
         /// A remark if there are no differences to show.
         let remark: String?
+        let position: Int64
         /// The link that asks to restore this version; `nil` for deletions and the current version.
         let restore: String?
     }
@@ -99,6 +100,7 @@ extension RecordHistory.Row {
         differences = Array(all.prefix(limit))
         more = Array(all.dropFirst(limit))
         moreText = "\(Digits.count(more.count, "more field"))"
+        position = entry.position
         restore =
             isNow || entry.act == .deleted
             ? nil : place.link("record/restore", [("name", name.string), ("position", String(entry.position))])

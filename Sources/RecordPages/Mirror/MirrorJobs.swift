@@ -81,14 +81,14 @@ final class MirrorJobs: Sendable {
     /// - Throws: errors of the work; `CancellationError`; `RecordError` NOT_FOUND if the connection was forgotten or replaced meanwhile.
     func turn<Value: Sendable>(at connection: ContainerConnection, _ work: () async throws -> Value) async throws -> Value {
         let turns = state.withLock { state in
-            let refusal = RecordError(.tryAgainLater, "Too many pulls and pushes of the mirror wait", retryAfter: 30)
+            let refusal = RecordError(.tryAgainLater, "Too many pulls and pushes of the mirror are waiting", retryAfter: 30)
             let turns = state.turns[Key(connection)] ?? AsyncSemaphore(limit: 1, waiting: 4, refusal: refusal)
             state.turns[Key(connection)] = turns
             return turns
         }
         return try await turns.run {
             guard accounts.connections(of: connection.container).contains(where: { $0.id == connection.id }) else {
-                throw RecordError(.notFound, "The connection to \(connection.place) was forgotten or replaced meanwhile; begin again")
+                throw RecordError(.notFound, "The connection to \(connection.place) was forgotten or replaced in the meantime; start again")
             }
             return try await work()
         }

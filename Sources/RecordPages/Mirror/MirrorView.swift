@@ -62,7 +62,7 @@ struct MirrorView: Page {
     static func load(_ visit: Visit, jobs: MirrorJobs, complaint: RecordError? = nil) async throws -> MirrorView {
         let connection = try MirrorActions.connection(visit)
         guard let copy = connection.container.mirror else {
-            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror beside it; use skylight mirror --into")
+            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into")
         }
         let job = jobs.job(of: connection)
         var pulls: [PastPull] = []
@@ -75,7 +75,7 @@ struct MirrorView: Page {
             let observed = schema.types.values.count { $0.source == .observed }
             if !schema.isComplete, !schema.types.isEmpty {
                 evidence =
-                    "\(observed) of \(Digits.count(schema.types.count, "type")) known from records alone. "
+                    "\(observed) of \(Digits.count(schema.types.count, "type")) known only from records. "
                     + "Fields that no record has are unknown; a schema file adds them."
             }
         }

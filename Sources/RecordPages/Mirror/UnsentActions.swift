@@ -31,7 +31,7 @@ enum UnsentActions {
                 run.add(
                     BackgroundRun.Problem(
                         subject: edit.recordID.recordName.string, href: back.href, code: "CONFLICT",
-                        reason: "It changed in iCloud meanwhile; choose a version on the page Not sent"))
+                        reason: "It changed in iCloud in the meantime; choose a version on the page Not sent"))
             }
             for (recordID, reason) in report.refused.sorted(by: { $0.key.recordName < $1.key.recordName }) {
                 run.add(BackgroundRun.Problem(subject: recordID.recordName.string, href: nil, code: nil, reason: reason))

@@ -13,7 +13,7 @@ extension Visit {
     /// - Throws: `RecordError` BAD_REQUEST if it can't have one; the errors of its asset store.
     func mirror(of connection: ContainerConnection, _ change: (inout MirrorOptions) -> Void = { _ in }) async throws -> ContainerMirror {
         guard let copy = connection.container.mirror else {
-            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror beside it; use skylight mirror --into")
+            throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into")
         }
         guard accounts.connections(of: copy).isEmpty else { throw RecordError(.badRequest, "\(copy) is connected, so it can't be a mirror") }
         guard let origin = try connections?.engine(of: connection) else { throw RecordError(.badRequest, "\(connection.place) is not connected") }

@@ -61,7 +61,7 @@ struct QueryEditor: ViewModel {
     let limits: [Choice]
     /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
-    /// What is known about the indexes of a container in iCloud, and from where.
+    /// The known facts about the indexes of a container in iCloud, and from where.
     let indexSources: [String]
     let written: QueryWritten
     let saved: SavedQueryPanel
@@ -77,6 +77,7 @@ extension QueryEditor {
         (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
         (action, otherAction) = explains ? (explain, query) : (query, explain)
         hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "of", value: type.name.string)]
+            + (form.showsAllColumns ? [Frame.Hidden(name: "columns", value: "all")] : [])
         var types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == type.name) }
         if !visit.types.contains(where: { $0.name == type.name }) {
             types.append(Choice(type.name.string, type.name.string, isSelected: true))

@@ -35,6 +35,8 @@ package struct QueryForm: Sendable {
     /// The fields to return; empty for all.
     var keys: [Name]
     var returnsSystemFieldsOnly: Bool
+    /// True to show the columns beyond ``ResultTable/columnLimit`` too.
+    var showsAllColumns: Bool
     /// The field whose values the page counts; `nil` for none.
     var facet: Name?
     var limit: Int
@@ -60,6 +62,7 @@ package struct QueryForm: Sendable {
         }
         keys = fields.all("key").filter { !$0.isEmpty }.map { Name($0) }
         returnsSystemFieldsOnly = fields["return"] == "system"
+        showsAllColumns = fields["columns"] == "all"
         facet = fields.text("facet").map { Name($0) }
         limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
@@ -69,6 +72,7 @@ package struct QueryForm: Sendable {
             filters = []
             sorts = []
             keys = []
+            showsAllColumns = false
             facet = nil
         }
     }
@@ -94,6 +98,7 @@ package struct QueryForm: Sendable {
         }
         parameters += keys.map { ("key", $0.string) }
         if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
+        if showsAllColumns { parameters.append(("columns", "all")) }
         if let facet { parameters.append(("facet", facet.string)) }
         if limit != 50 { parameters.append(("limit", String(limit))) }
         parameters += markers.map { ("marker", $0) }

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Console
 internal import JSON
 internal import RecordStore
@@ -54,10 +55,12 @@ struct QueryView: Page {
 
     /// The state of a page whose answer has no records.
     struct NoMatch: ViewModel {
-        let typeName: String
-        let hasFilters: Bool
-        let zone: String
-        let unfiltered: String
+        let heading: String
+        let text: String
+        /// The same query without filters; `nil` if it has none.
+        let unfiltered: String?
+        /// The form for a record of the type; `nil` if there is no zone for it.
+        let newRecord: String?
         /// Other users whose private databases are not empty.
         let others: [Frame.Link]
     }
@@ -96,6 +99,9 @@ extension QueryView {
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
+        if asked.type == nil, asked.filters.isEmpty, asked.sorts.isEmpty, let counts, counts.values.allSatisfy({ $0 == 0 }) {
+            return page(noMatch: try await NoMatch(form, plan: plan, counts: counts, visit: visit))
+        }
         let works = try await visit.indexWorks()
         // Without a schema, only the store can tell.
         let problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
@@ -113,7 +119,9 @@ extension QueryView {
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
             let foot = try await Foot(answer, to: request, form: form, plan: plan, counts: counts, visit: visit)
-            if answer.records.isEmpty { return page(noMatch: try await NoMatch(form, plan: plan, visit: visit), foot: foot) }
+            if answer.records.isEmpty {
+                return page(noMatch: try await NoMatch(form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
+            }
             let links = try await visit.links(toAssetsOf: answer.records)
             let table = try ResultTable(
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
@@ -223,11 +231,28 @@ extension QueryView.Foot {
 }
 
 extension QueryView.NoMatch {
-    fileprivate init(_ form: QueryForm, plan: QueryPlan, visit: Visit) async throws {
-        typeName = plan.query.recordType.string
-        hasFilters = !plan.query.filters.isEmpty
-        zone = visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "any zone"
-        unfiltered = visit.place.link("query", form.changed { $0.filters = [] }.parameters)
+    /// - Parameter counts: the ``Visit/recordCounts()`` if nobody chose the type.
+    fileprivate init(_ form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit) async throws {
+        let (type, address) = (plan.query.recordType, visit.place.address)
+        let zone = visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "any zone"
+        let owner = address.scope == .public ? "The public database" : "The \(address.scope.rawValue) database of \(visit.people.actor.displayName)"
+        let hasFilters = !plan.query.filters.isEmpty
+        let lacksZones = address.scope == .shared && visit.connection == nil && visit.zones.isEmpty
+        if hasFilters {
+            heading = "No \(type) matches"
+            text = "The query ran. No record of this type in \(zone) matches all filters."
+        } else if lacksZones {
+            heading = "Nothing is shared"
+            text = "\(owner) has the zones that other users share. There are none."
+        } else if let counts, counts.values.allSatisfy({ $0 == 0 }) {
+            heading = address.environment == .production ? "The schema is deployed. There are no records yet." : "No records yet"
+            text = "\(owner) has no records in \(zone)."
+        } else {
+            heading = "No \(type) here"
+            text = "\(owner) has no record of this type in \(zone)."
+        }
+        unfiltered = hasFilters ? visit.place.link("query", form.changed { $0.filters = [] }.parameters) : nil
+        newRecord = lacksZones ? nil : visit.place.link("record/new", [("type", type.string)])
         others = hasFilters ? [] : try await visit.othersWithData()
     }
 }

@@ -16,12 +16,16 @@ struct ResultTable: ViewModel {
 
     typealias Row = RecordRow<ValueView>
 
-    /// The maximum number of columns for empty fields. Fields with a value on the page always have a column.
-    static let columnLimit = 12
+    /// The maximum number of columns for fields without a value on the page.
+    static let emptyColumnLimit = 12
+    /// The maximum number of columns for fields. A link shows the others: hardly anybody reads them, and every cell takes time.
+    static let columnLimit = 20
 
     let caption: String
     let columns: [Column]
     let rows: [Row]
+    /// The link that shows all columns, if some are missing.
+    let allColumns: Frame.Link?
 
     /// - Parameters:
     ///   - showsZones: true if the records may be from several zones.
@@ -34,10 +38,20 @@ struct ResultTable: ViewModel {
         var fields = QueryField.all(of: type).filter { !$0.isSystem }
         if form.returnsSystemFieldsOnly { fields = [] }
         if !form.keys.isEmpty { fields = fields.filter { form.keys.contains($0.name) } }
-        if fields.count > Self.columnLimit {
+        if fields.count > Self.emptyColumnLimit {
             let used = Set(decoded.flatMap(\.keys))
             fields = fields.filter { used.contains($0.name) }
         }
+        let count = fields.count
+        if form.keys.isEmpty, !form.showsAllColumns, count > Self.columnLimit {
+            let asked = Set(form.filters.map(\.field) + form.sorts.map(\.field))
+            let others = fields.filter { !asked.contains($0.name) }.prefix(max(0, Self.columnLimit - asked.count))
+            let kept = asked.union(others.map(\.name))
+            fields = fields.filter { kept.contains($0.name) }
+        }
+        allColumns = fields.count == count
+            ? nil
+            : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", Self.withAllColumns(form).parameters))
         let sorts = Dictionary(form.sorts.map { (type.key(named: $0.field), $0.isDescending ? "↓" : "↑") }, uniquingKeysWith: { first, _ in first })
         var columns = [Column(name: "recordName", type: nil, arrow: sorts[.system(.recordID)], isNumber: false)]
         if showsZones { columns.append(Column(name: "zone", type: nil, arrow: nil, isNumber: false)) }
@@ -54,12 +68,18 @@ struct ResultTable: ViewModel {
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
             var cells: [ValueView] = []
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
-            cells += fields.map { presenter.view(values[$0.name], of: $0.name) }
+            cells += fields.map { field in values[field.name].map { presenter.view($0, of: field.name) } ?? .blank }
             cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
                 pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
+    }
+
+    private static func withAllColumns(_ form: QueryForm) -> QueryForm {
+        var form = form
+        form.showsAllColumns = true
+        return form
     }
 }
 

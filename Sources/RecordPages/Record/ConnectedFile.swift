@@ -39,16 +39,16 @@ enum ConnectedFile {
         let assets = try record.fields.assets().filter { $0.field == field }
         guard assets.indices.contains(index) else { throw RecordError(.notFound, "The record has no such file") }
         let asset = assets[index].asset
-        guard asset.size >= 0 else { throw RecordError(.internalError, "iCloud tells no size of the file") }
+        guard asset.size >= 0 else { throw RecordError(.internalError, "iCloud does not tell the size of the file") }
         let body = ResponseBody(contentLength: Int(clamping: asset.size)) { writer in
             var left = asset.size
             try await database.download(field, at: index, of: recordID) { part in
                 left -= Int64(part.readableBytes)
                 // The record may have another file by now. Bytes after the announced ones would be taken for the next answer.
-                guard left >= 0 else { throw RecordError(.conflict, "The file became another one while it was read") }
+                guard left >= 0 else { throw RecordError(.conflict, "The file was replaced while it was read") }
                 try await writer.write(part)
             }
-            guard left == 0 else { throw RecordError(.conflict, "The file became another one while it was read") }
+            guard left == 0 else { throw RecordError(.conflict, "The file was replaced while it was read") }
             try await writer.finish(nil)
         }
         let fileName = PercentEncoding.encoded(AssetFileName.safe(asset.fileName ?? field.string))

@@ -34,7 +34,7 @@ enum RecordActions {
         let operation = RecordOperation(tag == nil ? .forceDelete : .delete, recordName: name, zoneID: zoneID, recordChangeTag: tag)
         let results = try await visit.measure { try await visit.database.modify(ModifyRequest([operation], zoneID: zoneID)) }
         for result in results { _ = try result.get() }
-        return visit.place.link(toRecord: name, in: zoneID)
+        return visit.place.inZone(zoneID).link("record", [("name", name.string), Notice.recordDeleted.parameter])
     }
 
     private static func target(_ visit: Visit) throws -> (Name, ZoneID) {

@@ -56,12 +56,27 @@ struct RecordView: Page {
         let object: String?
     }
 
+    /// The deletion of the record that had this name.
+    struct Deletion: ViewModel {
+        let when: ValueView
+        let who: String
+        /// The form that saves the last version again; `nil` if it is not kept.
+        let undo: Undo?
+    }
+
+    struct Undo: ViewModel {
+        let action: String
+        let fields: [Frame.Hidden]
+    }
+
     let title: String
     let notice: String?
     let recordName: String
     let zone: String
     let body: Body?
     let complaint: Complaint?
+    /// `nil` if there is a record, or if nobody knows of one.
+    let deletion: Deletion?
     /// Links to the places where a missing record may be found.
     let changes: String?
     let elsewhere: String
@@ -92,11 +107,13 @@ extension RecordView {
         }
         let unseen = body == nil ? try await deliveries(RecordID(recordName: name, zoneID: zoneID), nil, there) : nil
         let history = try await past(name, in: zoneID, there)
+        let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
         return RecordView(
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
+            deletion: body == nil ? Deletion(history, last: last, of: name, there) : nil,
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
-            lastVersion: body == nil ? history?.rows.lazy.compactMap(\.restore).first : nil, unseen: unseen,
+            lastVersion: last?.restore, unseen: unseen,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
@@ -117,6 +134,20 @@ extension RecordView {
         let results = try await visit.measure { try await visit.database.fetch([recordID], desiredKeys: nil) }
         guard let result = results.first else { throw RecordError.recordNotFound }
         return try result.get()
+    }
+}
+
+extension RecordView.Deletion {
+    /// - Parameter last: the last version of the record.
+    fileprivate init?(_ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, _ visit: Visit) {
+        guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Act.deleted.rawValue else { return nil }
+        when = latest.when
+        who = latest.who
+        undo = last.map { version in
+            RecordView.Undo(
+                action: visit.place.link("record/restore"),
+                fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(version.position))])
+        }
     }
 }
 

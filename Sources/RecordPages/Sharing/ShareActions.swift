@@ -6,7 +6,7 @@ internal import Records
 
 /// Makes, changes and ends shares in the name of the user of the place.
 enum ShareActions {
-    private static let tooLate = "It was changed after you loaded the form, so nothing was saved. The form shows the state now."
+    private static let tooLate = "It was changed after you loaded the form, so nothing was saved. The form shows the current state."
 
     /// Handles the form: previews the requests, or saves the share.
     static func submit(_ visit: Visit) async throws -> Answer {
@@ -54,7 +54,7 @@ enum ShareActions {
     private static func confirmation(of share: ZoneShare, isChanged: Bool = false, _ visit: Visit) -> ConfirmationView {
         let names = share.share.guests.map { visit.people.name(of: $0) }
         let invited = share.share.participants.count { $0.status == .invited }
-        var lines = isChanged ? ["The share was changed meanwhile, so nothing was done. This is the state now."] : []
+        var lines = isChanged ? ["Somebody changed the share in the meantime, so nothing was done. This is its current state."] : []
         lines.append(
             names.isEmpty
                 ? "Nobody has accepted it, so nobody loses anything."

@@ -15,7 +15,7 @@ enum SubscriptionActions {
         return ConfirmationView(
             title: "Delete subscription \(id)?",
             lines: [
-                "\(visit.people.actor.displayName) is told no more of what it is about in the \(visit.place.address.scope.rawValue) database.",
+                "\(visit.people.actor.displayName) is no longer notified of its changes in the \(visit.place.address.scope.rawValue) database.",
                 "Notifications that wait are still delivered.",
             ], action: visit.place.link("subscription/delete"), fields: [Frame.Hidden(name: "id", value: id.string)], button: "Delete",
             cancel: visit.place.link("subscription", [("id", id.string)]))

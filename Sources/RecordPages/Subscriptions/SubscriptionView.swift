@@ -109,7 +109,7 @@ extension SubscriptionView {
             title: form.savedID.map { "Subscription \($0)" } ?? "New subscription", notice: Notice.text(visit.fields["notice"]), complaint: complaint,
             remark: form.kind == .query && type == nil
                 ? visit.connection == nil ? "There is no record type yet that a query could be about." : "Enter the record type."
-                : refusal.map { "It can’t be saved so: \($0.reason)" },
+                : refusal.map { "It can’t be saved like this: \($0.reason)" },
             owner: "\(visit.people.actor.displayName), \(place.address.scope.rawValue) database", action: place.link("subscription"),
             hidden: (form.savedID.map { [Frame.Hidden(name: "saved", value: $0.string)] } ?? [])
                 + (form.kind == .query ? form.question.type.map { [Frame.Hidden(name: "of", value: $0.string)] } ?? [] : []),

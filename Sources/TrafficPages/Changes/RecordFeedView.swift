@@ -80,6 +80,8 @@ struct RecordFeedView: Page {
     let nothing: String?
     /// The consequence for the client.
     let nothingMeans: String?
+    /// The form for a record of a zone that has none.
+    let newRecord: String?
     let emptyPage: Bool
     /// Records that changed after the second token.
     let changedAgain: ChangedAgain?
@@ -136,7 +138,9 @@ extension RecordFeedView {
             limits: Set([50, 100, 200, form.limit]).sorted().map { Choice(String($0), String($0), isSelected: $0 == form.limit) },
             token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
             complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows, orderNote: orderNote(rows),
-            nothing: nothing?.what, nothingMeans: nothing?.means, emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
+            nothing: nothing?.what, nothingMeans: nothing?.means,
+            newRecord: isEmpty && form.since == nil && !isBetween ? place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
+            emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
             changedAgain: changedAgain,
             noFeed: hasFeed ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
             newToken: page.map { page in

@@ -94,12 +94,12 @@ extension ClientPanel.Flag {
     fileprivate init(_ habit: TellingHabit, of history: ClientHistory, requests: String, _ visit: Visit) {
         switch habit {
         case .toldAndNotFetched(let zones, let since):
-            (word, sentence) = ("told, did not fetch", "It was told of changes and has not fetched them since \(since.utcText.prefix(19)) UTC.")
+            (word, sentence) = ("notified, did not fetch", "It was notified of changes and has not fetched them since \(since.utcText.prefix(19)) UTC.")
             let address = history.parts.first?.address ?? visit.place.address
             let place = visit.place(of: history.user, address.scope).with { $0.address = address }
             (count, href) = (Digits.count(zones, "zone"), place.link(Tab.notifications.rawValue, [("in", "user")]))
         case .polls(let pulls):
-            (word, sentence) = ("polls", "It fetches without ever having been told. With a subscription and a token it need not ask.")
+            (word, sentence) = ("polls", "It fetches without ever having been notified. With a subscription and a token for notifications, it need not poll.")
             (count, href) = (Digits.count(pulls, "pull"), requests)
         }
     }

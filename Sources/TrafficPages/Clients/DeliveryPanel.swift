@@ -89,8 +89,8 @@ extension DeliveryPanel {
         guard visit.hasFeed(zoneID) else {
             return DeliveryPanel(
                 lead: address.scope == .public
-                    ? "The public database has no changes feed: clients get its records by queries and lookups, and are not told about new ones."
-                    : "The default zone has no changes feed: clients get its records by queries and lookups, and are not told about new ones.",
+                    ? "The public database has no changes feed: clients get its records by queries and lookups, and are not notified of new ones."
+                    : "The default zone has no changes feed: clients get its records by queries and lookups, and are not notified of new ones.",
                 rows: [], others: nil)
         }
         let histories = visit.log.clients.histories(in: address.container)

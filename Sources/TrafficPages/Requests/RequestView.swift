@@ -83,13 +83,13 @@ struct RequestView: Page {
 
 extension RequestView {
     /// The page of a request, or a page that says that the log does not have it.
-    static func load(_ id: String, _ visit: Visit, canReplay: Bool) async throws -> any Page {
+    /// - Parameter showsValues: false to hide the values of records in the bodies.
+    static func load(_ id: String, _ visit: Visit, canReplay: Bool, showsValues: Bool) async throws -> any Page {
         guard let request = visit.log.request(id) else { return MissingRequestView(id: id, visit) }
         let bodies = visit.log.bodies(of: request.id)
-        let showsValues = visit.fields["values"] == "1"
         let with = visit.fields.text("with")
         func page(values: Bool) -> String {
-            let parameters = [("id", request.id)] + (with.map { [("with", $0)] } ?? []) + (values ? [("values", "1")] : [])
+            let parameters = [("id", request.id)] + (with.map { [("with", $0)] } ?? []) + [("values", values ? "1" : "0")]
             return visit.place.link("requests", parameters.map { (name: $0.0, value: $0.1) })
         }
         let requestBody = BodyText("The request", bodies?.request, size: request.bytesIn, isUnread: request.hasUnreadBody, showsValues: showsValues)
@@ -150,7 +150,7 @@ extension RequestView {
         if let address = request.address {
             let there = place.with {
                 $0.address = address
-                $0.user = request.userRecordName.flatMap { visit.people.user($0) }.flatMap { $0 == visit.people.users.first ? nil : $0.handle }
+                $0.user = request.userRecordName.flatMap { visit.people.user($0)?.handle }.flatMap { $0 == User.developerHandle ? nil : $0 }
                 $0.zone = .unspecified
             }
             facts.append(

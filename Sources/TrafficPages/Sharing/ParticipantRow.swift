@@ -103,7 +103,7 @@ struct ShareReaders {
     func nothing(_ visit: Visit) -> String {
         if !visit.log.isOn { return "not known, the request log is off" }
         return clientCount < ClientBook.clientLimit
-            ? "never asked since the server started" : "not among the \(Digits.grouped(clientCount)) clients that the server remembers"
+            ? "never asked since the server started" : "not one of the \(Digits.grouped(clientCount)) clients that the server remembers"
     }
 }
 

@@ -212,12 +212,12 @@ private struct PartMaker {
 
     private func moving(_ share: ZoneShare?) -> String? {
         let count = tree.moving[share?.rootName == nil ? nil : share?.hierarchy] ?? 0
-        return count == 0 ? nil : "\(Digits.count(count, "record")) of them \(count == 1 ? "is" : "are") still on the way: the store moves large trees in steps."
+        return count == 0 ? nil : "\(Digits.count(count, "record")) of them \(count == 1 ? "is" : "are") still being moved: the store moves large trees in steps."
     }
 
     private func remark(_ share: ZoneShare?) -> String? {
         if share != nil { return share?.rootName == nil ? "The whole zone is shared, with all records." : nil }
         if shares.isEmpty { return "Nothing in this zone is shared." }
-        return tree.tops[nil] == nil ? nil : "These records have no parent in a share, so that guests do not see them, whatever refers to them."
+        return tree.tops[nil] == nil ? nil : "These records have no parent in a share, so guests do not see them, even if shared records refer to them."
     }
 }

@@ -65,7 +65,7 @@ extension SharingView {
     private static func nothing(_ visit: Visit, _ after: Int64?) -> String {
         if after != nil { return "There are no later shares." }
         return visit.place.address.scope == .shared
-            ? "Nobody shares anything with this user, or the user has not accepted yet." : "A share appears here when an app saves one, or when you share a record on its page."
+            ? "Nobody shares anything with this user, or this user has not accepted yet." : "A share appears here when an app saves one, or when you share a record on its page."
     }
 }
 

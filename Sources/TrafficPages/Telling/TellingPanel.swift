@@ -67,7 +67,7 @@ struct TellingPanel: ViewModel {
             lead: "Its latest change is at position \(Digits.grouped(change.position)): \(change.record?.event.rawValue ?? "zone"). " + (visit.log.isOn
                 ? "The table shows, for each client, if a subscription fires and what became of its notification."
                 : "The request log is off (--request-log 0), so the server does not know what it sent.")
-                + (users.count > limit ? " It has \(limit) of \(Digits.grouped(users.count)) users." : ""),
+                + (users.count > limit ? " It shows \(limit) of \(Digits.grouped(users.count)) users." : ""),
             rows: rows.filter { !$0.isTold }.prefix(limit).map(\.row) + rows.filter(\.isTold).prefix(limit).map(\.row))
     }
 }

@@ -17,7 +17,7 @@ extension TellingReason {
     }
 
     struct Words {
-        /// `told`, `not told`, `waiting`.
+        /// `notified`, `not notified`, `waiting`.
         let verdict: String
         /// As in the colours of the feed.
         let tone: String
@@ -32,14 +32,14 @@ extension TellingReason {
         let (user, client) = (subject.user, subject.client)
         let subscriptions = Frame.Link(text: "\(user)’s subscriptions", href: subject.place.link(Tab.subscriptions.rawValue))
         func no(_ reason: String, _ remedy: String? = nil, next: Frame.Link? = nil, details: [String] = []) -> Words {
-            Words(verdict: "not told", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
+            Words(verdict: "not notified", tone: "deleted", reason: reason, details: details, remedy: remedy, next: next)
         }
         func notification(_ telling: Telling) -> Frame.Link {
             Frame.Link(text: "notification \(telling.id)", href: subject.place.link(Tab.notifications.rawValue, [("id", String(telling.id))]))
         }
         switch self {
         case .notSeen:
-            return no("\(user) does not see the record, so no subscription of \(user) is about it.", "The reason is above, under the clients that never got it.")
+            return no("\(user) does not see the record, so no subscription of \(user) is about it.", "The reason is above, in the table of the clients that never got it.")
         case .noSubscription(let others):
             let elsewhere = others.isEmpty ? "" : " There are some to the \(others.map(\.rawValue).joined(separator: " and ")) database, which is another one."
             return no("\(user) has no subscription to the \(subject.scope.rawValue) database.\(elsewhere)", "Subscribe there.", next: subscriptions)
@@ -52,7 +52,7 @@ extension TellingReason {
         case .keptByRoles:
             return no("The roles of the type keep the record from \(user).", "Grant READ to a role of \(user).", next: Frame.Link(text: "Security roles", href: subject.place.link(Tab.roles.rawValue)))
         case .withoutContent(let id):
-            return no("Subscription \(id) has no notificationInfo, so nothing is sent.", "Save it with one; shouldSendContentAvailable alone is silent.", next: subscriptions)
+            return no("Subscription \(id) has no notificationInfo, so nothing is sent.", "Save it with one. With shouldSendContentAvailable alone, the notification is silent.", next: subscriptions)
         case .noToken:
             return no("\(user) has no token for notifications.", "The client must call tokens/create and poll the web courier, as registerForNotifications() of CloudKit JS does.")
         case .tokenElsewhere:
@@ -64,20 +64,20 @@ extension TellingReason {
         case .tokenOfOthers:
             return no("Other clients of \(user) have a token, and \(client) has none.", "The client must call tokens/create.")
         case .ownChange:
-            return no("\(client) saved it itself. Nobody is told of his own change.")
+            return no("\(client) saved it itself. No client is notified of its own change.")
         case .lost(let telling):
-            return no("A rehearsal lost it.", "Clients must get along without: fetch at the start and from time to time.", next: notification(telling))
+            return no("A rehearsal lost it.", "Clients must cope without it: fetch at the start and from time to time.", next: notification(telling))
         case .heldBack(let telling):
             return Words(verdict: "waiting", tone: "recreated", reason: "A rehearsal holds it back for some seconds.", next: notification(telling))
         case .coalesced(let telling, let other, let delivered):
             return Words(
-                verdict: delivered ? "told" : "waiting", tone: delivered ? "created" : "recreated",
+                verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
                 reason: "It was coalesced into notification \(other.id) of subscription \(other.subscriptionID), "
                     + (delivered ? "which was delivered at \(Self.time(other.moment))." : "which waits."),
-                remedy: "One notification stands for all changes of the zone: fetch them all.", next: notification(telling))
+                remedy: "One notification covers all changes of the zone: fetch them all.", next: notification(telling))
         case .replaced(let telling, let other, let delivered):
             return Words(
-                verdict: delivered ? "told" : "waiting", tone: delivered ? "created" : "recreated",
+                verdict: delivered ? "notified" : "waiting", tone: delivered ? "created" : "recreated",
                 reason: "Notification \(other.id), with the same collapseIDKey, took its place"
                     + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."), next: notification(telling))
         case .dropped(let telling):
@@ -86,16 +86,16 @@ extension TellingReason {
             return no("It waited until the token expired.", "The client must poll the web courier, and ask for another token within 12 hours.", next: notification(telling))
         case .waiting(let telling):
             return Words(
-                verdict: "waiting", tone: "recreated", reason: "It waits since \(Self.time(telling.moment)): the client does not ask the web courier.",
+                verdict: "waiting", tone: "recreated", reason: "It has waited since \(Self.time(telling.moment)): the client does not poll the web courier.",
                 remedy: "The client must GET the webcourierURL again after each answer.", next: notification(telling))
         case .notFetched(let telling):
             return Words(
-                verdict: "told", tone: "recreated", reason: "Told at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
+                verdict: "notified", tone: "recreated", reason: "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID), and never fetched since.",
                 remedy: "A notification is a hint. The client must fetch the changes after it.", next: notification(telling))
         case .fetched(let telling, let moment):
             return Words(
-                verdict: "told", tone: "created",
-                reason: "Told at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).", next: notification(telling))
+                verdict: "notified", tone: "created",
+                reason: "Notified at \(Self.time(telling.moment)) by subscription \(telling.subscriptionID); fetched at \(Self.time(moment)).", next: notification(telling))
         case .notLogged:
             return no(
                 "A subscription fires and the client has a token, but no notification is in the log.",

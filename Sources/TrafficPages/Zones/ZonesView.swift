@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Zones: all zones of a database, and the form for a new one.
 struct ZonesView: Page {
@@ -25,6 +26,11 @@ struct ZonesView: Page {
 
     let title = "Zones"
     let rows: [Row]
+    /// The search form for many zones, and its text.
+    let find: Frame.Find?
+    let found: String
+    /// A message if no zone was found.
+    let nothing: String?
     let notice: String?
     /// The address of the form for a new zone; `nil` if zones can't be created.
     let create: String?
@@ -47,7 +53,9 @@ struct ZonesView: Page {
     static func load(_ visit: Visit) async throws -> ZonesView {
         var rows: [Row] = []
         var marks: Set<ZoneMark> = []
-        for zone in visit.zones.prefix(limit) {
+        let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
+        let zones = found.isEmpty ? visit.zones : visit.zones.filter { visit.zoneName($0.zoneID).holds(found) }
+        for zone in zones.prefix(limit) {
             rows.append(try await Row(zone, visit: visit))
             marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
         }
@@ -59,10 +67,11 @@ struct ZonesView: Page {
             case .shared: "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
             }
         return ZonesView(
-            rows: rows, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone") : nil,
+            found: found, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
             sharing: visit.customZones.contains { visit.mayShare($0.zoneID) } ? visit.place.with { $0.zone = .all }.link("sharing") : nil,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
-            more: visit.zones.count > limit ? "\(Digits.grouped(visit.zones.count - limit)) more zones are not listed; search for them by name." : nil,
+            more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -93,6 +102,13 @@ extension ZonesView.Row {
                 explain: place.link("token", [("token", token.text)]))
         }
         marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
+    }
+}
+
+extension String {
+    /// True if a part of the text equals the other one, in capital or small letters.
+    fileprivate func holds(_ part: String) -> Bool {
+        Array(lowercased().utf8).firstRange(of: Array(part.lowercased().utf8)) != nil
     }
 }
 

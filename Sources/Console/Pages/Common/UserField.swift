@@ -5,8 +5,6 @@ internal import JSON
 package struct UserField: ViewModel {
     /// The maximum number of users in a selection.
     static let limit = 50
-    /// The query parameter of the page Users that searches for a user.
-    package static let findField = "find"
     /// The number of suggestions for a text field.
     private static let suggestionLimit = 12
 

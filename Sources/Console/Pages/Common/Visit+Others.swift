@@ -3,14 +3,14 @@ internal import RecordStore
 internal import Records
 
 extension Visit {
-    /// The number of other users to check for data if the acting user has none.
+    /// The number of users to check for data if the acting user has none, the most recently active ones.
     private static var otherLimit: Int { 12 }
 
     /// Links to the same page as other users who have records in their private or shared database. An empty database shows them.
     package func othersWithData() async throws -> [Frame.Link] {
         guard place.address.scope != .public, connection == nil else { return [] }
         var links: [Frame.Link] = []
-        for user in people.users.prefix(Self.otherLimit) where user != people.actor {
+        for user in people.recent(Self.otherLimit) where user != people.actor {
             let caller = Caller(userRecordName: user.userRecordName)
             let count = try await measure {
                 let database = try await engine.database(place.address, as: caller)

@@ -1,0 +1,15 @@
+// A notice says what the last action did. It appears once: reloading the page does not repeat it.
+
+export function enableNotices() {
+  const notice = document.querySelector('.notice')
+  if (!notice) return
+  const kept = location.search.slice(1).split('&').filter(part => part !== '' && !part.startsWith('notice='))
+  history.replaceState(history.state, '', location.pathname + (kept.length > 0 ? `?${kept.join('&')}` : '') + location.hash)
+  const close = document.createElement('button')
+  close.type = 'button'
+  close.className = 'bare'
+  close.textContent = '×'
+  close.setAttribute('aria-label', 'Close this message')
+  close.addEventListener('click', () => notice.remove())
+  notice.append(close)
+}
