@@ -3,7 +3,6 @@
 CHAT = "/c/iCloud.com.example.Chat/development/private"
 JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 LISTS = "/c/iCloud.com.example.Shopping/development/private"
-JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 
 PAGES = {
     "home": "/",

@@ -101,6 +101,27 @@ import Testing
         }
     }
 
+    /// An entity with many objects is not taken for the whole type.
+    @Test func aRareEntityIsFoundBesideACommonOne() async throws {
+        try await Self.run { stage in
+            let entries = (100..<300).map { number in
+                RecordOperation(
+                    .create, recordName: Self.name(number), recordType: "CD_Tag",
+                    fields: ["CD_entityName": FieldInput(.string("Tag")), "CD_name": FieldInput(.string("tag \(number)"))])
+            }
+            for result in try await stage.database().modify(ModifyRequest(entries, zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            for (number, entity) in ["Zone", "Area"].enumerated() {
+                try await Self.save("CD_Tag", Self.name(900 + number), ["CD_entityName": .string(entity), "CD_size": .int64(1)], stage.database())
+            }
+            let page = try await stage.page("objects")
+            #expect(try Self.row("Tag", in: page).contains("<td class=\"num\">201</td>"))
+            for entity in ["Zone", "Area"] {
+                let row = try Self.row(entity, in: page)
+                #expect(row.contains("<td class=\"num\">1</td>") && row.contains("<td class=\"wide\">size</td>"), "\(entity)")
+            }
+        }
+    }
+
     @Test func aTableFollowsItsRelationshipsAndSorts() async throws {
         try await Self.run { stage in
             let list = try await stage.page("objects")

@@ -100,7 +100,8 @@ extension UserView {
             title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
             maker: visit.connection == nil ? Self.words(user.maker, visit) : "by Apple", made: user.made.map { ValueView(.time($0)) },
             lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
-            actAs: theirs.link("query"), remove: visit.connection != nil || Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
+            actAs: theirs.link("query"),
+            remove: visit.connection != nil || Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
             container: visit.place.address.container.description, parts: parts,
             clients: histories.prefix(clientLimit).map { history in
                 ClientRow(

@@ -1,9 +1,10 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
-    case query, fetch, changes, objects, zones, subscriptions, keyvalues
+    case query, fetch, changes, zones, subscriptions, keyvalues
     case types, indexes, roles, deploy, schema, reset, history
     case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
+    case objects
     case mirror, unsent, connect
     /// The tab of pages outside of any container.
     case home = ""
@@ -17,7 +18,6 @@ package enum Tab: String, Sendable {
         case .query: "q"
         case .fetch: "f"
         case .changes: "c"
-        case .objects: "o"
         case .zones: "z"
         case .types: "t"
         case .indexes: "i"
@@ -35,6 +35,7 @@ package enum Tab: String, Sendable {
         case .check: "v"
         case .users: "u"
         case .keys: "p"
+        case .objects: "o"
         case .telemetry: "m"
         case .schema, .reset, .rehearsals, .importing, .mirror, .unsent, .connect, .home: nil
         }

@@ -24,15 +24,15 @@ struct ObjectEntity {
     var problem: String?
 }
 
-/// Finds the entities of a place and their relationships.
+/// Finds the entities of a place and their relationships in the first objects of each record type.
 enum ObjectModel {
-    /// The number of objects of an entity that are read to find its relationships.
-    static let sampleSize = 50
+    /// The number of records that are read of each type.
+    static let sampleSize = 100
     private static let sampleBytes = 1 << 20
     /// The number of record names of a field that are followed.
     private static let followed = 4
-    /// The maximum number of entities of a type, and of many-to-many relationships.
-    private static let valueLimit = 50
+    /// The maximum number of entities that the sample lacks.
+    private static let othersLimit = 50
     /// The maximum size of a type whose entities are counted one by one, in records.
     private static let countedLimit = 10_000
 
@@ -43,17 +43,24 @@ enum ObjectModel {
         var found: [ObjectEntity] = []
         var names: [[String: [RecordID]]] = []
         for type in visit.entityTypes {
-            let known = try await entities(of: type, count: counts.map { $0[type.name] ?? 0 }, countsEach: countsEach, visit)
-            for var entity in known {
-                var sample: [StoredRecord] = []
-                do {
-                    if entity.count != 0 { sample = try await Self.sample(of: entity, visit) }
-                } catch let error as RecordError where error.isAboutIndexes {
-                    entity.problem = error.reason
+            let count = counts.map { $0[type.name] ?? 0 }
+            var objects: [(entity: String, record: StoredRecord, fields: [Field])] = []
+            var problem: String?
+            do {
+                if count != 0 { objects = try await sample(of: type, with: MirroredNaming.entityField, visit).map(object) }
+                // The count of a type is that of its entity only if there is no other.
+                if count != nil { objects += try await others(than: Set(objects.map(\.entity)), in: type, visit).map(object) }
+            } catch let error as RecordError where error.isAboutIndexes {
+                problem = error.reason
+            }
+            let groups = Dictionary(grouping: objects, by: \.entity)
+            for name in groups.isEmpty ? [MirroredNaming.rootEntity(of: type.name) ?? ""] : groups.keys.sorted() {
+                var entity = ObjectEntity(name, of: type, count: groups.count < 2 ? count : nil, problem: problem)
+                if groups.count > 1 {
+                    entity.keepAttributes(of: (groups[name] ?? []).flatMap(\.fields))
+                    if countsEach, let count, count <= countedLimit { entity.count = try await self.count(of: name, in: type.name, visit) }
                 }
-                let values = try sample.map { record in try record.fields.decoded() }
-                if known.count > 1 { entity.keepAttributes(of: values.joined()) }
-                names.append(candidates(in: zip(sample, values)))
+                names.append(candidates(in: groups[name] ?? []))
                 found.append(entity)
             }
         }
@@ -64,89 +71,83 @@ enum ObjectModel {
 
     /// One pair of each many-to-many relationship.
     static func manyToMany(_ visit: Visit) async throws -> [MirroredLink] {
-        guard visit.schema?.types[MirroredLink.recordType] != nil else { return [] }
-        return try await records(with: MirroredLink.relationshipsField, in: MirroredLink.recordType, visit).compactMap { try MirroredLink($0) }
+        guard let type = visit.schema?.types[MirroredLink.recordType] else { return [] }
+        do {
+            let links = try await sample(of: type, with: MirroredLink.relationshipsField, visit).compactMap { try MirroredLink($0) }
+            let kinds = Dictionary(links.map { ([$0.first.entityName, $0.first.relationship, $0.second.entityName, $0.second.relationship], $0) }) { $1 }
+            return kinds.sorted { $0.key.map { $0 ?? "" }.lexicographicallyPrecedes($1.key.map { $0 ?? "" }) }.map(\.value)
+        } catch let error as RecordError where error.isAboutIndexes {
+            return []
+        }
     }
 
-    /// The entities in a type: its own, and sub-entities.
-    private static func entities(of type: RecordType, count: Int?, countsEach: Bool, _ visit: Visit) async throws -> [ObjectEntity] {
-        let root = MirroredNaming.rootEntity(of: type.name) ?? ""
-        let attributes = Set(type.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted()
-        var names = count == 0 ? [] : try await records(with: MirroredNaming.entityField, in: type.name, visit).compactMap { try $0.entityName }
-        if names.isEmpty { names = [root] }
-        var entities: [ObjectEntity] = []
-        for name in names {
-            var entity = ObjectEntity(name: name, type: type, count: names.count == 1 ? count : nil, attributes: attributes)
-            if countsEach, names.count > 1, let count, count <= countedLimit { entity.count = try await self.count(of: name, in: type.name, visit) }
-            entities.append(entity)
-        }
-        return entities
+    private static func object(_ record: StoredRecord) throws -> (entity: String, record: StoredRecord, fields: [Field]) {
+        (try record.entityName ?? "", record, try record.fields.decoded())
     }
 
     private static func count(of entity: String, in type: Name, _ visit: Visit) async throws -> Int {
-        let request = QueryRequest(query(for: entity, in: type), in: visit.queryArea, desiredKeys: [])
+        let query = Query(recordType: type, filters: [Query.Filter(MirroredNaming.entityField, .equals, FieldInput(.string(entity)))])
+        let request = QueryRequest(query, in: visit.queryArea, desiredKeys: [])
         return try await visit.measure {
             try await MatchCount(request, after: try await visit.database.query(request), in: visit.database).count
         }
     }
 
-    private static func query(for entity: String, in type: Name) -> Query {
-        Query(recordType: type, filters: [Query.Filter(MirroredNaming.entityField, .equals, FieldInput(.string(entity)))])
+    /// An object of each entity whose name is before or behind those of the known ones. An index tells at once that there is none.
+    private static func others(than known: Set<String>, in type: RecordType, _ visit: Visit) async throws -> [StoredRecord] {
+        let names = known.map { Name($0) }
+        var found: [StoredRecord] = []
+        for (comparator, outermost) in [(Comparator.lessThan, names.min()), (.greaterThan, names.max())] {
+            var edge = outermost?.string
+            while let name = edge, found.count < othersLimit {
+                let filter = Query.Filter(MirroredNaming.entityField, comparator, FieldInput(.string(name)))
+                let object = try await records(of: type, where: filter, limit: 1, visit).first
+                found += object.map { [$0] } ?? []
+                edge = try object?.entityName
+            }
+        }
+        return found
     }
 
-    /// The first objects, without bytes.
-    private static func sample(of entity: ObjectEntity, _ visit: Visit) async throws -> [StoredRecord] {
-        let keys = entity.type.fields.filter { $0.value.type.valueType != .bytes }.keys
-        let request = QueryRequest(
-            query(for: entity.name, in: entity.type.name), in: visit.queryArea, limit: PageLimit(records: sampleSize, bytes: sampleBytes),
-            desiredKeys: Set(keys))
-        return try await answer(to: request, visit).records
+    /// The first records of a type with a text in a field. Such a filter needs no index of record names, which Core Data's types lack.
+    private static func sample(of type: RecordType, with field: Name, _ visit: Visit) async throws -> [StoredRecord] {
+        try await records(of: type, where: Query.Filter(field, .greaterThan, FieldInput(.string(""))), limit: sampleSize, visit)
+    }
+
+    /// The first records that match a filter, without bytes.
+    ///
+    /// Asks only if the known indexes allow it: a refused query would be among the refusals that the page Query advice shows.
+    private static func records(of type: RecordType, where filter: Query.Filter, limit: Int, _ visit: Visit) async throws -> [StoredRecord] {
+        let query = Query(recordType: type.name, filters: [filter])
+        if let schema = visit.schema, let problem = IndexRules.problems(of: query, in: schema).first { throw problem.error }
+        let keys = Set(type.fields.filter { $0.value.type.valueType != .bytes }.keys)
+        let request = QueryRequest(query, in: visit.queryArea, limit: PageLimit(records: limit, bytes: sampleBytes), desiredKeys: keys)
+        return try await visit.measure { try await visit.database.query(request) }.records
     }
 
     /// The texts that may be to-one relationships, by the property.
-    private static func candidates(in sample: some Sequence<(StoredRecord, [Field])>) -> [String: [RecordID]] {
+    private static func candidates(in objects: [(entity: String, record: StoredRecord, fields: [Field])]) -> [String: [RecordID]] {
         var found: [String: [RecordID]] = [:]
-        for (record, fields) in sample {
-            for field in fields {
+        for object in objects {
+            for field in object.fields {
                 guard let property = MirroredNaming.property(of: field.name), found[property, default: []].count < followed,
                     let name = ObjectTargets.mayBeRecordName(field.value)
                 else { continue }
-                let recordID = RecordID(recordName: name, zoneID: record.recordID.zoneID)
+                let recordID = RecordID(recordName: name, zoneID: object.record.recordID.zoneID)
                 if !found[property, default: []].contains(recordID) { found[property, default: []].append(recordID) }
             }
         }
         return found
     }
-
-    /// A record for each value of a text field, in ascending order. Each is a query of one record behind the value before, whatever lies between.
-    /// - Returns: none if an index is missing.
-    private static func records(with field: Name, in recordType: Name, _ visit: Visit) async throws -> [StoredRecord] {
-        var found: [StoredRecord] = []
-        var last = ""
-        while found.count < valueLimit {
-            let query = Query(
-                recordType: recordType, filters: [Query.Filter(field, .greaterThan, FieldInput(.string(last)))], sorts: [Query.Sort(field)])
-            let page: QueryPage
-            do {
-                page = try await answer(to: QueryRequest(query, in: visit.queryArea, limit: PageLimit(records: 1)), visit)
-            } catch let error as RecordError where error.isAboutIndexes {
-                return []
-            }
-            guard let record = page.records.first, case .string(let value)? = try record.fields.values(of: [field])[field], value != last else { break }
-            found.append(record)
-            last = value
-        }
-        return found
-    }
-
-    /// Asks only if the known indexes allow it: a refused query would be among the refusals that the page Query advice shows.
-    private static func answer(to request: QueryRequest, _ visit: Visit) async throws -> QueryPage {
-        if let schema = visit.schema, let problem = IndexRules.problems(of: request.query, in: schema).first { throw problem.error }
-        return try await visit.measure { try await visit.database.query(request) }
-    }
 }
 
 extension ObjectEntity {
+    /// - Parameter count: the number of objects; `nil` if it is unknown.
+    fileprivate init(_ name: String, of type: RecordType, count: Int?, problem: String?) {
+        (self.name, self.type, self.count, self.problem) = (name, type, count, problem)
+        attributes = Set(type.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted()
+    }
+
     /// A type has the fields of all its entities. Those without a value belong to others.
     fileprivate mutating func keepAttributes(of fields: some Sequence<Field>) {
         let used = Set(fields.compactMap { MirroredNaming.property(of: $0.name) })

@@ -40,7 +40,7 @@ struct ObjectsView: Page {
     let pairs: [Pair]
     /// The number of records that hold pairs, and the records; `nil` if there are none.
     let links: Frame.Link?
-    /// The number of objects that were read for the relationships of an entity.
+    /// The number of records of each type that were read.
     let sampleSize: String
     let isEmpty: Bool
     let count: String
