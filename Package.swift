@@ -417,7 +417,9 @@ if Context.environment["SKYLIGHT_EXAMPLES"] != nil {
             name: "shopping-list", dependencies: ["ExampleSupport", "RemoteRecords"], path: "Examples/ShoppingList", swiftSettings: swiftSettings),
         tests(
             "ExamplesTests",
-            of: ["todo-list", "container-backup", "shopping-list", "SkylightTesting", "TestSupport", "RemoteRecords", "RecordStore", "Records", "JSON"]),
+            of: [
+                "todo-list", "container-backup", "shopping-list", "SkylightTesting", "TestSupport", "LoopbackServing", "RemoteRecords", "RecordStore", "Records", "JSON",
+            ]),
     ]
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LoopbackServing
 import RecordStore
 import Records
 import RemoteRecords
@@ -65,6 +66,39 @@ import Testing
             let here = try await phone.run("todo-list", phone.path("list"), "list")
             let there = try await tablet.run("todo-list", tablet.path("list"), "list")
             #expect(here == ["[ ] Bread", "[x] Milk"] && there == here)
+        }
+    }
+
+    private static let rounds = Int(ProcessInfo.processInfo.environment["SKYLIGHT_KILL_ROUNDS"] ?? "") ?? 6
+
+    /// A process is killed while one of its requests is on its way, or the answer to it. The next one sends the change, or finds that it was made.
+    @Test(arguments: [true, false]) func aChangeOfAKilledProcessIsMadeOnce(arrives: Bool) async throws {
+        try await SkylightServer.run { skylight in
+            let anna = try await skylight.makeUser("Anna")
+            let phone = try await Device(of: anna, on: skylight)
+            for round in 1...Self.rounds {
+                // The user, the zones, perhaps the records of one, the zone of the list, and the change.
+                let request = 1 + round % 5
+                try await BreakingProxy.run(to: skylight.port, arrives ? .stopBeforeAnswer(request) : .stopBeforeRequest(request)) { port, proxy in
+                    let (process, _) = phone.process(
+                        "todo-list", [phone.path("list"), "add", "\(round)"], ["CLOUDKIT_ADDRESS": "http://127.0.0.1:\(port)"])
+                    try process.run()
+                    try await eventually { proxy.isStopped || !process.isRunning }
+                    kill(process.processIdentifier, SIGKILL)
+                    try await eventually { !process.isRunning }
+                }
+            }
+            let shown = try await phone.run("todo-list", phone.path("list"), "list")
+            #expect(shown == (1...Self.rounds).map { "[ ] \($0)" }.sorted())
+            let database = try await skylight.device(of: anna).privateCloudDatabase
+            var count = 0
+            for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(ZoneID(zoneName: "TodoList"))])) {
+                guard case .changed(_, let result) = event else { continue }
+                let versions = try await skylight.versions(of: result.get().recordID, for: anna)
+                #expect(versions == 1)
+                count += 1
+            }
+            #expect(count == Self.rounds)
         }
     }
 
