@@ -44,7 +44,7 @@ def share(page, container: str, right: str = "READ_ONLY", link: str = "NONE") ->
     page.get_by_role("checkbox", name="Ada", exact=True).check()
     page.get_by_label("Right of those to invite").select_option(right)
     page.get_by_role("button", name="Share", exact=True).click()
-    expect(page.get_by_role("status")).to_contain_text("The share is made.")
+    expect(page.get_by_role("status")).to_contain_text("The share is created.")
     address, here = (urllib.parse.urlsplit(text) for text in [page.locator(".heading code").text_content(), page.url])
     # The link works where the browser is, whatever name the server has there.
     assert (address.scheme, address.netloc, address.fragment) == (here.scheme, here.netloc, "Groceries")

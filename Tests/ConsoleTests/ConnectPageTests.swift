@@ -85,7 +85,7 @@ import Text
             // Another browser, such as one that another site led here.
             let stranger = try await stage.get(address)
             #expect(try stage.location(stranger) == "/connect/returned" && !String(buffer: stranger.body).contains(token))
-            #expect(EditStage.text(try await stage.get("/connect/returned")).contains("No sign-in to iCloud is under way"))
+            #expect(EditStage.text(try await stage.get("/connect/returned")).contains("No sign-in to iCloud is in progress"))
             // An image in a page on another port of the machine.
             let embedding: HTTPFields = [.cookie: try #require(cookie[.cookie]), .secFetchSite: "same-site", .secFetchMode: "no-cors"]
             let embedded = try await stage.get(address, embedding)

@@ -157,6 +157,11 @@ import Testing
             let left = try await database.zones().count - Frame.zoneLimit
             let page = String(buffer: try await get("\(Self.there)/query", client).body)
             #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
+            // A form offers no more zones than a person reads, and the one that is chosen.
+            _ = try await database.modifyZones((60..<160).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
+            let form = String(buffer: try await get("\(Self.there)/query?zone=Room%2099", client).body)
+            let select = try #require(form.firstMatch(of: /(?s)<select name="zone".*?<\/select>/)).output
+            #expect(select.matches(of: /<option/).count == 103 && select.contains("more on the page Zones") && select.contains(">Room 99<"))
             let found = String(buffer: try await get("\(Self.there)/zones?find=ROOM%205", client).body)
             #expect(found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>") && found.contains("value=\"ROOM 5\""))
             let nothing = String(buffer: try await get("\(Self.there)/zones?find=%3Cx%3E", client).body)

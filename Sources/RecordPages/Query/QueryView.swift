@@ -234,22 +234,23 @@ extension QueryView.NoMatch {
     /// - Parameter counts: the ``Visit/recordCounts()`` if nobody chose the type.
     fileprivate init(_ form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit) async throws {
         let (type, address) = (plan.query.recordType, visit.place.address)
-        let zone = visit.place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "any zone"
-        let owner = address.scope == .public ? "The public database" : "The \(address.scope.rawValue) database of \(visit.people.actor.displayName)"
+        let isPublic = address.scope == .public
+        let within = visit.place.zoneID.map { " in zone \(visit.zoneName($0))" } ?? (isPublic ? "" : " in any zone")
+        let owner = isPublic ? "The public database" : "The \(address.scope.rawValue) database of \(visit.people.actor.displayName)"
         let hasFilters = !plan.query.filters.isEmpty
         let lacksZones = address.scope == .shared && visit.connection == nil && visit.zones.isEmpty
         if hasFilters {
             heading = "No \(type) matches"
-            text = "The query ran. No record of this type in \(zone) matches all filters."
+            text = "The query ran. No record of this type\(within) matches all filters."
         } else if lacksZones {
             heading = "Nothing is shared"
             text = "\(owner) has the zones that other users share. There are none."
         } else if let counts, counts.values.allSatisfy({ $0 == 0 }) {
             heading = address.environment == .production ? "The schema is deployed. There are no records yet." : "No records yet"
-            text = "\(owner) has no records in \(zone)."
+            text = "\(owner) has no records\(within)."
         } else {
             heading = "No \(type) here"
-            text = "\(owner) has no record of this type in \(zone)."
+            text = "\(owner) has no record of this type\(within)."
         }
         unfiltered = hasFilters ? visit.place.link("query", form.changed { $0.filters = [] }.parameters) : nil
         newRecord = lacksZones ? nil : visit.place.link("record/new", [("type", type.string)])

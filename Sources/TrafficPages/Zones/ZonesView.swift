@@ -68,7 +68,8 @@ struct ZonesView: Page {
             }
         return ZonesView(
             rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone") : nil,
-            found: found, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            found: found, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
+            notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
             sharing: visit.customZones.contains { visit.mayShare($0.zoneID) } ? visit.place.with { $0.zone = .all }.link("sharing") : nil,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,

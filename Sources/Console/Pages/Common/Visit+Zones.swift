@@ -22,8 +22,8 @@ extension Visit {
         return visit
     }
 
-    /// The maximum number of zones in a selection. The Zones page lists the others.
-    private static var zoneChoiceLimit: Int { 300 }
+    /// The maximum number of zones in a selection. The search in the bar finds the others.
+    private static var zoneChoiceLimit: Int { 100 }
 
     /// The zones to choose from, the current one selected.
     package func zoneChoices(allowsAll: Bool, only isOffered: (Zone) -> Bool = { _ in true }) -> [Choice] {
