@@ -15,7 +15,8 @@ internal import WebServices
 
 /// A Skylight for a test: on a free port of this machine, with a temporary folder, and gone with the test.
 ///
-/// It runs in the process of the test, with the storage and the services of `skylight serve --protocol-only --auth required`. A test may run several.
+/// It runs in the process of the test, with the storage and the services of `skylight serve --protocol-only --auth required`, and with key-value stores
+/// if a test asks for them. A test may run several.
 public final class SkylightServer: Sendable {
     /// A user of the server, who can sign in on any number of devices.
     public struct User: Sendable, Hashable {

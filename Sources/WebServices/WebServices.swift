@@ -137,7 +137,9 @@ public struct WebServices: Sendable {
             let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
             // An injected fault answers without the service. One of Skylight's own has met those that are on already.
             RequestNote.current?.asked(by: client.caller)
-            if request.path.hasPrefix(SkylightServices.root) { return try await answer(to: request, context, as: client.caller, at: path, with: endpoint) }
+            if request.path.hasPrefix(SkylightServices.root) {
+                return try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
+            }
             return try await faultServices.middleware.inject(request, at: path, context) { request in
                 try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }

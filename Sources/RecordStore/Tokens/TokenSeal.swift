@@ -87,7 +87,8 @@ public struct TokenSeal: Sendable {
         let ofZone: TokenContent.Subject = zoneNumber == 0 ? .keyValues : .zone(zoneNumber)
         return TokenContent(
             scope: DatabaseScope.allCases[Int(bytes[1])], databaseNumber: bytes.integer(at: 2, length: 4),
-            subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5), progress: progress, epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
+            subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5), progress: progress,
+            epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
     }
 

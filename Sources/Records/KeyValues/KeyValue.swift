@@ -75,7 +75,8 @@ public enum KeyValueLimits {
         if key.string.isEmpty { throw RecordError(.badRequest, "A key is empty; expected 1 to \(keyLength) bytes of UTF-8") }
         let length = key.utf8.count
         if length > keyLength {
-            throw RecordError(.badRequest, "The key '\(key.string.prefix(keyLength))…' has \(length) bytes of UTF-8, and the limit is \(keyLength); use a shorter one")
+            throw RecordError(
+                .badRequest, "The key '\(key.string.prefix(keyLength))…' has \(length) bytes of UTF-8, and the limit is \(keyLength); use a shorter one")
         }
         guard case .set(_, let value) = operation else { return }
         if value.depth > depth {

@@ -69,6 +69,8 @@ extension KeyValueStore {
                 defer { group.cancelAll() }
                 try await group.next()
             }
+            // A server that does not wait is not asked without a pause.
+            try await container.client.pacing.pause(.milliseconds(10))
             try Task.checkCancellation()
         } catch {
             throw OperationError(any: error)
@@ -140,7 +142,8 @@ extension KeyValueStore {
 
 extension OperationError {
     static let noKeyValueStores = OperationError(
-        .serverRejectedRequest, "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
+        .serverRejectedRequest,
+        "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
 
     /// True if a token is of the store of another user or server.
     fileprivate var isOfOtherStore: Bool { code == .invalidArguments && serverError?.reason.contains("Unknown sync continuation type") == true }

@@ -62,7 +62,9 @@ public final class KeyValueStore: Sendable {
     public func object(forKey key: String) -> PropertyValue? { copy.withLock { $0.values[Name(key)] } }
 
     /// The value of a key as a Swift type; `nil` if there is none, or one of another kind.
-    public func value<Value: KeyValueContent>(forKey key: String, as type: Value.Type = Value.self) -> Value? { object(forKey: key).flatMap { Value.read($0) } }
+    public func value<Value: KeyValueContent>(forKey key: String, as type: Value.Type = Value.self) -> Value? {
+        object(forKey: key).flatMap { Value.read($0) }
+    }
 
     public func string(forKey key: String) -> String? { value(forKey: key) }
     public func data(forKey key: String) -> Data? { value(forKey: key) }

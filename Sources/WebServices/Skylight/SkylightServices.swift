@@ -93,7 +93,8 @@ enum SkylightServices {
         } else {
             let path = try WebServicePath(request.path)
             action = path.action
-            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? (endpoints[action] ?? ofUsers[action])?.methods : [.get]
+            let endpoint = endpoints[action] ?? ofUsers[action]
+            methods = path.root == .environment ? ofEnvironments[action].map { [$0.method] } : streams[action] == nil ? endpoint?.methods : [.get]
         }
         guard let methods, !methods.contains(request.method) else { return unknown(action) }
         return EndpointTable.wrongMethod(request.method, of: action, allowed: methods.map(\.rawValue))
