@@ -133,12 +133,12 @@ struct FrameBuilder {
         let records = Frame.Entry(
             text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
         let knowsZones = visit.connection == nil || !visit.zones.isEmpty
-        let subscriptions = (visit.database.can(.keepSubscriptions) ? [entry("Subscriptions", .subscriptions)] : [])
-            + (visit.database.can(.keepKeyValues) ? [entry("Key-value store", .keyvalues)] : [])
+        let subscriptions = visit.database.can(.keepSubscriptions) ? [entry("Subscriptions", .subscriptions)] : []
+        let keyValues = visit.database.can(.keepKeyValues) ? [entry("Key-value store", .keyvalues)] : []
         var sections = [
             Frame.Section(
                 title: "Data",
-                entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil)] + subscriptions + [entry("Import", .importing)]
+                entries: [records, entry("Zones", .zones, knowsZones ? visit.zones.count : nil)] + subscriptions + keyValues + [entry("Import", .importing)]
                     + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
         ]
         if visit.schema != nil, visit.database.can(.showSchema) {

@@ -1,11 +1,10 @@
 /// The navigation entries, with the last path component of their URLs.
 package enum Tab: String, Sendable {
-    case query, fetch, changes, zones, subscriptions
+    case query, fetch, changes, zones, subscriptions, keyvalues
     case types, indexes, roles, compare, deploy, schema, reset, history
     case requests, clients, notifications, token, errors, check, advice, rehearsals
     case users, keys, importing, telemetry
     case mirror, unsent, connect
-    case keyvalues
     /// The tab of pages outside of any container.
     case home = ""
 

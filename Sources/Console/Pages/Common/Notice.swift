@@ -35,8 +35,6 @@ package enum Notice: String {
     case tokenRevoked = "token-revoked"
     case keyRevoked = "key-revoked"
     case sessionRevoked = "session-revoked"
-    case keyValueSet = "key-value-set"
-    case keyValueRemoved = "key-value-removed"
     case connected
     case connectionForgotten = "connection-forgotten"
     case conflictSettled = "conflict-settled"
@@ -47,6 +45,8 @@ package enum Notice: String {
     case subscriptionSaved = "subscription-saved"
     case subscriptionDeleted = "subscription-deleted"
     case notificationSent = "notification-sent"
+    case keyValueSet = "key-value-set"
+    case keyValueRemoved = "key-value-removed"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -87,8 +87,6 @@ package enum Notice: String {
         case .tokenRevoked: "The API token is revoked. Requests with it are refused."
         case .keyRevoked: "The key is revoked. Requests signed with it are refused."
         case .sessionRevoked: "The user is signed out of the app."
-        case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
-        case .keyValueRemoved: "The key is removed."
         case .connected: "The container is connected."
         case .connectionForgotten: "The connection is forgotten, with its credentials."
         case .conflictSettled: "The conflict is settled."
@@ -99,6 +97,8 @@ package enum Notice: String {
         case .subscriptionSaved: "The subscription is saved. It is about changes from now on."
         case .subscriptionDeleted: "The subscription is deleted."
         case .notificationSent: "It is in the queue of its device again."
+        case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
+        case .keyValueRemoved: "The key is removed."
         }
     }
 
