@@ -20,7 +20,7 @@ enum KeyValueRows {
     /// The size of each value of a user.
     static func sizes(of user: Int64, _ db: Database) throws -> [Name: Int] {
         guard try areKept(db) else { return [:] }
-        return try db.rows("SELECT key, size FROM keyValues WHERE user = ? AND size IS NOT NULL", [user]) { row in
+        return try db.rows("SELECT key, size FROM keyValues WHERE owner = ? AND size IS NOT NULL", [user]) { row in
             var sizes: [Name: Int] = [:]
             while try row.next() { sizes[Name(try row.value(0, in: "keyValues") as String)] = try row.value(1, in: "keyValues") }
             return sizes
@@ -29,7 +29,7 @@ enum KeyValueRows {
 
     static func feed(of user: Int64, _ db: Database) throws -> FeedState {
         guard try areKept(db) else { return KeyValueRules.feed(of: user, latest: nil, floor: 0) }
-        let latest = try db.rows("SELECT position, moment FROM keyValues WHERE user = ? ORDER BY position DESC LIMIT 1", [user]) { row in
+        let latest = try db.rows("SELECT position, moment FROM keyValues WHERE owner = ? ORDER BY position DESC LIMIT 1", [user]) { row in
             try row.next() ? (try row.value(0, in: "keyValues") as Int64, Timestamp(milliseconds: try row.value(1, in: "keyValues"))) : nil
         }
         let floor = try Int64.fetchOne(db, cachedSQL: "SELECT keyValueFloor FROM users WHERE number = ?", [user])
@@ -40,7 +40,7 @@ enum KeyValueRows {
     static func changes(of user: Int64, after position: Int64, withRemoved: Bool, _ db: Database) throws -> [KeyValueChange] {
         guard try areKept(db) else { return [] }
         return try db.rows(
-            "SELECT key, moment, position, value FROM keyValues WHERE user = ? AND position > ? AND (? OR size IS NOT NULL) ORDER BY position",
+            "SELECT key, moment, position, value FROM keyValues WHERE owner = ? AND position > ? AND (size IS NOT NULL OR ? = 1) ORDER BY position",
             [user, position, withRemoved ? 1 : 0]
         ) { row in
             var changes: [KeyValueChange] = []
@@ -74,21 +74,25 @@ enum KeyValueRows {
                 state.logEstimate += writer.bytes.count
             }
             try db.run(
-                "INSERT OR REPLACE INTO keyValues (position, user, key, moment, size, value) VALUES (?, ?, ?, ?, ?, ?)",
-                [try state.nextPosition(), user, operation.key.string, now.milliseconds, size, value])
+                """
+                INSERT INTO keyValues (owner, key, position, moment, size, value) VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (owner, key) DO UPDATE
+                SET position = excluded.position, moment = excluded.moment, size = excluded.size, value = excluded.value
+                """,
+                [user, operation.key.string, try state.nextPosition(), now.milliseconds, size, value])
         }
         let forgotten = try Int64.fetchOne(
-            db, cachedSQL: "SELECT position FROM keyValues WHERE user = ? AND size IS NULL ORDER BY position DESC LIMIT 1 OFFSET ?",
+            db, cachedSQL: "SELECT position FROM keyValues WHERE owner = ? AND size IS NULL ORDER BY position DESC LIMIT 1 OFFSET ?",
             [user, KeyValueRules.removalsLimit])
         guard let forgotten else { return }
-        try db.run("DELETE FROM keyValues WHERE user = ? AND size IS NULL AND position <= ?", [user, forgotten])
+        try db.run("DELETE FROM keyValues WHERE owner = ? AND size IS NULL AND position <= ?", [user, forgotten])
         try db.run("UPDATE users SET keyValueFloor = ? WHERE number = ?", [forgotten, user])
     }
 
     /// Empties the stores of all users.
     /// - Parameter position: of the change. Earlier tokens expire.
     static func removeAll(at position: Int64, _ db: Database) throws {
-        try db.run("UPDATE users SET keyValueFloor = ? WHERE keyValueFloor > 0 OR number IN (SELECT user FROM keyValues)", [position])
+        try db.run("UPDATE users SET keyValueFloor = ? WHERE keyValueFloor > 0 OR number IN (SELECT owner FROM keyValues)", [position])
         try db.run("DELETE FROM keyValues", [])
     }
 }

@@ -53,14 +53,15 @@ enum StoreMigrations {
     private static let fourteenthVersion = """
         -- Keys of the users' key-value stores. Removed ones stay for clients that have not heard of it.
         CREATE TABLE keyValues (
-            position INTEGER PRIMARY KEY,       -- of the latest change
-            user INTEGER NOT NULL,
+            owner INTEGER NOT NULL,             -- a user's number
             key TEXT NOT NULL,
+            position INTEGER NOT NULL,          -- of the latest change
             moment INTEGER NOT NULL,            -- of the latest change, ms since 1970
             size INTEGER,                       -- bytes that count; NULL for a removed key
-            value BLOB                          -- JSON as in answers; NULL for a removed key
+            value BLOB,                         -- JSON as in answers; NULL for a removed key
+            PRIMARY KEY (owner, key)
         );
-        CREATE UNIQUE INDEX user_keys ON keyValues (user, key);
+        CREATE INDEX changed_key_values ON keyValues (owner, position);
         -- Removals of keys up to this position were forgotten.
         ALTER TABLE users ADD COLUMN keyValueFloor INTEGER NOT NULL DEFAULT 0;
         """

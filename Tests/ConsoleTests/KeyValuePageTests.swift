@@ -84,6 +84,7 @@ import Testing
         try await RequestStage.with { stage in
             _ = try await stage.database.modifyKeyValues([.set("mine", .bool(true))])
             #expect(try await !stage.page("keyvalues?user=grace").contains(">mine</a>"))
+            #expect(try await stage.page("users/user?name=grace").contains("/private/keyvalues?user=grace\">Key-value store</a>"))
             let shared = RequestStage.there.replacing("private", with: "shared")
             #expect(try await stage.page("keyvalues", in: shared).contains(">mine</a>"))
             let query = try await stage.page("query", in: RequestStage.there.replacing("private", with: "public"))

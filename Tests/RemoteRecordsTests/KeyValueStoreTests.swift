@@ -45,6 +45,13 @@ import Testing
             #expect(tablet.bool(forKey: "flag") && tablet.bool(forKey: "count") && !tablet.bool(forKey: "none") && tablet.string(forKey: "count") == nil)
             #expect(tablet.data(forKey: "data") == Data([1, 2]) && tablet.date(forKey: "date") == date)
             #expect(tablet.value(forKey: "list") == ["a", "b"] && tablet.dictionary(forKey: "numbers") == ["one": .integer(1), "two": .integer(2)])
+            // Another spelling of the same letters is another value.
+            try phone.set("Zoe\u{308}", forKey: "name")
+            try await phone.synchronize()
+            try phone.set("Zo\u{eb}", forKey: "name")
+            try await phone.synchronize()
+            try await tablet.synchronize()
+            #expect(tablet.string(forKey: "name").map { Array($0.utf8) } == Array("Zo\u{eb}".utf8))
             tablet.removeObject(forKey: "flag")
             tablet.removeObject(forKey: "none")
             try await tablet.synchronize()

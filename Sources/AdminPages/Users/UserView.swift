@@ -67,6 +67,8 @@ struct UserView: Page {
     let requests: String
     let isLogOn: Bool
     let back: String
+    /// The link to the user's key-value store; `nil` if the container has none.
+    let keyValues: String?
     let milliseconds: String
 }
 
@@ -109,6 +111,7 @@ extension UserView {
                     requests: Digits.count(history.parts.reduce(0) { $0 + $1.requestCount }, "request"),
                     last: ValueView(.time(history.parts.map(\.lastSeen).max() ?? Timestamp(milliseconds: 0))))
             }, requests: visit.place.link("requests", [("by", user.handle)]), isLogOn: visit.log.isOn, back: visit.place.link("users"),
+            keyValues: visit.connection == nil ? theirs.with { $0.address.scope = .private }.link(Tab.keyvalues.rawValue) : nil,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

@@ -2,7 +2,9 @@ public import JSON
 
 /// A change of a key-value store, as clients ask for it.
 public enum KeyValueOperation: Sendable, Hashable {
+    /// Sets a key, or replaces its value.
     case set(Name, PropertyValue)
+    /// Removes a key. One that is not there can be removed.
     case remove(Name)
 
     public var key: Name {

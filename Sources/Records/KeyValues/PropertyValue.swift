@@ -6,11 +6,14 @@ public indirect enum PropertyValue: Sendable, Hashable {
     case bytes([UInt8])
     case bool(Bool)
     case integer(Int64)
+    /// Finite in a store.
     case double(Double)
+    /// To the millisecond.
     case date(Timestamp)
     case array([PropertyValue])
     case dictionary([Name: PropertyValue])
 
+    /// The kinds, with their names in requests and answers.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case string = "STRING"
         case bytes = "BYTES"

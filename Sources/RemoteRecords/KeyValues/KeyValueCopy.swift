@@ -23,7 +23,7 @@ struct KeyValueCopy: Sendable {
     /// - Parameter value: `nil` to remove the key.
     /// - Throws: `RecordError` if the key or value is refused, or the store would be too large.
     mutating func change(_ key: Name, to value: PropertyValue?) throws {
-        guard values[key] != value else { return }
+        guard !Self.areSame(values[key], value) else { return }
         if let value {
             try KeyValueLimits.check(.set(key, value))
             let others = values.filter { $0.key != key }.values
@@ -35,6 +35,16 @@ struct KeyValueCopy: Sendable {
         values[key] = value
         lastNumber += 1
         pending[key] = lastNumber
+    }
+
+    /// Strings that Swift takes for the same may have other bytes.
+    private static func areSame(_ left: PropertyValue?, _ right: PropertyValue?) -> Bool {
+        func json(_ value: PropertyValue) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.value(value)
+            return writer.bytes
+        }
+        return left == right && left.map(json) == right.map(json)
     }
 
     // MARK: Sending

@@ -66,6 +66,8 @@ public final class KeyValueStore: Sendable {
         object(forKey: key).flatMap { Value.read($0) }
     }
 
+    // Each of these is nil if the key has no value, or one of another kind.
+
     public func string(forKey key: String) -> String? { value(forKey: key) }
     public func data(forKey key: String) -> Data? { value(forKey: key) }
     public func date(forKey key: String) -> Date? { value(forKey: key) }
