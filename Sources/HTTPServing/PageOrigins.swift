@@ -33,13 +33,20 @@ public struct PageOrigins: Sendable {
         let path = request.path
         // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their own.
         if path.hasPrefix("/assets/") || path == "/aps" { return accounts.isOriginOfToken(origin) }
-        guard path.hasPrefix("/database/") || path.hasPrefix("/device/"), !Self.asksAsOwner(request) else { return false }
+        // The parts of the path are decoded as in `WebServicePath`.
+        guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
-        // The container and environment of the path, decoded as in `WebServicePath`.
-        guard let parts = request.pathParts, parts.count > 3, parts[2] == token.container.description, parts[3] == token.environment.rawValue else {
-            return false
-        }
+        guard parts[2] == token.container.description, parts[3] == token.environment.rawValue else { return false }
         return token.isLive && !token.allowedOrigins.isEmpty && token.allows(origin: origin)
+    }
+
+    /// True for services that take the credentials of apps: those of the protocol, and key-value stores.
+    private static func isOfApps(_ parts: [Substring]) -> Bool {
+        switch parts[0] {
+        case "database", "device": true
+        case "skylight": parts.count > 5 && parts[5] == "keyvalues"
+        default: false
+        }
     }
 
     /// True if the request, or the request behind a preflight, asks for owner rights.

@@ -149,10 +149,10 @@ import Traffic
             try await stage.save("a")
             var token: ChangeToken?
             for count in 1...TellingHabit.pollingCount {
-                #expect(try await !stage.page("clients").contains("without ever having been told"), "\(count)")
+                #expect(try await !stage.page("clients").contains("without ever having been notified"), "\(count)")
                 token = try await stage.pull(from: "phone", since: token)
             }
-            #expect(try await stage.page("clients").contains("without ever having been told"))
+            #expect(try await stage.page("clients").contains("without ever having been notified"))
         }
     }
 }
