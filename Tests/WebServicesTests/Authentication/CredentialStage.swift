@@ -136,7 +136,7 @@ struct CredentialStage: Sendable {
         case .revokedSession: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", revokedSession))
         case .sessionElsewhere: return with(("ckAPIToken", apiToken.secret), ("ckWebAuthToken", elsewhere))
         case .serverKey: return alone(try signer.headers(path, body: body))
-        case .wrongSignature: return alone(try signer.headers(path.replacing("/database/1", with: ""), body: body))
+        case .wrongSignature: return alone(try signer.headers(path.replacing("/1/", with: "/"), body: body))
         case .oldSignature: return alone(try signer.headers(path, body: body, at: Date(timeIntervalSinceNow: -11 * 60)))
         case .unknownKey:
             var unknown = signer
