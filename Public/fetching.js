@@ -46,6 +46,7 @@ class Fetching {
 
   async start() {
     for (const link of document.querySelectorAll('[data-plain]')) link.hidden = true
+    this.#draw()
     const all = this.#all
     for (const download of all) download.received = Math.min(download.size, await this.#files.size(download.keptAs))
     const total = sum(all, 'size')

@@ -16,6 +16,10 @@ enum HierarchyWalkRows {
         try Int64.fetchOne(db, cachedSQL: "SELECT id FROM hierarchyWalks LIMIT 1") == nil
     }
 
+    static func views(ofZone zone: Int64, _ db: Database) throws -> Set<Int64> {
+        Set(try Int64.fetchAll(db, cachedSQL: "SELECT DISTINCT view FROM hierarchyWalks WHERE zone = ? AND view IS NOT NULL", [zone]))
+    }
+
     static func insert(_ items: [HierarchyWalk.Item], _ db: Database) throws {
         for item in items {
             try db.run(

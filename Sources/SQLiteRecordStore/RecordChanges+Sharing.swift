@@ -144,6 +144,8 @@ extension RecordChanges {
         try Int64.fetchOne(db, cachedSQL: "SELECT number FROM zones WHERE owner = ? AND name = ? AND state = 0", [-zone, String(user)])
     }
 
+    func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64> { kept.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : [] }
+
     func leave(_ walks: [HierarchyWalk.Item]) throws {
         try HierarchyWalkRows.insert(walks, db)
         kept.state.cascades.count += walks.count

@@ -102,7 +102,7 @@ def test_the_commands_of_a_record(open_page, odd):
     _, _, deletion = [text for title, text in samples(page) if title == "curl"]
     assert run(deletion)["records"][0] == {"recordName": ODD, "deleted": True}
     page.reload()
-    expect(page.locator("main")).to_contain_text("has no record with this name")
+    expect(page.get_by_role("button", name="Undo the deletion")).to_be_visible()
 
 
 @pytest.mark.parametrize("way", WAYS, indirect=True)

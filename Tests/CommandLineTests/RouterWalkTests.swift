@@ -48,6 +48,8 @@ import Testing
         "/connect/returned": "a link into the console",
         "/health": "for those who watch servers", "/skylight/1/health": "for those who watch servers",
         "/openapi.json": "a description, and nothing of the data",
+        "/skylight/1/{container}/{environment}/{database}/keyvalues/changes": "key-value stores, with the protocol's credentials",
+        "/skylight/1/{container}/{environment}/{database}/keyvalues/modify": "key-value stores, with the protocol's credentials",
         "/database/**": "the protocol, with credentials of its own", "/device/**": "the protocol, with credentials of its own",
         "/assets/**": "the bytes of files, with a ticket in the address", "/aps": "notifications, with a token in the address",
     ]

@@ -106,6 +106,8 @@ extension InMemoryTransaction {
         return views
     }
 
+    func unfinishedViews(ofZone zone: Int64) -> Set<Int64> { Set(state.walks.lazy.filter { $0.zone == zone }.compactMap(\.view)) }
+
     func leave(_ walks: [HierarchyWalk.Item]) { state.walks += walks }
 
     private func livingView(of user: Name, on zone: Int64) -> Int64? {

@@ -84,9 +84,7 @@ import Testing
     @Test(arguments: Meanwhile.allCases) func guestsComeAndGoWhileATreeIsOnItsWay(_ meanwhile: Meanwhile) async throws {
         let folder = try TemporaryFolder()
         let gate = WorkGate()
-        var limits = CascadeLimits(recordsInRequest: 3, recordsInStep: 3)
-        limits.beforeStep = { await gate.wait() }
-        let engine = try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+        let engine = try Self.engine(folder, gate, CascadeLimits(recordsInRequest: 3, recordsInStep: 3))
         let stage = try await SharingStage(on: engine)
         let tree = ["big"] + (0..<10).map { Name("leaf\($0)") } + (0..<10).map { Name("tip\($0)") }
         for name in tree {
@@ -95,19 +93,13 @@ import Testing
         }
         let share = try await stage.share(with: [SharingStage.invitation(grace)])
         let other = try await stage.share("diary", as: "other", with: [SharingStage.invitation(grace)])
-        func settle() async throws {
-            gate.open()
-            let store = try #require(stage.owner as? SQLiteDatabase).store
-            while try await !store.pool.read({ try HierarchyWalkRows.isEmpty($0) }) { try await Task.sleep(for: .milliseconds(1)) }
-            gate.close()
-        }
         func dismiss() async throws {
             try await stage.save("share", tag: try await stage.current("share").recordChangeTag, ShareInput(participants: []))
         }
         func move(to parent: Name?) async throws { try await stage.owner.save("big", in: notes, parent: parent.map { .record($0) } ?? .cleared) }
         try await stage.accept(other, as: grace)
         if meanwhile == .aGuestGoes || meanwhile == .theTreeMovesInsideAndTheGuestGoes { try await stage.accept(share, as: grace) }
-        try await settle()
+        try await Self.settle(stage, gate)
         switch meanwhile {
         case .aGuestComes:
             try await move(to: nil)
@@ -124,13 +116,81 @@ import Testing
             try await dismiss()
             try await move(to: "milk")
         }
-        try await settle()
+        try await Self.settle(stage, gate)
         let list: [Name] = ["list", "share", "milk", "brand", "bread"] + tree
         let seen: [Name] = meanwhile == .aGuestComes || meanwhile == .theTreeMovesInside ? list : []
         #expect(try await stage.visible(to: grace, of: ["diary", "other"] + list) == ["diary", "other"] + seen)
         #expect(try await StoreRecount.problems(of: stage.owner) == [])
         gate.open()
         await engine.close()
+    }
+
+    /// A guest comes and goes, or goes and comes again, and a record moves each time to where the walk has been.
+    @Test(arguments: [true, false]) func aGuestComesAndGoesWhileRecordsMove(comesFirst: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let gate = WorkGate()
+        let engine = try Self.engine(folder, gate, CascadeLimits(recordsInRequest: 2, recordsInStep: 1))
+        let stage = try await SharingStage(on: engine)
+        let tree: [(name: Name, parent: Name?)] = [("root", nil), ("a1", "root"), ("a2", "root"), ("c", "a1"), ("d", "a1"), ("z", "root")]
+        for (name, parent) in tree { try await stage.owner.save(name, in: notes, parent: parent.map { .record($0) } ?? .unchanged) }
+        let share = try await stage.share("root", with: [SharingStage.invitation(grace)])
+        let other = try await stage.share("diary", as: "other", with: [SharingStage.invitation(grace)])
+        try await stage.accept(other, as: grace)
+        if !comesFirst { try await stage.accept(share, as: grace) }
+        try await Self.settle(stage, gate)
+        func invite(_ participants: [ShareParticipant]) async throws -> StoredRecord {
+            try await stage.save("share", tag: try await stage.current("share").recordChangeTag, ShareInput(participants: participants))
+        }
+        func come() async throws { try await stage.accept(try await invite([SharingStage.invitation(grace)]), as: grace) }
+        func go() async throws { _ = try await invite([]) }
+        // Until z is next.
+        try await comesFirst ? come() : go()
+        try await gate.allow(2)
+        try await stage.owner.save("c", in: notes, parent: .record("z"))
+        try await comesFirst ? go() : come()
+        try await gate.allow(1)
+        try await stage.owner.save("z", in: notes, parent: .record("a2"))
+        try await Self.settle(stage, gate)
+        let names: [Name] = ["diary", "other", "root", "share", "a1", "a2", "c", "d", "z"]
+        #expect(try await stage.visible(to: grace, of: names) == (comesFirst ? Array(names.prefix(2)) : names))
+        gate.open()
+        await engine.close()
+    }
+
+    /// Such records are in no hierarchy.
+    @Test func aWalkEndsAmongRecordsThatAreTheirOwnAncestors() async throws {
+        let folder = try TemporaryFolder()
+        let gate = WorkGate()
+        let engine = try Self.engine(folder, gate, CascadeLimits(recordsInRequest: 1, recordsInStep: 1))
+        let stage = try await SharingStage(on: engine)
+        for (name, parent) in [("x", "list"), ("y", "x")] as [(Name, Name)] { try await stage.owner.save(name, in: notes, parent: .record(parent)) }
+        let share = try await stage.share(publicPermission: .readOnly)
+        try await Self.settle(stage, gate)
+        try await stage.accept(share, as: grace)
+        // "x" is shown, and "y" is next.
+        try await gate.allow(3)
+        try await stage.owner.save("x", in: notes, parent: .cleared)
+        try await gate.allow(1)
+        #expect(try await stage.current("y").sharing?.hierarchy == nil)
+        try await stage.owner.save("x", in: notes, parent: .record("y"))
+        try await Self.settle(stage, gate)
+        let list: [Name] = ["list", "share", "milk", "brand", "bread"]
+        #expect(try await stage.visible(to: grace, of: list + ["x", "y"]) == list)
+        gate.open()
+        await engine.close()
+    }
+
+    private static func engine(_ folder: TemporaryFolder, _ gate: WorkGate, _ limits: CascadeLimits) throws -> SQLiteRecordEngine {
+        var limits = limits
+        limits.beforeStep = { await gate.wait() }
+        return try SQLiteRecordEngine(folder: folder.url, logLimits: WriteAheadLogLimits(), cascadeLimits: limits, clock: Timestamp.now)
+    }
+
+    private static func settle(_ stage: SharingStage, _ gate: WorkGate) async throws {
+        gate.open()
+        let store = try #require(stage.owner as? SQLiteDatabase).store
+        while try await !store.pool.read({ try HierarchyWalkRows.isEmpty($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+        gate.close()
     }
 
     private struct Stage {

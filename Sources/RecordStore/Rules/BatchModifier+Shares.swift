@@ -93,11 +93,19 @@ extension BatchModifier {
         if after != nil, saved.parent != existing?.parent, try isAboveItself(saved, in: zone.key) {
             throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
         }
-        let isMoved = before != nil && (before != after || saved.parent != existing?.parent)
-        let change = try transaction.update(saved, in: zone.key, wasElsewhere: isMoved, by: signature)
+        let isMoved = before != after || saved.parent != existing?.parent
+        let change = try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && isMoved, by: signature)
+        guard isMoved || change.isOfMembers else { return }
+        let name = saved.recordID.recordName
+        // The children of most new records are not there yet.
+        if existing == nil, try transaction.children(of: name, in: zone.key, after: nil, limit: 1).isEmpty { return }
         // A guest may have come or gone while a walk to or from the record's place was not finished. The records below it follow the record then.
-        guard before != after || change.isOfMembers else { return }
-        walk.add(HierarchyWalk.Item(zone: zone.key, name: saved.recordID.recordName, view: nil, hides: before != nil, signature: signature))
+        if before != after || change.isOfMembers { walk.add(HierarchyWalk.Item(zone: zone.key, name: name, view: nil, hides: before != nil, signature: signature)) }
+        if !isMoved { return }
+        // Walks that have passed the record's place, or come to it no more, have to come to the records below it.
+        for view in try transaction.unfinishedViews(ofZone: zone.key).union(walk.items.lazy.filter { $0.zone == zone.key }.compactMap(\.view)).sorted() {
+            walk.add(HierarchyWalk.Item(zone: zone.key, name: name, view: view, hides: true, signature: signature))
+        }
     }
 
     /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.

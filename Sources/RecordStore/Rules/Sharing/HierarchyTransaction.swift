@@ -61,6 +61,9 @@ public protocol HierarchyTransaction: AnyObject {
     /// - Returns: the views that go on.
     func end(_ hierarchy: Hierarchy) throws -> [Int64]
 
+    /// The views of a zone that a walk left for later brings up to date.
+    func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64>
+
     /// Leaves a walk to be finished after the commit. Until a walk that hides records is finished, guests of the zone can't read.
     func leave(_ walks: [HierarchyWalk.Item]) throws
 }

@@ -79,9 +79,11 @@ public struct HierarchyWalk: Sendable {
         guard let record = try transaction.record(named: child, in: item.zone), try !transaction.isRoot(record) else { return nil }
         if child == item.top { return nil }
         if let view = item.view {
-            let isSeen = try transaction.hierarchy(of: record).map { try transaction.views(of: $0).contains(view) } ?? false
-            if isSeen { try transaction.show(record, in: view) } else { try transaction.hide(child, in: view, by: item.signature) }
-            return item.hides
+            let hierarchy = try transaction.hierarchy(of: record)
+            let isSeen = try hierarchy.map { try transaction.views(of: $0).contains(view) } ?? false
+            let isNews = try isSeen ? transaction.show(record, in: view) : transaction.hide(child, in: view, by: item.signature)
+            // Records in no hierarchy may be among their own ancestors. If one below them is in a hierarchy, another walk comes to it.
+            return hierarchy == nil && !isNews ? nil : item.hides
         }
         let before = record.sharing?.hierarchy
         if before == target {
