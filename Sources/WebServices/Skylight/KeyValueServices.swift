@@ -2,6 +2,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `keyvalues/changes`: the user's key-value store, or the keys that changed since a token, for which it can wait.
 struct KeyValuesChanges: Endpoint {
@@ -20,6 +21,7 @@ struct KeyValuesChanges: Endpoint {
         let commits = patience > 0 ? try token.map { (token: $0, signals: try database.commits()) } : nil
         var found = try await database.keyValues(since: token)
         if let commits, found.changes.isEmpty {
+            RequestNote.current?.update { $0.hasWaited = true }
             let isTold = try await call.context.whileConnected {
                 try await Self.waits(for: database, since: commits.token, commits.signals, within: patience)
             }
