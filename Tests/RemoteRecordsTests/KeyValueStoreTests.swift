@@ -108,6 +108,34 @@ import Testing
         }
     }
 
+    /// A request waits for less time than the connection may be silent, and not at all if that is too short.
+    @Test(arguments: [(60, "55"), (30, "25"), (5, nil)] as [(Int64, String?)])
+    func aRequestWaitsNoLongerThanItsConnection(idleTimeout: Int64, wait: String?) async throws {
+        let (asked, asking) = AsyncStream.makeStream(of: Void.self)
+        let answer = ScriptedServer.Reply.json(#"{"changes":[],"syncToken":"AAAA","keys":0,"bytes":0}"#)
+        try await ScriptedServer.run({ _, number in
+            if number == 3 { asking.finish() }
+            return answer
+        }) { address, server in
+            var configuration = ClientConfiguration(address: address)
+            configuration.idleTimeout = .seconds(idleTimeout)
+            let client = try ContainerClient(
+                container: try #require(ContainerID(testContainer)), environment: .development, credentials: .apiToken("a0b1c2d3e4f5a6b7"),
+                configuration: configuration, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: VirtualClock().pacing)
+            let store = try await KeyValueStore(Container(client))
+            let running = Task {
+                defer { asking.finish() }
+                try await store.run()
+            }
+            for await _ in asked {}
+            running.cancel()
+            #expect(await operationError { try await running.value }?.code == .operationCancelled)
+            let waits = server.requests.map { $0.body.firstMatch(of: /"wait":([0-9]+)/).map { String($0.output.1) } }
+            #expect(Set(waits) == Set([nil, wait]), "\(waits)")
+            await client.close()
+        }
+    }
+
     /// The file has what was set without a network, and the place to go on from.
     @Test func aFileKeepsTheCopy() async throws {
         let folder = try TemporaryFolder()

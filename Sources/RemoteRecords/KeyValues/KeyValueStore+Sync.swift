@@ -4,8 +4,10 @@ internal import Records
 internal import Synchronization
 
 extension KeyValueStore {
-    /// Seconds for which a request waits for changes of others.
+    /// Maximum number of seconds for which a request waits for changes of others.
     private static let patience: Int64 = 55
+    /// The time between two requests where none can wait.
+    private static let pause = Duration.seconds(5)
 
     /// Writes the copy to its file, fetches what others changed, and sends what changed here.
     ///
@@ -62,9 +64,17 @@ extension KeyValueStore {
 
     /// Returns when something changed here, or on another device.
     private func waitForChanges(_ changed: AsyncStream<Void>) async throws(OperationError) {
+        let seconds = min(Self.patience, container.client.waitingTime.components.seconds)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.fetch(wait: Self.patience) }
+                group.addTask {
+                    // The synchronization that follows fetches.
+                    if seconds < 1 { try await self.container.client.pacing.pause(Self.pause) } else { try await self.fetch(wait: seconds) }
+                }
+                if seconds >= 1 {
+                    // Requests may begin to take turns while this one waits. They need its turn then.
+                    group.addTask { while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) } }
+                }
                 group.addTask { for await _ in changed { return } }
                 defer { group.cancelAll() }
                 try await group.next()
