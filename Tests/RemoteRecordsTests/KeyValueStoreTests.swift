@@ -136,6 +136,28 @@ import Testing
         }
     }
 
+    /// A program that is cancelled keeps what the server has already, and does not send it again.
+    @Test func aCancelledTaskWritesTheFile() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "store.json")
+        try await Self.run { skylight, anna in
+            let phone = try await Self.store(skylight, anna, file: file)
+            try phone.set(1, forKey: "k")
+            let saving = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await phone.save()
+            }
+            try await saving.value
+            let again = try await Self.store(skylight, anna, file: file)
+            #expect(again.longLong(forKey: "k") == 1)
+            let synchronizing = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await phone.synchronize()
+            }
+            #expect(await operationError { try await synchronizing.value }?.code == .operationCancelled)
+        }
+    }
+
     /// The file has what was set without a network, and the place to go on from.
     @Test func aFileKeepsTheCopy() async throws {
         let folder = try TemporaryFolder()

@@ -128,13 +128,13 @@ public final class KeyValueStore: Sendable {
 
     // MARK: The file
 
-    /// Writes the copy to its file, if it has changed.
+    /// Writes the copy to its file, if it has changed; also if the task is cancelled, so that nothing is sent twice.
     func save() async throws(OperationError) {
         guard let file else { return }
         let bytes = copy.withLock { $0.bytes }
         if written.withLock({ $0 == bytes }) { return }
         do {
-            try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) }
+            try await Task { try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) } }.value
         } catch {
             throw OperationError(.internalError, "The file of the key-value store can't be written: \(error.localizedDescription)")
         }
