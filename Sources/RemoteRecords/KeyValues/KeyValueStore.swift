@@ -88,12 +88,12 @@ public final class KeyValueStore: Sendable {
 
     // MARK: Changing
 
-    /// Sets a key in the copy. The next synchronization sends it.
+    /// Sets a key in the copy. The next synchronization sends it, also if the copy has the same value: another device may have set another one.
     /// - Throws: ``OperationError``, and nothing is set: `invalidArguments` for an empty key or one above 64 bytes, a number that is not finite, or more
-    ///   than 16 levels; `quotaExceeded` if the copy would have more than 1,024 keys or 1 MB.
+    ///   than 16 levels; `quotaExceeded` if a new key or a larger value would make the copy have more than 1,024 keys or 1 MB.
     public func set(_ value: some KeyValueContent, forKey key: String) throws(OperationError) { try change(key, to: value.propertyValue) }
 
-    /// Removes a key from the copy. The next synchronization removes it everywhere. A key that is not there can be removed.
+    /// Removes a key from the copy. The next synchronization removes it everywhere. Nothing happens to a key that is not in the copy.
     public func removeObject(forKey key: String) {
         // The copy refuses no removal.
         try? change(key, to: nil)
