@@ -27,7 +27,7 @@ struct KeyValuesChanges: Endpoint {
             }
             if isTold == true { found = try await database.keyValues(since: token) }
         }
-        try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.size ?? 0) })
+        try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.textLimit ?? 0) })
         writer.object { writer in
             writer.name("changes")
             writer.array { writer in for change in found.changes { writer.value(change) } }
