@@ -3,6 +3,7 @@ import JSON
 import RecordStore
 import Records
 import Testing
+import Traffic
 
 @testable import WebServices
 
@@ -49,6 +50,7 @@ struct KeyValueWaitTests {
                 throw RecordError(.internalError, "The answer has no token")
             }
             let answer = try await Self.changes(server, "?wait=1&syncToken=\(token)")
+            #expect(server.log.latest(2).map(\.hasWaited).sorted { !$0 && $1 } == [false, true])
             #expect(Subset.value(at: "changes", in: answer) == .array([]) && Subset.value(at: "syncToken", in: answer) == .string(token))
         }
     }
