@@ -143,7 +143,7 @@ extension KeyValueStore {
         do {
             return try await client.call("keyvalues/\(action)", under: root, body: writer.bytes, saves: saves)
         } catch let failure as CloudKitFailure where failure.status == 404 {
-            throw OperationError.noKeyValueStores
+            throw OperationError.noKeyValueStores(failure)
         } catch {
             throw OperationError(any: error)
         }
@@ -154,6 +154,14 @@ extension OperationError {
     static let noKeyValueStores = OperationError(
         .serverRejectedRequest,
         "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
+
+    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such as the container.
+    fileprivate static func noKeyValueStores(_ failure: CloudKitFailure) -> OperationError {
+        var error = noKeyValueStores
+        if let stated = failure.serverError { error.reason += ". It says: \(stated.reason)" }
+        (error.serverError, error.failure) = (failure.serverError, failure)
+        return error
+    }
 
     /// True if a token is of the store of another user or server.
     fileprivate var isOfOtherStore: Bool { code == .invalidArguments && serverError?.reason.contains("Unknown sync continuation type") == true }
