@@ -71,13 +71,13 @@ import Testing
             try phone.set(1, forKey: "b")
             try await phone.synchronize()
             var notes = tablet.changes.makeAsyncIterator()
-            // What is on the server counts more than what a new device begins with, and the rest is sent.
+            // The server's values count more than those that a new device begins with, and the rest is sent.
             try tablet.set(2, forKey: "a")
             try tablet.set(2, forKey: "c")
             try await tablet.synchronize()
             #expect(await notes.next() == KeyValueStore.Change(reason: .initialSyncChange, changedKeys: ["a", "b"]))
             #expect(tablet.dictionaryRepresentation == ["a": .integer(1), "b": .integer(1), "c": .integer(2)])
-            // A change of one's own is no note. Of two devices, the one that comes last wins.
+            // A change of one's own is no note. Between two devices, the one that comes last wins.
             try tablet.set(3, forKey: "a")
             try await tablet.synchronize()
             try phone.set(4, forKey: "a")
@@ -106,6 +106,45 @@ import Testing
                 #expect(await operationError { try await task.value }?.code == .operationCancelled)
             }
         }
+    }
+
+    /// A device that sets the value it knows wins over one that set another value in between. Equal values are no note.
+    @Test func aValueThatTheCopyHasIsSentToo() async throws {
+        try await Self.run { skylight, anna in
+            let (phone, tablet) = (try await Self.store(skylight, anna), try await Self.store(skylight, anna))
+            try phone.set(1, forKey: "k")
+            try await phone.synchronize()
+            try await tablet.synchronize()
+            try tablet.set(2, forKey: "k")
+            try await tablet.synchronize()
+            var notes = tablet.changes.makeAsyncIterator()
+            try phone.set(1, forKey: "k")
+            try await phone.synchronize()
+            #expect(phone.longLong(forKey: "k") == 1)
+            try await tablet.synchronize()
+            #expect(await notes.next() == KeyValueStore.Change(reason: .serverChange, changedKeys: ["k"]))
+            #expect(tablet.longLong(forKey: "k") == 1)
+            try phone.set(1, forKey: "k")
+            try phone.set(3, forKey: "l")
+            try await phone.synchronize()
+            try await tablet.synchronize()
+            #expect(await notes.next() == KeyValueStore.Change(reason: .serverChange, changedKeys: ["l"]))
+        }
+    }
+
+    /// Other devices filled the copy above the limit, so that smaller values have to be possible.
+    @Test func aCopyAboveTheLimitTakesSmallerValues() throws {
+        var copy = KeyValueCopy()
+        func filler(_ size: Int) -> PropertyValue { .bytes([UInt8](repeating: 1, count: size)) }
+        try copy.change("mine", to: filler(KeyValueLimits.bytes))
+        let theirs = KeyValueChange("theirs", filler(100), modified: Timestamp(milliseconds: 0), position: 1)
+        _ = copy.receive(KeyValueChanges([theirs], syncToken: ChangeToken(text: "AAAA"), usage: KeyValueUsage(keys: 1, bytes: 100)), isWhole: true)
+        #expect(copy.values.count == 2)
+        #expect(throws: RecordError.self) { try copy.change("theirs", to: filler(101)) }
+        #expect(throws: RecordError.self) { try copy.change("new", to: filler(1)) }
+        try copy.change("mine", to: filler(KeyValueLimits.bytes - 1))
+        try copy.change("theirs", to: filler(50))
+        #expect(copy.values == ["mine": filler(KeyValueLimits.bytes - 1), "theirs": filler(50)])
     }
 
     /// A request waits for less time than the connection may be silent, and not at all if that is too short.
@@ -156,45 +195,6 @@ import Testing
             }
             #expect(await operationError { try await synchronizing.value }?.code == .operationCancelled)
         }
-    }
-
-    /// A device that sets the value it knows wins over one that set another value in between. Equal values are no note.
-    @Test func aValueThatTheCopyHasIsSentToo() async throws {
-        try await Self.run { skylight, anna in
-            let (phone, tablet) = (try await Self.store(skylight, anna), try await Self.store(skylight, anna))
-            try phone.set(1, forKey: "k")
-            try await phone.synchronize()
-            try await tablet.synchronize()
-            try tablet.set(2, forKey: "k")
-            try await tablet.synchronize()
-            var notes = tablet.changes.makeAsyncIterator()
-            try phone.set(1, forKey: "k")
-            try await phone.synchronize()
-            #expect(phone.longLong(forKey: "k") == 1)
-            try await tablet.synchronize()
-            #expect(await notes.next() == KeyValueStore.Change(reason: .serverChange, changedKeys: ["k"]))
-            #expect(tablet.longLong(forKey: "k") == 1)
-            try phone.set(1, forKey: "k")
-            try phone.set(3, forKey: "l")
-            try await phone.synchronize()
-            try await tablet.synchronize()
-            #expect(await notes.next() == KeyValueStore.Change(reason: .serverChange, changedKeys: ["l"]))
-        }
-    }
-
-    /// Other devices filled the copy above the limit, so that smaller values have to be possible.
-    @Test func aCopyAboveTheLimitTakesSmallerValues() throws {
-        var copy = KeyValueCopy()
-        func filler(_ size: Int) -> PropertyValue { .bytes([UInt8](repeating: 1, count: size)) }
-        try copy.change("mine", to: filler(KeyValueLimits.bytes))
-        let theirs = KeyValueChange("theirs", filler(100), modified: Timestamp(milliseconds: 0), position: 1)
-        _ = copy.receive(KeyValueChanges([theirs], syncToken: ChangeToken(text: "AAAA"), usage: KeyValueUsage(keys: 1, bytes: 100)), isWhole: true)
-        #expect(copy.values.count == 2)
-        #expect(throws: RecordError.self) { try copy.change("theirs", to: filler(101)) }
-        #expect(throws: RecordError.self) { try copy.change("new", to: filler(1)) }
-        try copy.change("mine", to: filler(KeyValueLimits.bytes - 1))
-        try copy.change("theirs", to: filler(50))
-        #expect(copy.values == ["mine": filler(KeyValueLimits.bytes - 1), "theirs": filler(50)])
     }
 
     /// The file has what was set without a network, and the place to go on from.

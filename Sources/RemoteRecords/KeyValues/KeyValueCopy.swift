@@ -85,8 +85,8 @@ struct KeyValueCopy: Sendable {
 
     // MARK: Receiving
 
-    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: what is on the server counts
-    /// more than what a new device begins with.
+    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: the server's values count
+    /// more than those that a new device begins with.
     /// - Parameter isWhole: true if the answer has all keys.
     /// - Returns: the keys whose values are others now.
     mutating func receive(_ answer: KeyValueChanges, isWhole: Bool) -> [Name] {

@@ -22,7 +22,7 @@ extension KeyValueStore {
                     try await fetch(wait: 0)
                     while let batch = copy.withLock({ $0.batch() }) { try await send(batch) }
                 } catch {
-                    // What came before the error is kept.
+                    // All that came before the error is kept.
                     try await save()
                     throw error
                 }

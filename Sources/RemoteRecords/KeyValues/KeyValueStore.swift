@@ -17,7 +17,7 @@ public final class KeyValueStore: Sendable {
         case initialSyncChange = 1
         /// The server has no room for what was set here. The values stay in the copy, and are sent when there may be room.
         case quotaViolationChange = 2
-        /// Another user signed in, or the server is another one. What was not sent is dropped.
+        /// Another user signed in, or the server is another one. Changes that were not sent are dropped.
         case accountChange = 3
     }
 
