@@ -38,6 +38,12 @@ public final class ContainerClient: Sendable {
     }
 
     package var pacing: Pacing { exchanger.pacing }
+    /// How long a service may keep back its answer: less than a connection without a byte lasts. Zero while requests wait for each other, because one
+    /// that waits would hold up all others.
+    package var waitingTime: Duration {
+        if case .webAuth(_, let user) = credentials.kind, user.takesTurns { return .zero }
+        return max(.zero, min(exchanger.configuration.patience, exchanger.configuration.idleTimeout) - .seconds(5))
+    }
     /// Scheme, host and port of the server.
     package var address: String { exchanger.configuration.address }
 

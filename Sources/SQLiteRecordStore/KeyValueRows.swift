@@ -108,6 +108,14 @@ extension SQLiteDatabase {
         }
     }
 
+    func hasKeyValues(since token: ChangeToken) async throws -> Bool {
+        try KeyValueRules.check(caller, in: address)
+        return try await store.read { [user = view.userNumber, codec = try store.codec] db, _ in
+            let feed = try KeyValueRows.feed(of: user, db)
+            return try codec.content(of: token, for: feed) { _ in false }.position < feed.position
+        }
+    }
+
     func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage {
         try KeyValueRules.check(caller, in: address)
         let now = store.clock()

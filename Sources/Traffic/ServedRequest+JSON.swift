@@ -51,6 +51,7 @@ extension JSONWriter {
         optional("index", request.plan?.index)
         optional("plan", request.plan?.sentence)
         if request.isStream { member("stream", true) }
+        if request.hasWaited { member("waited", true) }
         if request.isBrokenOff { member("brokenOff", true) }
         optional("rehearsals", request.rehearsals)
         array("warnings", request.warnings) { writer, warning in writer.value(warning.rawValue) }

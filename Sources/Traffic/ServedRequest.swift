@@ -135,6 +135,8 @@ public struct ServedRequest: Sendable, Identifiable {
     public var rehearsals: String?
     /// True if the answer was a stream, such as a playback.
     public var isStream = false
+    /// True if the answer was kept back until something changed, or a time was over.
+    public var hasWaited = false
     /// True if the connection ended before the answer was complete.
     public var isBrokenOff = false
     /// The warnings about the client. The log sets them, based on the earlier requests.
@@ -169,6 +171,9 @@ public struct ServedRequest: Sendable, Identifiable {
     var lastActive: Timestamp {
         isStream ? Timestamp(milliseconds: started.milliseconds.addingSaturated(Int64(min(max(0, milliseconds), 1e15)))) : started
     }
+
+    /// True if the duration depends on the client: of a stream, or of a request that waited for a change.
+    var isTimedByClient: Bool { isStream || hasWaited }
 
     /// True if the request or one of its items failed, or the connection ended before the answer.
     public var hasErrors: Bool { status >= 400 || status == 0 || error != nil || !itemErrors.isEmpty }

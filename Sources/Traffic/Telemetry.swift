@@ -16,7 +16,8 @@ public struct Telemetry: Sendable {
         public internal(set) var statuses: [Int: Int] = [:]
         /// The number of failed items by error code, including items in answers with status 200.
         public internal(set) var itemErrors: [ServerErrorCode: Int] = [:]
-        /// The durations of the answers. Streams count only if they failed before they began, because their duration depends on the client.
+        /// The durations of the answers. Streams count only if they failed before they began, and requests only if they did not wait
+        /// for a change, because their duration depends on the client.
         public internal(set) var latency = LatencyHistogram()
         public internal(set) var bytesIn: Int64 = 0
         public internal(set) var bytesOut: Int64 = 0
@@ -62,7 +63,7 @@ public struct Telemetry: Sendable {
         minutes[index - 1].requests += 1
         minutes[index - 1].errors += request.status >= 400 || request.status == 0 ? 1 : 0
         minutes[index - 1].itemErrors += request.itemErrors.count
-        minutes[index - 1].milliseconds += request.isStream ? 0 : request.milliseconds
+        minutes[index - 1].milliseconds += request.isTimedByClient ? 0 : request.milliseconds
         if minutes.count > Self.minuteLimit { minutes.removeFirst() }
     }
 }
@@ -71,7 +72,7 @@ extension Telemetry.Operation {
     fileprivate mutating func note(_ request: ServedRequest) {
         statuses[request.status, default: 0] += 1
         for error in request.itemErrors { itemErrors[error.code, default: 0] += 1 }
-        if !request.isStream { latency.note(request.milliseconds) }
+        if !request.isTimedByClient { latency.note(request.milliseconds) }
         bytesIn = bytesIn.addingSaturated(Int64(request.bytesIn))
         bytesOut = bytesOut.addingSaturated(Int64(request.bytesOut))
         records = records.addingSaturated(Int64(request.records))

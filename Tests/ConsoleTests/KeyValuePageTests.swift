@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    /// Browsers send LF, CR and CR LF all as CR LF.
+    @Test func linesInKeysAreKept() async throws {
+        try await RequestStage.with { stage in
+            let keys: [Name] = ["a\nb", "c\rd", "e"]
+            _ = try await stage.database.modifyKeyValues(keys.map { .set($0, .string($0 == "e" ? "x\r\ny" : "x")) })
+            let page = try await stage.page("keyvalues")
+            #expect(page.contains("/keyvalues?key=a%0Ab\"") && page.contains("/keyvalues/remove?key=a%0Ab\""))
+            // No form has a text that it would send as another one.
+            #expect(!page.contains("%0D") && !page.contains("/keyvalues?key=e\"") && page.contains("/keyvalues/remove?key=e\""))
+            _ = try await stage.post("keyvalues", "key=a%0D%0Ab&saved=1&kind=STRING&value=z")
+            #expect(try await Self.values(stage) == ["a\nb": .string("z"), "c\rd": .string("x"), "e": .string("x\r\ny")])
+            _ = try await stage.post("keyvalues/remove", "key=a%0D%0Ab")
+            #expect(try await Self.values(stage) == ["c\rd": .string("x"), "e": .string("x\r\ny")])
+        }
+    }
+
     /// Each kind's text in the form is read as the same value.
     @Test func everyKindGoesThroughTheForm() async throws {
         let all: [PropertyValue] = [

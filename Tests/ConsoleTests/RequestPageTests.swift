@@ -174,7 +174,7 @@ import Traffic
 
     @Test func readsBeyondTheProtocolNeedNoQuestion() async throws {
         try await RequestStage.with(answering: Self.echo("{}")) { stage in
-            for (operation, isWrite) in [("skylight/records/explain", false), ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true)] {
+            for (operation, isWrite) in [("skylight/records/explain", false), ("skylight/keyvalues/changes", false), ("skylight/schema/diff", false), ("skylight/schema/edit", true), ("skylight/records/revert", true)] {
                 let noted = stage.note(stage.request(operation), sent: "{}")
                 let page = try await stage.page("requests?id=\(noted.id)")
                 #expect(page.contains(">Replay…</a>") == isWrite, "\(operation)")
@@ -289,6 +289,25 @@ import Traffic
             #expect(page.contains("Different response: 1 line differs.") && page.contains("side-changed"))
             // The console's own requests do not count as a client.
             #expect(try await !stage.page("clients").contains("Skylight replay"))
+        }
+    }
+
+    /// A request that waited for a change is a read, and the replay is answered at once.
+    @Test func aReplayDoesNotWait() async throws {
+        let answer = #"{"changes":[],"syncToken":"t","keys":0,"bytes":0}"#
+        try await RequestStage.with(answering: Self.echo(answer)) { stage in
+            var inBody = stage.request("skylight/keyvalues/changes")
+            inBody.hasWaited = true
+            var inTarget = inBody
+            (inTarget.method, inTarget.target) = ("GET", inBody.target + "?wait=55&syncToken=t")
+            for (request, sent) in [(inBody, #"{"syncToken":"t","wait":55}"#), (inTarget, "")] {
+                let noted = stage.note(request, sent: sent, answered: answer)
+                #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .seeOther)
+                let replay = try #require(stage.log.latest(1).first)
+                let body = stage.log.bodies(of: replay.id)?.request?.bytes ?? []
+                #expect(replay.id != noted.id && replay.client.isReplay && !replay.target.contains("wait") && !String(decoding: body, as: UTF8.self).contains("wait"))
+                #expect(replay.target.contains("syncToken=t") || String(decoding: body, as: UTF8.self) == #"{"syncToken":"t"}"#)
+            }
         }
     }
 

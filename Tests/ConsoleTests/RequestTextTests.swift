@@ -50,6 +50,18 @@ import Testing
         for gone in ["secret", "1.0", "[1, 2]", "7"] { #expect(!text.contains(gone)) }
     }
 
+    @Test func valuesOfKeysAreHidden() throws {
+        let body = try JSONReader.value(
+            of: #"{"operations":[{"operationType":"set","key":"k1","value":{"type":"STRING","value":"secret"}},{"operationType":"set","key":"k2","value":{"type":"DICTIONARY","value":{"value":{"type":"INT64","value":77},"hiddenName":{"type":"BOOL","value":true}}}},{"operationType":"set","key":"k3","value":"bare"},{"operationType":"remove","key":"k4"}],"changes":[{"key":"k5","value":{"type":"ARRAY","value":[{"type":"DOUBLE","value":1.5}]},"size":16,"modified":5},{"key":"k6","removed":true}]}"#)
+        var hidden = HiddenValues()
+        let text = RecordJSON.laidOut(hidden.hide(in: body))
+        #expect(hidden.count == 4)
+        for kept in ["k1", "k2", "k3", "k4", "k5", "k6", "STRING", "DICTIONARY", "ARRAY", "\"size\": 16", "\"removed\": true"] {
+            #expect(text.contains(kept), "\(kept)")
+        }
+        for gone in ["secret", "77", "hiddenName", "bare", "1.5"] { #expect(!text.contains(gone), "\(gone)") }
+    }
+
     private func token(_ position: Int64, _ progress: TokenExplanation.Progress = .complete) -> TokenExplanation {
         TokenExplanation(
             subject: .zone(nil), scope: .private, userRecordName: nil, position: position, moment: nil, progress: progress, standing: .good, changesAfter: 0)

@@ -318,6 +318,19 @@ import Testing
         let refused = try await Restorer(file(bytes), into: full).run()
         #expect(refused.keyValues == 0 && refused.refusedKeyValues?.reason.contains("the limit is 1048576") == true)
         #expect(try await full.keyValues(since: nil).changes.map(\.key) == ["all"])
+        // A database without one gets the records, and the report says what it lacks.
+        var header = try file(bytes).header
+        header.zones = []
+        let lines = try file(header.line + [UInt8(ascii: "\n")], "plain.ndjson")
+        let open = try await Restorer(lines, into: database(of: engine(kind, "open"), .public)).run()
+        #expect(open.keyValues == 0 && open.refusedKeyValues?.reason.contains("keeps none") == true)
+        // Keys that no store takes are found before anything is saved.
+        header.keyValues[Name(String(repeating: "k", count: 65))] = .bool(true)
+        let empty = try await database(of: engine(kind, "empty"))
+        let wrong = try file(header.line + [UInt8(ascii: "\n")], "wrong.ndjson")
+        let reason = await stop { _ = try await Restorer(wrong, into: empty).run() }
+        #expect(reason.contains("65 bytes of UTF-8"), "\(reason)")
+        #expect(try await empty.keyValues(since: nil).changes.isEmpty)
     }
 
     @Test(arguments: Kind.allCases) func subscriptionsGoAlong(kind: Kind) async throws {

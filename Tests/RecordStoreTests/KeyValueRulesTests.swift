@@ -17,6 +17,21 @@ import Testing
         for (value, size) in sizes { #expect(value.size == size, "\(value)") }
     }
 
+    /// Memory for an answer is reserved by it.
+    @Test func theLengthOfTheJSONIsKnownBefore() {
+        let controls = String(repeating: "\u{1}", count: 1000)
+        let values: [PropertyValue] = [
+            .string(controls), .string("a\"\\é\n\u{7f}"), .bytes([1, 2, 3, 4]), .bool(false), .integer(.min), .double(-.leastNormalMagnitude),
+            .date(Timestamp(milliseconds: .min)), .array([.integer(1), .array([])]), .dictionary(["a": .string(controls), "\u{1}\"": .dictionary([:])]),
+        ]
+        for value in values + [.array(values)] {
+            var writer = JSONWriter()
+            writer.value(value)
+            #expect(value.textLimit >= writer.bytes.count, "\(value.kind)")
+        }
+        #expect(PropertyValue.string(controls).textLimit < 6100)
+    }
+
     @Test func storesBelongToPrivateDatabasesAndUsers() throws {
         let user = Caller(userRecordName: "_ada00000000000000000000000000000")
         let nobody = Caller(userRecordName: "_anonymous", access: .anonymous)

@@ -44,15 +44,18 @@ enum KeyValueScenarios {
             let begun = try await database.keyValues(since: nil)
             #expect(begun.changes.map(\.key) == ["a", "b", "c"])
             #expect(try await database.keyValues(since: begun.syncToken).changes.isEmpty)
+            #expect(try await !database.hasKeyValues(since: begun.syncToken))
             clock.advance()
             // A key that is set twice in a request has the last value. Keys that are not there can be removed.
             try await change(.set("b", .integer(2)), .remove("a"), .remove("none"), .set("b", .integer(3)), in: database)
+            #expect(try await database.hasKeyValues(since: begun.syncToken))
             let news = try await database.keyValues(since: begun.syncToken)
             #expect(news.changes.map(\.key) == ["a", "b"] && news.changes.map(\.value) == [nil, .integer(3)])
             #expect(news.changes.allSatisfy { $0.modified == clock.now() } && news.usage.keys == 2)
             let positions = (begun.changes + news.changes).map(\.position)
             #expect(positions == positions.sorted() && Set(positions).count == positions.count)
             #expect(try await database.keyValues(since: news.syncToken).changes.isEmpty)
+            #expect(try await !database.hasKeyValues(since: news.syncToken))
             // Without a token the removed ones count for nothing, and set again they are there.
             #expect(try await all(database) == ["b": .integer(3), "c": .integer(1)])
             try await change(.set("a", .integer(4)), in: database)
@@ -100,6 +103,7 @@ enum KeyValueScenarios {
                 if round == 0 { later = try await database.keyValues(since: begun).syncToken }
             }
             let expired = await refusal { _ = try await database.keyValues(since: begun) }
+            #expect(await refusal { _ = try await database.hasKeyValues(since: begun) } == expired)
             #expect(expired == TokenCodec.expired)
             let news = try await database.keyValues(since: later)
             #expect(news.changes.count == KeyValueRules.removalsLimit / 2 + 1 && news.changes.allSatisfy { $0.value == nil })

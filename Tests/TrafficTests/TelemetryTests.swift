@@ -71,6 +71,20 @@ import Traffic
         #expect(telemetry.operations["skylight/changes/follow"]?.latency.count == 0)
     }
 
+    @Test("How long a request waits for a change is not its latency")
+    func waiting() {
+        var telemetry = Telemetry()
+        for hasWaited in [true, false] {
+            telemetry.note(
+                Requests.request("0", operation: "skylight/keyvalues/changes") { request in
+                    request.hasWaited = hasWaited
+                    request.milliseconds = hasWaited ? 55_000 : 2
+                })
+        }
+        let operation = telemetry.operations["skylight/keyvalues/changes"]
+        #expect(operation?.count == 2 && operation?.latency.count == 1 && telemetry.minutes.map(\.milliseconds) == [2])
+    }
+
     @Test("Prometheus gets each metric once with its type, steps that only rise, and labels without quotes in them")
     func prometheus() throws {
         var telemetry = Telemetry()

@@ -26,7 +26,7 @@ public struct RestoreReport: Sendable, Hashable {
     public var refusedSubscriptions: [RowProblem] = []
     /// The number of keys set in the user's key-value store.
     public var keyValues = 0
-    /// The reason if the key-value store has no room for the keys. None is set then.
+    /// The reason if the target has no room for the keys, or no key-value store. None is set then.
     public var refusedKeyValues: RowProblem?
 
     public var saved: Int { records.values.reduce(0, +) }

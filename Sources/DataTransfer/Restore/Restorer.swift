@@ -57,12 +57,32 @@ public struct Restorer: Sendable {
 
     /// Sets the keys of the export. Others of the target's user stay. A zone takes none, because they belong to a whole database.
     private func setKeys(_ report: inout RestoreReport) async throws {
-        guard !places.isSingle, database.address.scope == .private, database.can(.keepKeyValues), !header.keyValues.isEmpty else { return }
+        guard !places.isSingle, !header.keyValues.isEmpty else { return }
+        func refuse(_ reason: String) {
+            report.refusedKeyValues = RowProblem(file: file.path, line: 1, reason: "the key-value store was refused: \(reason)")
+        }
+        guard database.address.scope == .private, database.can(.keepKeyValues) else {
+            refuse("the target keeps none")
+            return
+        }
         do {
             _ = try await database.modifyKeyValues(header.keyValues.sorted { $0.key < $1.key }.map { .set($0.key, $0.value) })
             report.keyValues = header.keyValues.count
-        } catch let error as RecordError where error.code == .quotaExceeded {
-            report.refusedKeyValues = RowProblem(file: file.path, line: 1, reason: "the key-value store was refused: \(error.reason)")
+        } catch let error as RecordError {
+            // All records are saved by now.
+            refuse(error.reason)
+        }
+    }
+
+    /// Keys and values that no store takes are problems of the header.
+    private func checkKeys(_ check: inout Check) {
+        if places.isSingle { return }
+        for (key, value) in header.keyValues.sorted(by: { $0.key < $1.key }) {
+            do {
+                try KeyValueLimits.check(.set(key, value))
+            } catch {
+                check.add(RowProblem(file: file.path, line: 1, reason: "a key of 'keyValues' can't be set: \((error as? RecordError)?.reason ?? "\(error)")"))
+            }
         }
     }
 
@@ -154,6 +174,7 @@ public struct Restorer: Sendable {
         _ names: SeenNames, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
     ) async throws -> Check? {
         var check = Check()
+        checkKeys(&check)
         var names = names
         var zones: Set<ZoneID> = []
         let known = Set(header.zones)

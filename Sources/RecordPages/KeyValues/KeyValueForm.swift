@@ -18,18 +18,26 @@ struct KeyValueForm {
     init() {}
 
     init(_ fields: FormFields) {
-        key = fields["key"] ?? ""
+        key = Self.key(fields)
         kind = fields["kind"].flatMap { PropertyValue.Kind(rawValue: $0) } ?? .string
-        // Browsers end lines with CR LF.
-        text = (fields["value"] ?? "").replacingOccurrences(of: "\r\n", with: "\n")
+        text = Self.withoutReturns(fields["value"] ?? "")
         isThere = fields["saved"] != nil
     }
 
-    /// - Returns: `nil` for a value that is too long for a form.
+    /// - Returns: `nil` for a value that is too long for a form, or a key or text that a browser would send as another one.
     init?(_ change: KeyValueChange) {
-        guard let value = change.value, value.size <= Self.textLimit else { return nil }
+        guard let value = change.value, value.size <= Self.textLimit, Self.holds(change.key.string), Self.holds(value.text) else { return nil }
         (key, kind, text, isThere) = (change.key.string, value.kind, value.text, true)
     }
+
+    /// The key that a form sent.
+    static func key(_ fields: FormFields) -> String { withoutReturns(fields["key"] ?? "") }
+
+    /// True if a form sends the text back as it is.
+    static func holds(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "\r")) }
+
+    /// Browsers end all lines with CR LF.
+    private static func withoutReturns(_ text: String) -> String { text.replacingOccurrences(of: "\r\n", with: "\n") }
 
     /// - Throws: `RecordError` BAD_REQUEST with what is wrong.
     func operation() throws -> KeyValueOperation { .set(Name(key), try value()) }

@@ -17,9 +17,10 @@ struct KeyValuesView: Page {
         let value: ValueView
         let size: String
         let modified: ValueView
-        /// `nil` for a value that is too long for the form.
+        /// `nil` for a key or value that a form can't hold.
         let edit: String?
-        let remove: String
+        /// `nil` for a key that a form can't hold.
+        let remove: String?
     }
 
     /// How much of a limit is used.
@@ -72,7 +73,7 @@ extension KeyValuesView {
     }
 
     static func remove(_ visit: Visit) async throws -> String {
-        try await modify(.remove(Name(visit.fields["key"] ?? "")), visit)
+        try await modify(.remove(Name(KeyValueForm.key(visit.fields))), visit)
         return visit.place.link(Tab.keyvalues.rawValue, [Notice.keyValueRemoved.parameter])
     }
 
@@ -128,7 +129,7 @@ extension KeyValuesView.Row {
             self.value = ValueView(.code(preview.endIndex < text.endIndex ? "\(preview)…" : text))
         }
         edit = KeyValueForm(change).map { place.link(Tab.keyvalues.rawValue, [("key", $0.key)]) }
-        remove = place.link("keyvalues/remove", [("key", key)])
+        remove = KeyValueForm.holds(key) ? place.link("keyvalues/remove", [("key", key)]) : nil
     }
 }
 

@@ -74,6 +74,7 @@ extension ForwardingDatabase {
     }
 
     public func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges { try await base.keyValues(since: token) }
+    public func hasKeyValues(since token: ChangeToken) async throws -> Bool { try await base.hasKeyValues(since: token) }
     public func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage { try await base.modifyKeyValues(operations) }
 
     public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {

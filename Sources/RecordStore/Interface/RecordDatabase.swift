@@ -231,6 +231,11 @@ public protocol RecordDatabase: Capable {
     /// - Throws: `RecordError` BAD_REQUEST if the token has expired, as those of zones do; ``KeyValueRules/check(_:in:)``.
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges
 
+    /// True if keys of the caller changed after a token. It is asked after each commit, so an engine
+    /// on a disk does not read the keys for it. ``Capability/keepKeyValues``.
+    /// - Throws: as ``keyValues(since:)``.
+    func hasKeyValues(since token: ChangeToken) async throws -> Bool
+
     /// Sets and removes keys of the caller, in order: all of them or none. The last writer wins. ``Capability/keepKeyValues``.
     /// - Returns: the room that the store takes now.
     /// - Throws: `RecordError` QUOTA_EXCEEDED, BAD_REQUEST (``Records/KeyValueLimits``); ``KeyValueRules/check(_:in:)``.
@@ -323,6 +328,8 @@ public protocol RecordDatabase: Capable {
 }
 
 extension RecordDatabase {
+    public func hasKeyValues(since token: ChangeToken) async throws -> Bool { try await !keyValues(since: token).changes.isEmpty }
+
     /// Ends a conflict, whatever its versions are.
     public func settle(_ recordID: RecordID, keeping version: ConflictSettlement) async throws {
         try await settle(recordID, keeping: version, of: nil)

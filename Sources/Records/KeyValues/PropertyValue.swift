@@ -52,6 +52,23 @@ public indirect enum PropertyValue: Sendable, Hashable {
 
     private static let unit = 8
 
+    /// The length that its JSON has at most, in bytes. Control characters take six, so it may be far above ``size``.
+    public var textLimit: Int {
+        // The type and the longest number.
+        let frame = 50
+        switch self {
+        case .string(let string): return frame + Self.textLimit(of: string.utf8)
+        case .bytes(let bytes): return frame + (bytes.count + 2) / 3 * 4
+        case .bool, .integer, .double, .date: return frame
+        case .array(let elements): return elements.reduce(frame) { $0 + $1.textLimit + 1 }
+        case .dictionary(let members): return members.reduce(frame) { $0 + Self.textLimit(of: $1.key.utf8) + 4 + $1.value.textLimit }
+        }
+    }
+
+    private static func textLimit(of text: some Sequence<UInt8>) -> Int {
+        text.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 2 : 1) }
+    }
+
     /// Levels of arrays and dictionaries within each other; 1 for any other value.
     var depth: Int {
         switch self {

@@ -23,11 +23,16 @@ struct KeyValueCopy: Sendable {
     /// - Parameter value: `nil` to remove the key.
     /// - Throws: `RecordError` if the key or value is refused, or the store would be too large.
     mutating func change(_ key: Name, to value: PropertyValue?) throws {
-        guard !Self.areSame(values[key], value) else { return }
+        // Another device may have changed the key since the last answer, so a value is sent even if the copy has the same. The removal of a key that
+        // the copy lacks is not sent: removals have no limit, and keys that are nowhere would pile up.
+        if pending[key] != nil || value == nil, Self.areSame(values[key], value) { return }
         if let value {
             try KeyValueLimits.check(.set(key, value))
-            let others = values.filter { $0.key != key }.values
-            try KeyValueLimits.check(KeyValueUsage(keys: others.count + 1, bytes: others.reduce(value.size) { $0 + $1.size }))
+            // Other devices may have filled the copy above the limits. Smaller values help then.
+            if values[key].map({ value.size > $0.size }) ?? true {
+                let others = values.filter { $0.key != key }.values
+                try KeyValueLimits.check(KeyValueUsage(keys: others.count + 1, bytes: others.reduce(value.size) { $0 + $1.size }))
+            }
             if pending[key] == nil, pending.count >= Self.pendingLimit {
                 throw RecordError(.badRequest, "\(pending.count) changed keys wait to be sent, and the limit is \(Self.pendingLimit); synchronize first")
             }
@@ -66,10 +71,11 @@ struct KeyValueCopy: Sendable {
             return isLeftSet == isRightSet ? left < right : isRightSet
         }.prefix(Self.batchLimit)
         let operations = keys.map { key in values[key].map { .set(key, $0) } ?? .remove(key) } as [KeyValueOperation]
-        return Batch(operations: operations, numbers: pending.filter { keys.contains($0.key) }, lastNumber: lastNumber)
+        let sent = Set(keys)
+        return Batch(operations: operations, numbers: pending.filter { sent.contains($0.key) }, lastNumber: lastNumber)
     }
 
-    /// The server has a batch. What changed here meanwhile is still to be sent.
+    /// The server has a batch. Later changes here are still to be sent.
     mutating func confirm(_ batch: Batch) {
         for (key, number) in batch.numbers where pending[key] == number { pending[key] = nil }
     }
@@ -79,8 +85,8 @@ struct KeyValueCopy: Sendable {
 
     // MARK: Receiving
 
-    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: what is on the server counts
-    /// more than what a new device begins with.
+    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: the server's values count
+    /// more than those that a new device begins with.
     /// - Parameter isWhole: true if the answer has all keys.
     /// - Returns: the keys whose values are others now.
     mutating func receive(_ answer: KeyValueChanges, isWhole: Bool) -> [Name] {

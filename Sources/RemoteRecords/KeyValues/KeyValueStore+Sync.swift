@@ -4,8 +4,10 @@ internal import Records
 internal import Synchronization
 
 extension KeyValueStore {
-    /// Seconds for which a request waits for changes of others.
+    /// Maximum number of seconds for which a request waits for changes of others.
     private static let patience: Int64 = 55
+    /// The time between two requests where none can wait.
+    private static let pause = Duration.seconds(5)
 
     /// Writes the copy to its file, fetches what others changed, and sends what changed here.
     ///
@@ -20,7 +22,7 @@ extension KeyValueStore {
                     try await fetch(wait: 0)
                     while let batch = copy.withLock({ $0.batch() }) { try await send(batch) }
                 } catch {
-                    // What came before the error is kept.
+                    // All that came before the error is kept.
                     try await save()
                     throw error
                 }
@@ -62,9 +64,17 @@ extension KeyValueStore {
 
     /// Returns when something changed here, or on another device.
     private func waitForChanges(_ changed: AsyncStream<Void>) async throws(OperationError) {
+        let seconds = min(Self.patience, container.client.waitingTime.components.seconds)
         do {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await self.fetch(wait: Self.patience) }
+                group.addTask {
+                    // The synchronization that follows fetches.
+                    if seconds < 1 { try await self.container.client.pacing.pause(Self.pause) } else { try await self.fetch(wait: seconds) }
+                }
+                if seconds >= 1 {
+                    // Requests may begin to take turns while this one waits. They need its turn then.
+                    group.addTask { while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) } }
+                }
                 group.addTask { for await _ in changed { return } }
                 defer { group.cancelAll() }
                 try await group.next()
@@ -133,7 +143,7 @@ extension KeyValueStore {
         do {
             return try await client.call("keyvalues/\(action)", under: root, body: writer.bytes, saves: saves)
         } catch let failure as CloudKitFailure where failure.status == 404 {
-            throw OperationError.noKeyValueStores
+            throw OperationError.noKeyValueStores(failure)
         } catch {
             throw OperationError(any: error)
         }
@@ -144,6 +154,14 @@ extension OperationError {
     static let noKeyValueStores = OperationError(
         .serverRejectedRequest,
         "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
+
+    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such as the container.
+    fileprivate static func noKeyValueStores(_ failure: CloudKitFailure) -> OperationError {
+        var error = noKeyValueStores
+        if let stated = failure.serverError { error.reason += ". It says: \(stated.reason)" }
+        (error.serverError, error.failure) = (failure.serverError, failure)
+        return error
+    }
 
     /// True if a token is of the store of another user or server.
     fileprivate var isOfOtherStore: Bool { code == .invalidArguments && serverError?.reason.contains("Unknown sync continuation type") == true }

@@ -17,7 +17,7 @@ public final class KeyValueStore: Sendable {
         case initialSyncChange = 1
         /// The server has no room for what was set here. The values stay in the copy, and are sent when there may be room.
         case quotaViolationChange = 2
-        /// Another user signed in, or the server is another one. What was not sent is dropped.
+        /// Another user signed in, or the server is another one. Changes that were not sent are dropped.
         case accountChange = 3
     }
 
@@ -88,12 +88,12 @@ public final class KeyValueStore: Sendable {
 
     // MARK: Changing
 
-    /// Sets a key in the copy. The next synchronization sends it.
+    /// Sets a key in the copy. The next synchronization sends it, also if the copy has the same value: another device may have set another one.
     /// - Throws: ``OperationError``, and nothing is set: `invalidArguments` for an empty key or one above 64 bytes, a number that is not finite, or more
-    ///   than 16 levels; `quotaExceeded` if the copy would have more than 1,024 keys or 1 MB.
+    ///   than 16 levels; `quotaExceeded` if a new key or a larger value would make the copy have more than 1,024 keys or 1 MB.
     public func set(_ value: some KeyValueContent, forKey key: String) throws(OperationError) { try change(key, to: value.propertyValue) }
 
-    /// Removes a key from the copy. The next synchronization removes it everywhere. A key that is not there can be removed.
+    /// Removes a key from the copy. The next synchronization removes it everywhere. Nothing happens to a key that is not in the copy.
     public func removeObject(forKey key: String) {
         // The copy refuses no removal.
         try? change(key, to: nil)
@@ -128,13 +128,13 @@ public final class KeyValueStore: Sendable {
 
     // MARK: The file
 
-    /// Writes the copy to its file, if it has changed.
+    /// Writes the copy to its file, if it has changed; also if the task is cancelled, so that nothing is sent twice.
     func save() async throws(OperationError) {
         guard let file else { return }
         let bytes = copy.withLock { $0.bytes }
         if written.withLock({ $0 == bytes }) { return }
         do {
-            try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) }
+            try await Task { try await NIOThreadPool.singleton.runIfActive { try Data(bytes).write(to: file, options: .atomic) } }.value
         } catch {
             throw OperationError(.internalError, "The file of the key-value store can't be written: \(error.localizedDescription)")
         }

@@ -1,7 +1,7 @@
 internal import Console
 internal import JSON
 
-/// Removes the values of records from a body, to keep user data out of the request log pages.
+/// Removes the values of records and key-value stores from a body, to keep user data out of the request log pages.
 ///
 /// Keeps names, types and the structure of the body. The values of filters are removed too.
 struct HiddenValues {
@@ -14,11 +14,20 @@ struct HiddenValues {
             .object(
                 JSONObject(
                     object.map { member in
-                        JSONObject.Member(name: member.name, value: hide(in: member.value, of: member.name))
+                        let isValue = member.name == "value" && Self.holdsValue(object, member.value)
+                        return JSONObject.Member(name: member.name, value: isValue ? hidden(member.value) : hide(in: member.value, of: member.name))
                     }))
         case .array(let elements): .array(elements.map { hide(in: $0) })
         default: value
         }
+    }
+
+    /// True for a value with its type, and for the value of a key that came without one.
+    private static func holdsValue(_ object: JSONObject, _ value: JSONValue) -> Bool {
+        if object["type"] != nil { return true }
+        guard object["key"] != nil else { return false }
+        guard case .object(let typed) = value else { return true }
+        return typed["type"] == nil
     }
 
     private mutating func hide(in value: JSONValue, of name: Name) -> JSONValue {

@@ -17,8 +17,8 @@ struct RequestReplay {
         private static let reading: Set<String> = [
             "records/query", "records/lookup", "records/changes", "changes/database", "changes/zone", "zones/list", "zones/lookup", "zones/changes",
             "users/caller", "users/current",
-            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/query/statistics", "skylight/records/counts",
-            "skylight/records/explain", "skylight/records/journal", "skylight/records/list", "skylight/records/query", "skylight/records/referrers",
+            "skylight/assets/uses", "skylight/changes/page", "skylight/changes/zones", "skylight/keyvalues/changes", "skylight/query/statistics",
+            "skylight/records/counts", "skylight/records/explain", "skylight/records/journal", "skylight/records/list", "skylight/records/query", "skylight/records/referrers",
             "skylight/schema", "skylight/schema/builds", "skylight/schema/counts", "skylight/schema/diff", "skylight/schema/history",
             "skylight/schema/usage", "skylight/schema/validate", "skylight/zones/participants",
         ]
@@ -36,6 +36,9 @@ struct RequestReplay {
         }
     }
 
+    /// A replay tells what the answer is now, and does not wait for another one.
+    private static let waitParameter: Name = "wait"
+
     let served: ServedRequest
     let body: [UInt8]
     let kind: Kind
@@ -51,8 +54,21 @@ struct RequestReplay {
                 .badRequest, "This request can't be replayed: its body is not fully kept, its response is a stream or a file, or it was not authenticated")
         }
         served = request
-        self.body = body?.bytes ?? []
+        self.body = request.hasWaited ? Self.withoutWait(body?.bytes ?? []) : body?.bytes ?? []
         self.kind = kind
+    }
+
+    private static func withoutWait(_ body: [UInt8]) -> [UInt8] {
+        guard case .object(let object)? = try? JSONReader.value(of: body) else { return body }
+        return JSONWriter.bytes(of: .object(JSONObject(object.filter { $0.name != waitParameter })))
+    }
+
+    /// The target of the replay.
+    private var target: String {
+        let parts = served.target.split(separator: "?", maxSplits: 1)
+        guard served.hasWaited, let path = parts.first, parts.count == 2 else { return served.target }
+        let query = parts[1].split(separator: "&").filter { !$0.hasPrefix("\(Self.waitParameter)=") }.joined(separator: "&")
+        return query.isEmpty ? String(path) : "\(path)?\(query)"
     }
 
     /// The confirmation page for a replay that changes data.
@@ -84,7 +100,7 @@ struct RequestReplay {
             if let value, let field = HTTPField.Name(name) { headers[field] = value }
         }
         let head = HTTPRequest(
-            method: served.method == "GET" ? .get : .post, scheme: original.head.scheme, authority: original.head.authority, path: served.target, headerFields: headers)
+            method: served.method == "GET" ? .get : .post, scheme: original.head.scheme, authority: original.head.authority, path: target, headerFields: headers)
         let fresh = ServingRequestContext(source: ApplicationRequestContextSource(channel: context.channel, logger: context.logger))
         do {
             _ = try await services.respond(to: Request(head: head, body: RequestBody(buffer: ByteBuffer(bytes: body))), context: fresh)

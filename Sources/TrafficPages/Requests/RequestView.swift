@@ -135,7 +135,9 @@ extension RequestView {
         let place = visit.place
         var facts = [
             Fact("time", value: ValueView(.time(request.started))),
-            Fact("took", "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms", note: request.isStream ? "until the stream ended" : nil),
+            Fact(
+                "took", "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms",
+                note: request.isStream ? "until the stream ended" : request.hasWaited ? "with the time that it waited for a change" : nil),
         ]
         if let user = request.userRecordName {
             facts.append(Fact("user", visit.people.name(of: user), link: place.link("requests", [("by", visit.people.user(user)?.handle ?? user.string)])))

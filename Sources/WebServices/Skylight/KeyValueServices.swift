@@ -2,6 +2,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `keyvalues/changes`: the user's key-value store, or the keys that changed since a token, for which it can wait.
 struct KeyValuesChanges: Endpoint {
@@ -17,13 +18,16 @@ struct KeyValuesChanges: Endpoint {
         let token = try call.body.string("syncToken").map { ChangeToken(text: $0) }
         let patience = min(try call.body.wholeNumber("wait", from: 0) ?? 0, Self.patience)
         // Listens before the first look, so that nothing is missed in between.
-        let commits = patience > 0 && token != nil ? try database.commits() : nil
+        let commits = patience > 0 ? try token.map { (token: $0, signals: try database.commits()) } : nil
         var found = try await database.keyValues(since: token)
         if let commits, found.changes.isEmpty {
-            let later = try await call.context.whileConnected { try await Self.next(in: database, since: token, commits, within: patience) }
-            if let news = later ?? nil { found = news }
+            RequestNote.current?.update { $0.hasWaited = true }
+            let isTold = try await call.context.whileConnected {
+                try await Self.waits(for: database, since: commits.token, commits.signals, within: patience)
+            }
+            if isTold == true { found = try await database.keyValues(since: token) }
         }
-        try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.size ?? 0) })
+        try call.makeRoom(for: found.changes.reduce(0) { $0 + ($1.value?.textLimit ?? 0) })
         writer.object { writer in
             writer.name("changes")
             writer.array { writer in for change in found.changes { writer.value(change) } }
@@ -32,25 +36,25 @@ struct KeyValuesChanges: Endpoint {
         }
     }
 
-    /// The first changes after a token; `nil` if there are none in time.
-    private static func next(
-        in database: any RecordDatabase, since token: ChangeToken?, _ commits: AsyncStream<Void>, within patience: Int
-    ) async throws -> KeyValueChanges? {
-        try await withThrowingTaskGroup(of: KeyValueChanges?.self) { group in
+    /// Waits for the first change after a token.
+    /// - Returns: false if there is none in time.
+    private static func waits(
+        for database: any RecordDatabase, since token: ChangeToken, _ commits: AsyncStream<Void>, within patience: Int
+    ) async throws -> Bool {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
                 for await _ in commits {
                     try await Task.sleep(for: pause)
-                    let found = try await database.keyValues(since: token)
-                    if !found.changes.isEmpty { return found }
+                    if try await database.hasKeyValues(since: token) { return true }
                 }
-                return nil
+                return false
             }
             group.addTask {
                 try await Task.sleep(for: .seconds(patience))
-                return nil
+                return false
             }
             defer { group.cancelAll() }
-            return try await group.next() ?? nil
+            return try await group.next() ?? false
         }
     }
 }
