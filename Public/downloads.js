@@ -22,8 +22,8 @@ export class Download {
 
   constructor({ name, url, size, checksum, number }) {
     Object.assign(this, { name, url, size, checksum })
-    // The name in the private file system, where the file's own name might be invalid.
-    this.keptAs = `${number}-${checksum}`
+    // The name in the private file system, where the file's own name might be invalid, and so might be a checksum in base64.
+    this.keptAs = `${number}-${checksum.replace(/[^A-Za-z0-9]/g, '_')}`
   }
 
   get isUnderWay() { return this.state === 'waiting' || this.state === 'fetching' }

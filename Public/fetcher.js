@@ -16,7 +16,11 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
   let access
   let hash = new SHA256(digest)
   let isOver = false
-  const end = (kind, more) => ({ end: kind, received, digest: hash.snapshot(), ...more })
+  // Without the digest of all received bytes, the next attempt computes it from the file.
+  const end = (kind, more) => {
+    const digest = hash.snapshot()
+    return { end: kind, received, digest: digest.length === received ? digest : undefined, ...more }
+  }
   // Restarts the download, because the received bytes do not match the response.
   const startOver = () => {
     received = 0
@@ -29,7 +33,7 @@ async function fetchFile({ url, folder, name, size, checksum, received, digest }
     access = await opened(file)
     if (access.getSize() < received) startOver()
     access.truncate(received)
-    // The page was reloaded after it had received these bytes.
+    // The page was reloaded after it had received these bytes, or nobody could read them before.
     if (!digest) addStored(access, received, hash)
     // Skips the download if the file is complete and only its check is missing.
     if (received < size || size === 0) {

@@ -51,9 +51,11 @@ class Fetching {
     for (const download of all) download.received = Math.min(download.size, await this.#files.size(download.keptAs))
     const total = sum(all, 'size')
     if (await this.#files.room() < total) this.#whole.warn(`The browser has no room for ${bytes(total)}. To download a file, click its name.`)
-    // A reloaded page goes on with what it had begun.
-    if (total <= unaskedBytes || sum(all, 'received') > 0) this.go(all)
-    else this.#draw()
+    const begun = all.filter(download => download.received > 0)
+    if (total > unaskedBytes) for (const download of begun) if (download.received < download.size) download.state = 'paused'
+    this.#draw()
+    // A reloaded page checks the files that it has. It asks for the rest of a large answer only after a click.
+    this.go(total <= unaskedBytes ? all : begun.filter(download => download.state === 'new'))
   }
 
   go(downloads) {

@@ -43,7 +43,7 @@ extension Answer {
 
     func queryStatistics() throws -> QueryStatistics {
         QueryStatistics(
-            since: try timestamp("since"), uses: try array("uses").map { try $0.indexUse() },
+            since: try timestamp("since"), queries: Int(try integer("queries")), uses: try array("uses").map { try $0.indexUse() },
             refusals: try array("refusals").map { try $0.refusal() })
     }
 

@@ -299,6 +299,31 @@ def test_a_reloaded_page_goes_on_where_it_was(files, line, open_page):
         assert saved.read() == files["part-4.bin"]
 
 
+def test_a_reload_of_a_large_answer_fetches_nothing_more(server, line, open_page):
+    server.attach(CONTAINER, "Large", "large", ("large.bin", bytes(20_000_000)))
+    server.attach(CONTAINER, "Large", "others", ("small.bin", content(50_000, 21)), ("half.bin", content(600_000, 22)))
+    page = open_page(address("large", "others", zone="Large"), at=line)
+    large, small, half = (row(page, f"{name}.bin") for name in ["large", "small", "half"])
+    expect(page.locator("[data-whole]")).to_contain_text("Not fetched")
+    small.locator("[data-turn]").click()
+    expect(small).to_have_attribute("data-state", "done")
+    line.rate = 150_000
+    half.locator("[data-turn]").click()
+    until(lambda: received(half) > 150_000)
+    half.locator("[data-turn]").click()
+    expect(half).to_have_attribute("data-state", "paused")
+    stopped = received(half)
+    line.rate = None
+    count = len(line.requests)
+    page.reload()
+    expect(small).to_have_attribute("data-state", "done")
+    expect(half).to_have_attribute("data-state", "paused")
+    expect(large).to_have_attribute("data-state", "new")
+    assert received(half) >= stopped and len(line.requests) == count
+    half.locator("[data-turn]").click()
+    expect(half).to_have_attribute("data-state", "done")
+
+
 def test_two_pages_of_one_address_have_files_of_their_own(files, line, open_page):
     page = open_page(address("record-1"), at=line)
     expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")

@@ -169,6 +169,7 @@ import Testing
             let served = try await stage.page("advice")
             #expect(served.contains("No query was refused") && !served.contains("Item where author"))
             #expect(served.contains("<td>author QUERYABLE</td><td class=\"num\">1</td>"))
+            #expect(served.contains("So far, indexes have served 1 query."), "a filter and a sort are one query")
         }
     }
 

@@ -94,8 +94,10 @@ import Testing
             #expect(try await stage.there().zones().contains { $0.zoneID.zoneName == "Other" })
             let deletion = try await stage.page("record/delete?zone=Notes&name=note")
             #expect(try await stage.exists("note"))
-            _ = try stage.location(try await stage.sendAndConfirm("record/delete", of: deletion))
+            let after = try await stage.page(try stage.location(try await stage.sendAndConfirm("record/delete", of: deletion)))
             #expect(try await !stage.exists("note"))
+            #expect(after.contains("The record is deleted.") && after.contains("the deletion can’t be undone") && !after.contains("NOT_FOUND"))
+            #expect(try await stage.page("record?zone=Notes&name=note").contains("NOT_FOUND"))
         }
     }
 
@@ -118,6 +120,14 @@ import Testing
         try await ConnectedStage.run { stage in
             let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/zone/copy?zone=Notes"))
             #expect(page.contains("CloudKit does not tell") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
+        }
+    }
+
+    @Test(arguments: [false, true]) func aNewRecordIsOfferedWhereItCanBeSaved(isWritable: Bool) async throws {
+        try await ConnectedStage.run(.production, isWritable: isWritable) { stage in
+            for result in try await stage.there(.production).modifyZones([.create(ConnectedStage.notes)]) { _ = try result.get() }
+            let page = try await stage.page("/c/\(ConnectedStage.container)/production/private/changes?zone=Notes")
+            #expect(page.contains("The zone has no records.") && page.contains("/record/new") == isWritable)
         }
     }
 

@@ -135,6 +135,7 @@ import Testing
             let order = try [">All locks</a>", ">Ice on the locks</a>"].map { try #require(both.firstRange(of: $0)).lowerBound }
             #expect(order[0] < order[1] && both.contains("whose journal is \(Self.diary)"))
             #expect(both.contains("sort1=CD_title&amp;order1=descending"), "the link of the column sorts the other way")
+            #expect(both.matches(of: /aria-sort="ascending"/).count == 1 && !table.contains("aria-sort=\"descending\""))
             let first = try await stage.page("objects/entity?type=CD_Entry&filter1=CD_journal&is1=EQUALS&value1=\(Self.diary)&sort1=CD_title&limit=1")
             #expect(first.contains(">All locks</a>") && !first.contains(">Ice on the locks</a>"))
             let next = try #require(first.firstMatch(of: /href="([^"]*)" rel="next"/)?.output.1)
@@ -175,6 +176,41 @@ import Testing
         }
     }
 
+    @Test func theEntitiesOfATypeNeedAnIndexOnce() async throws {
+        try await Self.run { stage in
+            _ = try await stage.database().edit([.dropIndexes(.queryable, of: .custom("CD_journal"), in: "CD_Entry")])
+            let page = try await stage.page(Self.object(Self.diary))
+            #expect(page.matches(of: /<strong>Field &#39;CD_journal&#39; is not marked queryable/).count == 1)
+        }
+    }
+
+    @Test func aColumnIsForEachAttributeUpToALimit() async throws {
+        try await Self.run { stage in
+            // The first column has the title, of which a long one is in the field beside.
+            let beside = RecordType(name: "CD_Entry", fields: ["CD_title_ckAsset": FieldDefinition(type: .asset)])
+            _ = try await stage.database().edit([.addType(beside)])
+            let entries = try await stage.page("objects/entity?type=CD_Entry&filter1=CD_entityName&is1=EQUALS&value1=Entry")
+            #expect(entries.matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?title</).count == 1)
+            var fields: [Name: FieldValue] = ["CD_entityName": .string("Wide")]
+            for number in 10..<35 { fields[Name("CD_f\(number)")] = .int64(1) }
+            try await Self.save("CD_Wide", Self.name(50), fields, stage.database())
+            let path = "objects/entity?type=CD_Wide&filter1=CD_entityName&is1=EQUALS&value1=Wide"
+            let wide = try await stage.page(path)
+            #expect(wide.contains(">f29<") && !wide.contains(">f30<"))
+            let link = try #require(wide.firstMatch(of: /<a href="([^"]*)">Show all 25 columns</)?.output.1)
+            #expect(try await stage.page(String(link).replacing("&amp;", with: "&")).contains(">f34<"))
+        }
+    }
+
+    @Test func moreTypesThanAreReadAreMentioned() async throws {
+        try await Self.run { stage in
+            #expect(try await stage.page("objects").contains("in the first 100 records of each type."))
+            let types = (0..<50).map { SchemaEdit.addType(RecordType(name: Name("CD_T\($0)"))) }
+            _ = try await stage.database().edit(types)
+            #expect(try await stage.page("objects").contains("in the first 100 records of each of the first 50 types."))
+        }
+    }
+
     @Test func pairsNeedAnIndexToo() async throws {
         try await Self.run { stage in
             _ = try await stage.database().edit([.dropIndexes(.searchable, of: .custom("CD_recordNames"), in: "CDMR")])
@@ -207,6 +243,26 @@ import Testing
             #expect(page.contains("<h3>Files</h3>") && page.matches(of: /aria-label="Download CD_/).count == 2)
             let list = try await stage.page("objects")
             #expect(try Self.row("Entry", in: list).contains("body, mood, photo, title, uuid"), "each pair of fields is one attribute")
+        }
+    }
+
+    /// The pairs may fill the first page of the feed.
+    @Test func objectsBehindPairsAreFoundInICloud() async throws {
+        try await ConnectedStage.run { stage in
+            let database = try await stage.there()
+            for result in try await database.modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
+            let fields: [Name: FieldInput] = [
+                MirroredLink.namesField: FieldInput(.string("\(Self.ice):\(Self.weather)")), MirroredLink.relationshipsField: FieldInput(.string("tags:entries")),
+            ]
+            for start in [1000, 1200] {
+                let pairs = (start..<(start + 150)).map {
+                    RecordOperation(.create, recordName: Self.name($0), recordType: MirroredLink.recordType, fields: fields)
+                }
+                for result in try await database.modify(ModifyRequest(pairs, zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
+            }
+            #expect(try await stage.page("objects").contains("None is among the types of the records that came from iCloud so far."))
+            try await Self.save("CD_Tag", Self.weather, ["CD_entityName": .string("Tag"), "CD_name": .string("weather")], database)
+            #expect(try Self.row("Tag", in: try await stage.page("objects")).contains("CD_Tag"))
         }
     }
 

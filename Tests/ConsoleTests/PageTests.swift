@@ -1,6 +1,5 @@
 import Accounts
 import AssetStore
-import Console
 import ConsolePages
 import HTTPServing
 import HTTPTypes
@@ -13,6 +12,8 @@ import RecordStore
 import Records
 import TestSupport
 import Testing
+
+@testable import Console
 
 /// Pages over the in-memory engine, without scripts.
 @Suite struct PageTests {
@@ -202,5 +203,10 @@ import Testing
             #expect(old.status == .ok && old.headers[.cacheControl] == "no-cache")
             #expect(try await get("/static/old/nothing.js", client).status == .notFound)
         }
+    }
+
+    @Test func theVersionOfStaticFilesTellsNamesAndBorders() {
+        let folders: [[String: [UInt8]]] = [["a.js": [1, 2], "b.js": [3]], ["a.js": [1], "b.js": [2, 3]], ["a.js": [1, 2], "c.js": [3]]]
+        #expect(Set(folders.map { StaticFiles.version(of: $0) }).count == folders.count)
     }
 }

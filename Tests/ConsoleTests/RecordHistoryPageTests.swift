@@ -144,6 +144,7 @@ import Testing
             let page = try await stage.page("record?zone=Notes&name=r")
             #expect(page.contains("<p>Deleted <time") && page.contains("Restore its last version…") && page.contains("class=\"kind deleted\""))
             #expect(!page.contains("NOT_FOUND") && page.contains(">Undo the deletion</button>"))
+            #expect(page.contains("Records that were deleted with it stay deleted.") && page.contains("name=\"from\""))
             let position = try await stage.entries("r")[1].position
             #expect(page.contains("<input type=\"hidden\" name=\"position\" value=\"\(position)\">"))
             let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(position)")

@@ -148,6 +148,20 @@ import Text
         }
     }
 
+    @Test func valuesWithCommasAreNotJoinedByThem() async throws {
+        try await EditStage.run { stage in
+            let places = [(1.0, 2.0), (3.0, 4.0)].map { FieldValue.location(Location(latitude: $0.0, longitude: $0.1)) }
+            try await stage.save(
+                "n",
+                [
+                    "rank": .int64(1), "places": .list(places, of: .location), "tags": .list([.string("red"), .string("blue")], of: .string),
+                    "names": .list([.string("Roe, Jane"), .string("Ada")], of: .string),
+                ])
+            let page = try await stage.page("query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1")
+            #expect(page.contains("red, blue") && page.contains("<li>1.0, 2.0</li><li>3.0, 4.0</li>") && page.contains("<li>Roe, Jane</li><li>Ada</li>"))
+        }
+    }
+
     // MARK: As text
 
     @Test func aTextBecomesTheForm() async throws {

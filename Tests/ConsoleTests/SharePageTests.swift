@@ -123,6 +123,20 @@ import Text
         }
     }
 
+    @Test func aGuestWhoMayOnlyReadIsOfferedNoNewRecord() async throws {
+        try await ShareStage.run { stage in
+            _ = try await stage.shared(with: stage.grace)
+            _ = try await stage.accept(as: stage.grace)
+            let path = try stage.page("query", of: stage.grace) + "&type=Note&filter1=rank&is1=EQUALS&value1=99"
+            for (right, isOffered) in [("READ_ONLY", false), ("READ_WRITE", true)] {
+                let form = try await stage.edit.page("share?zone=Notes&name=list")
+                _ = try await stage.edit.send("share", of: form, ["right2": right], button: ("do", "save"))
+                let page = try await stage.edit.page(path)
+                #expect(page.contains("No Note matches") && page.contains("/record/new") == isOffered, "\(right)")
+            }
+        }
+    }
+
     @Test func aGuestLeavesAndIsInvitedAgain() async throws {
         try await ShareStage.run { stage in
             _ = try await stage.shared(with: stage.grace)

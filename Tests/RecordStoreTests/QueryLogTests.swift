@@ -102,6 +102,7 @@ import Testing
         func used(_ query: Query, _ composite: CompositeIndex? = nil) throws -> Set<String> {
             let log = QueryLog(since: Timestamp(milliseconds: 0))
             log.note(try ResolvedQuery(query, in: schema), in: type, servedBy: composite, at: Timestamp(milliseconds: 1))
+            #expect(log.statistics(in: schema).queries == 1, "it is one query, however many indexes it uses")
             return Set(log.statistics(in: schema).uses.map(\.index.description))
         }
         func filter(_ field: Name, _ comparator: Comparator, _ value: FieldValue) -> Query {

@@ -93,7 +93,7 @@ import Testing
     }
 
     private static let statistics = QueryStatistics(
-        since: Timestamp(milliseconds: 1_700_000_000_123),
+        since: Timestamp(milliseconds: 1_700_000_000_123), queries: 7,
         uses: indexes.enumerated().map { .init(recordType: odd, index: $1, count: $0, last: Timestamp(milliseconds: Int64($0))) },
         refusals: Comparator.allCases.map {
             .init(query: query($0), problems: problems, count: 3, last: Timestamp(milliseconds: 5), userRecordName: ada.userRecordName)

@@ -9,56 +9,82 @@ struct DataAnswer: Sendable {
     /// The number of pages of a feed to read. A page may have no records although more follow.
     private static let pageLimit = 3
 
-    /// `nil` if a feed is too long to tell.
-    private let hasData: Bool?
     private let zones: [ZoneID]
     /// The number of zones that were not looked into.
     private let left: Int
+    /// The reason why some zones that were looked into may have data nevertheless.
+    private let doubt: String?
     /// True if the default zone was not looked into, because it has no feed.
     private let leavesDefaultZone: Bool
+    /// False if the container has no objects of Core Data, so that the words do not mention them.
+    private let mentionsObjects: Bool
     let hasObjects: Bool
 
     /// By what the store counts.
-    init(_ summaries: ZoneSummaries) {
+    /// - Parameter mentionsObjects: true if the container has objects of Core Data.
+    init(_ summaries: ZoneSummaries, mentionsObjects: Bool) {
         let full = summaries.zones.filter { $0.counts.total > 0 }
-        hasData = !full.isEmpty
         zones = full.map(\.zoneID)
-        (left, leavesDefaultZone) = (summaries.left, false)
-        hasObjects = full.contains { zone in zone.counts.records.contains { $0.value > 0 && MirroredNaming.isEntityType($0.key) } }
+        (left, doubt, leavesDefaultZone) = (summaries.left, nil, false)
+        hasObjects = full.contains { zone in
+            Self.isCoreData(zone.zoneID) || zone.counts.records.contains { $0.value > 0 && Self.isCoreData($0.key) }
+        }
+        self.mentionsObjects = mentionsObjects || summaries.zones.contains { Self.isCoreData($0.zoneID) }
     }
 
     /// By the beginning of each zone's feed.
-    init(byFeedsOf database: any RecordDatabase, limit: Int) async throws {
+    /// - Parameter mentionsObjects: true if the container has objects of Core Data.
+    /// - Throws: `RecordError` if the zones can't be read. A zone whose feed can't be read is left open.
+    init(byFeedsOf database: any RecordDatabase, limit: Int, mentionsObjects: Bool) async throws {
         let all = try await database.zones().filter { !$0.zoneID.isDefault }
-        var (zones, hasObjects, isCertain) = ([ZoneID](), false, true)
+        var (zones, hasObjects, doubt) = ([ZoneID](), false, String?.none)
         for zone in all.prefix(limit) {
-            var request = ZoneChangesRequest(zone.zoneID, desiredKeys: [])
-            var (moreComing, pages) = (true, 0)
-            while moreComing, pages < Self.pageLimit {
-                let page = try await database.zoneChanges(request)
-                let records = page.changes.compactMap(\.record)
-                if !records.isEmpty {
-                    zones.append(zone.zoneID)
-                    hasObjects = hasObjects || records.contains { MirroredNaming.isEntityType($0.recordType) }
-                    break
+            do {
+                guard let types = try await Self.firstTypes(of: zone.zoneID, in: database) else {
+                    doubt = doubt ?? "a feed begins with pages without records"
+                    continue
                 }
-                (moreComing, pages, request.since) = (page.moreComing, pages + 1, page.syncToken)
+                if types.isEmpty { continue }
+                zones.append(zone.zoneID)
+                hasObjects = hasObjects || Self.isCoreData(zone.zoneID) || types.contains(where: Self.isCoreData)
+            } catch let error as RecordError {
+                doubt = "the feed of \(zone.zoneID.zoneName) can't be read: \(error.reason)"
             }
-            if pages == Self.pageLimit, moreComing { isCertain = false }
         }
-        hasData = zones.isEmpty ? isCertain ? false : nil : true
-        (self.zones, self.hasObjects, left, leavesDefaultZone) = (zones, hasObjects, max(0, all.count - limit), true)
+        (self.zones, self.hasObjects, left, self.doubt, leavesDefaultZone) = (zones, hasObjects, max(0, all.count - limit), doubt, true)
+        self.mentionsObjects = mentionsObjects || all.contains { Self.isCoreData($0.zoneID) }
     }
+
+    /// The types of the first records of a feed, none for an empty zone; `nil` if its first pages have no records although more follow.
+    private static func firstTypes(of zoneID: ZoneID, in database: any RecordDatabase) async throws -> [Name]? {
+        var request = ZoneChangesRequest(zoneID, desiredKeys: [])
+        for _ in 0..<pageLimit {
+            let page = try await database.zoneChanges(request)
+            let types = page.changes.compactMap { $0.record?.recordType }
+            if !types.isEmpty || !page.moreComing { return types }
+            request.since = page.syncToken
+        }
+        return nil
+    }
+
+    /// The first records of Core Data's zone may be pairs, or none of Core Data's own.
+    private static func isCoreData(_ zoneID: ZoneID) -> Bool { MirroredNaming.isZone(zoneID) }
+    private static func isCoreData(_ type: Name) -> Bool { MirroredNaming.isEntityType(type) || type == MirroredLink.recordType }
 
     /// `nil` where there is nothing to say.
     var words: String? {
-        guard let hasData else { return "not known, because a feed begins with pages without records" }
-        if !hasData { return leavesDefaultZone ? "no\(left > 0 ? ", in the zones read" : ""); the default zone has no feed to tell" : nil }
+        if zones.isEmpty {
+            if let doubt { return "not known: \(doubt)" }
+            if !leavesDefaultZone { return nil }
+            return left > 0 ? "none in the zones read; the default zone has no feed" : "no, except perhaps in the default zone, which has no feed"
+        }
         var names = zones.prefix(Self.zoneLimit).map { $0.isDefault ? "the default zone" : $0.zoneName.string }
         if zones.count > names.count { names.append("\(zones.count - names.count) more") }
         let last = names.removeLast()
         let place = names.isEmpty ? last : "\(names.joined(separator: ", ")) and \(last)"
-        let objects = hasObjects ? "with Core Data objects" : left > 0 ? "no Core Data objects in the zones read" : "without Core Data objects"
+        if !mentionsObjects, !hasObjects { return "yes, in \(place)" }
+        let isOpen = left > 0 || doubt != nil
+        let objects = hasObjects ? "with Core Data objects" : isOpen ? "no Core Data objects in the zones read" : "without Core Data objects"
         return "yes, in \(place), \(objects)"
     }
 }

@@ -37,9 +37,11 @@ struct UserData: Sendable {
             guard try await Self.isKnown(user, in: environment, visit) else { return (ZoneSummaries(zones: [], left: 0), nil) }
             guard Self.reaches(place.address, visit) else { return (nil, nil) }
             let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
-            guard database.can(.summarizeZones) else { return (nil, try await DataAnswer(byFeedsOf: database, limit: zones)) }
+            guard database.can(.summarizeZones) else {
+                return (nil, try await DataAnswer(byFeedsOf: database, limit: zones, mentionsObjects: visit.hasObjects))
+            }
             let summaries = try await database.summaries(limit: zones, changes: changes)
-            return (summaries, DataAnswer(summaries))
+            return (summaries, DataAnswer(summaries, mentionsObjects: visit.hasObjects))
         }
     }
 
@@ -56,7 +58,7 @@ struct UserData: Sendable {
         return visit.accounts.connections(of: address.container).contains { $0.environment == address.environment && $0.reach.contains(address.scope) }
     }
 
-    /// The environments to show. Of a container in iCloud, the others are unknown.
+    /// The environments to show. For a container in iCloud, only those that are connected are known.
     static func shown(_ existing: Set<Records.Environment>, _ visit: Visit) -> [Records.Environment] {
         Records.Environment.allCases.filter { visit.connection == nil || existing.contains($0) }
     }

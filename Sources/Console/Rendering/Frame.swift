@@ -133,18 +133,20 @@ package struct Frame: ViewModel {
 extension Frame {
     /// The frame of a page outside of any container.
     package init(title: String, staticFiles: StaticFiles) {
+        let url = staticFiles.urls()
         self.init(
-            title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
-            icon: staticFiles.url("skylight.svg"), chips: [], sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
+            title: title, stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            chips: [], sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
     init(title: String, tab: Tab, visit: Visit, staticFiles: StaticFiles) {
         let place = visit.place
         let builder = FrameBuilder(visit: visit, tab: tab)
+        let url = staticFiles.urls()
         self.init(
-            title: title, stylesheet: staticFiles.url("skylight.css"), theme: staticFiles.url("theme.js"), script: staticFiles.url("skylight.js"),
-            icon: staticFiles.url("skylight.svg"), chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
+            title: title, stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue), connection: ConnectionBanner(visit))
     }

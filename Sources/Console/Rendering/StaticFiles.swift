@@ -20,7 +20,13 @@ package struct StaticFiles: Sendable {
     }
 
     /// The address of a file.
-    package func url(_ name: String) -> String { "/static/\(version)/\(name)" }
+    package func url(_ name: String) -> String { urls()(name) }
+
+    /// The addresses of several files, by name. The version is found once: for this, a folder's files are all read.
+    func urls() -> (String) -> String {
+        let version = version
+        return { "/static/\(version)/\($0)" }
+    }
 
     /// - Parameter version: the one in the address; `nil` for an address without one.
     /// - Returns: `nil` if the file does not exist.
@@ -51,9 +57,13 @@ package struct StaticFiles: Sendable {
     }
 
     /// FNV-1a is enough to distinguish versions of the project's own files.
-    private static func version(of files: [String: [UInt8]]) -> String {
+    static func version(of files: [String: [UInt8]]) -> String {
         var hash = FNV1a()
-        for (_, bytes) in files.sorted(by: { $0.key < $1.key }) { hash.add(bytes) }
+        for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
+            hash.add(text: name)
+            hash.add(bytes)
+            hash.add(CollectionOfOne(0xFF))
+        }
         return String(hash.value, radix: 36)
     }
 

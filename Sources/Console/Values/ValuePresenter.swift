@@ -51,7 +51,7 @@ package struct ValuePresenter: Sendable {
         }
     }
 
-    /// Several values as one text; `nil` if there are none, or one of them is more than a text.
+    /// Several values as one text; `nil` if there are none, or one of them is more than a text, or has a comma as coordinates do.
     private static func joined(_ values: [ValueView]) -> String? {
         let texts = values.compactMap { value -> String? in
             switch value.form {
@@ -59,7 +59,8 @@ package struct ValuePresenter: Sendable {
             default: nil
             }
         }
-        return values.isEmpty || texts.count < values.count ? nil : texts.joined(separator: ", ")
+        let isAmbiguous = texts.count > 1 && texts.contains { $0.utf8.contains(UInt8(ascii: ",")) }
+        return values.isEmpty || texts.count < values.count || isAmbiguous ? nil : texts.joined(separator: ", ")
     }
 
     private func view(_ asset: Asset, of field: Name) -> ValueView {

@@ -68,9 +68,8 @@ extension AdviceView {
         let places = IndexPlace.all(in: schema)
         let unused = places.filter { uses[$0] == nil }
         let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted { ($1.1.count, $0.0) < ($0.1.count, $1.0) }
-        let served = statistics.uses.reduce(0) { $0 + $1.count }
-        let early = served >= telling
-            ? nil : "So far, indexes have served \(Digits.count(served, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
+        let early = statistics.queries >= telling
+            ? nil : "So far, indexes have served \(Digits.count(statistics.queries, "query", plural: "queries")). After \(telling), this page lists the indexes that no query used."
         return AdviceView(
             notice: Notice.text(visit.fields["notice"]), since: ValueView(.time(statistics.since)),
             refusals: statistics.refusals.map { RefusalRow($0, in: schema, works: works, visit: visit) },

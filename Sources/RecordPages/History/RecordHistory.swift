@@ -21,6 +21,7 @@ struct RecordHistory: ViewModel {
         /// A remark if there are no differences to show.
         let remark: String?
         let position: Int64
+        let isShare: Bool
         /// The link that asks to restore this version; `nil` for deletions and the current version.
         let restore: String?
     }
@@ -101,6 +102,7 @@ extension RecordHistory.Row {
         more = Array(all.dropFirst(limit))
         moreText = "\(Digits.count(more.count, "more field"))"
         position = entry.position
+        isShare = entry.recordType == Share.recordType
         restore =
             isNow || entry.act == .deleted
             ? nil : place.link("record/restore", [("name", name.string), ("position", String(entry.position))])

@@ -27,8 +27,10 @@ struct ObjectEntity {
 /// Finds the entities of a place and their relationships in the first objects of each record type.
 enum ObjectModel {
     /// The number of records that are read of each type.
-    static let sampleSize = 100
+    private static let sampleSize = 100
     private static let sampleBytes = 1 << 20
+    /// The maximum number of types that are read.
+    private static let typeLimit = 50
     /// The number of record names of a field that are followed.
     private static let followed = 4
     /// The maximum number of entities that the sample lacks.
@@ -36,20 +38,25 @@ enum ObjectModel {
     /// The maximum size of a type whose entities are counted one by one, in records.
     private static let countedLimit = 10_000
 
-    /// - Parameter countsEach: false to leave out the counts of entities that share a type.
+    /// The records that are read, in words.
+    static func sample(_ visit: Visit) -> String {
+        "the first \(sampleSize) records of each \(visit.entityTypes.count > typeLimit ? "of the first \(typeLimit) types" : "type")"
+    }
+
+    /// - Parameter isWhole: false to leave out entities that the sample lacks, and the counts of those that share a type.
     /// - Throws: `RecordError` for a failure that is not about an index.
-    static func entities(_ visit: Visit, countsEach: Bool) async throws -> [ObjectEntity] {
+    static func entities(_ visit: Visit, isWhole: Bool) async throws -> [ObjectEntity] {
         let counts = await visit.recordCounts()
         var found: [ObjectEntity] = []
         var names: [[String: [RecordID]]] = []
-        for type in visit.entityTypes {
+        for type in visit.entityTypes.prefix(typeLimit) {
             let count = counts.map { $0[type.name] ?? 0 }
             var objects: [(entity: String, record: StoredRecord, fields: [Field])] = []
             var problem: String?
             do {
                 if count != 0 { objects = try await sample(of: type, with: MirroredNaming.entityField, visit).map(object) }
                 // The count of a type is that of its entity only if there is no other.
-                if count != nil { objects += try await others(than: Set(objects.map(\.entity)), in: type, visit).map(object) }
+                if isWhole, count != nil { objects += try await others(than: Set(objects.map(\.entity)), in: type, visit).map(object) }
             } catch let error as RecordError where error.isAboutIndexes {
                 problem = error.reason
             }
@@ -58,7 +65,7 @@ enum ObjectModel {
                 var entity = ObjectEntity(name, of: type, count: groups.count < 2 ? count : nil, problem: problem)
                 if groups.count > 1 {
                     entity.keepAttributes(of: (groups[name] ?? []).flatMap(\.fields))
-                    if countsEach, let count, count <= countedLimit { entity.count = try await self.count(of: name, in: type.name, visit) }
+                    if isWhole, let count, count <= countedLimit { entity.count = try await self.count(of: name, in: type.name, visit) }
                 }
                 names.append(candidates(in: groups[name] ?? []))
                 found.append(entity)
@@ -148,7 +155,7 @@ extension ObjectEntity {
         attributes = Set(type.fields.keys.compactMap { MirroredNaming.property(of: $0) }).sorted()
     }
 
-    /// A type has the fields of all its entities. Those without a value belong to others.
+    /// A type has the fields of all its entities. Fields without a value belong to others.
     fileprivate mutating func keepAttributes(of fields: some Sequence<Field>) {
         let used = Set(fields.compactMap { MirroredNaming.property(of: $0.name) })
         let unread = Set(type.fields.filter { $0.value.type.valueType == .bytes }.keys.compactMap { MirroredNaming.property(of: $0) })

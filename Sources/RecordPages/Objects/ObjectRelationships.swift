@@ -23,6 +23,8 @@ struct ObjectRelationships {
     private(set) var rows: [Row] = []
     /// The queries that an index would allow.
     private(set) var refusals: [QueryRefusal] = []
+    /// The type and field of each refusal. The entities of a type need the same index.
+    private var refused: Set<[Name]> = []
 
     private let recordID: RecordID
     private let recordType: Name
@@ -41,7 +43,7 @@ struct ObjectRelationships {
         self.visit = visit
         rows = toOne.map { Row(name: $0.name, kind: "to-one", objects: [$0.link], more: nil) }
         guard followsOthers else { return }
-        for entity in try await ObjectModel.entities(visit, countsEach: false) {
+        for entity in try await ObjectModel.entities(visit, isWhole: false) {
             for relationship in entity.toOne where relationship.types.contains(recordType) { try await addInverse(of: relationship.name, in: entity) }
         }
         try await addPairs()
@@ -57,6 +59,8 @@ struct ObjectRelationships {
 
     /// The answer to a form in the object's zone; `nil` if it was refused, which ``refusals`` tells then.
     private mutating func answer(to form: QueryForm, of type: RecordType, limit: Int, keys: Set<Name>) async throws -> QueryPage? {
+        let key = [type.name] + form.filters.prefix(1).map(\.field)
+        if refused.contains(key) { return nil }
         let plan = QueryPlan(form, of: type)
         var problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         if problems.isEmpty {
@@ -68,7 +72,10 @@ struct ObjectRelationships {
                 problems = [.invalid(error)]
             }
         }
-        refusals.append(QueryRefusal(problems, plan: plan, form: form, type: type, works: works, back: here, answers: nil, visit: visit))
+        var refusal = QueryRefusal(problems, plan: plan, form: form, type: type, works: works, back: here, answers: nil, visit: visit)
+        refusal.worksID += "-\(refusals.count)"
+        refusals.append(refusal)
+        refused.insert(key)
         return nil
     }
 

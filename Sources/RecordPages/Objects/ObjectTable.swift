@@ -11,6 +11,8 @@ struct ObjectTable: ViewModel {
         let type: String?
         /// `↑` or `↓` if the column is the sort key.
         let arrow: String?
+        /// `ascending` or `descending` if the column is the sort key.
+        let order: String?
         /// The link that sorts by the column; `nil` if no index could allow it.
         let sort: String?
         let isNumber: Bool
@@ -35,6 +37,8 @@ struct ObjectTable: ViewModel {
     let caption: String
     let columns: [Column]
     let rows: [Row]
+    /// The link that shows all columns, if some are missing.
+    let allColumns: Frame.Link?
 
     /// - Parameter page: the address of the table with another form.
     init(_ records: [StoredRecord], of type: RecordType, caption: String, form: QueryForm, visit: Visit, page: (QueryForm) -> String) async throws {
@@ -44,14 +48,22 @@ struct ObjectTable: ViewModel {
         }
         // The first field with a label is the first column, which leads to the object.
         let label = RecordLabel.fields.first { name in MirroredNaming.property(of: name) != nil && type.fields[name] != nil }
+        let first = label.flatMap { MirroredNaming.property(of: $0) }
         var names: [String] = []
-        for field in QueryField.all(of: type) where !field.isSystem && field.name != label {
-            if let property = MirroredNaming.property(of: field.name), !names.contains(property) { names.append(property) }
+        for field in QueryField.all(of: type) where !field.isSystem {
+            if let property = MirroredNaming.property(of: field.name), property != first, !names.contains(property) { names.append(property) }
         }
-        if names.count > ResultTable.columnLimit {
+        if names.count > ResultTable.emptyColumnLimit {
             let used = Set(values.flatMap(\.keys).compactMap { MirroredNaming.property(of: $0) })
             names = names.filter(used.contains)
         }
+        let count = names.count
+        if !form.showsAllColumns, count > ResultTable.columnLimit {
+            let asked = Set((form.filters.map(\.field) + form.sorts.map(\.field)).compactMap { MirroredNaming.property(of: $0) })
+            let kept = asked.union(names.filter { !asked.contains($0) }.prefix(max(0, ResultTable.columnLimit - asked.count)))
+            names = names.filter(kept.contains)
+        }
+        allColumns = names.count == count ? nil : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: page(form.withAllColumns))
         func column(_ property: String) -> Column {
             let field = type.queryField(named: MirroredNaming.field(of: property))
             let sort = form.sorts.first.flatMap { type.key(named: $0.field) == field?.key ? $0 : nil }
@@ -60,12 +72,11 @@ struct ObjectTable: ViewModel {
             }
             return Column(
                 name: property, type: field?.definition.type.label ?? "ASSET", arrow: sort.map { $0.isDescending ? "↓" : "↑" },
+                order: sort.map { $0.isDescending ? "descending" : "ascending" },
                 sort: field?.couldSort ?? false ? page(sorted) : nil, isNumber: field?.definition.type.isNumber ?? false)
         }
-        let first = label.flatMap { MirroredNaming.property(of: $0) }
-        columns =
-            [first.map(column) ?? Column(name: "record name", type: nil, arrow: nil, sort: nil, isNumber: false)] + names.map(column)
-            + [Column(name: "modified", type: nil, arrow: nil, sort: nil, isNumber: false)]
+        func plain(_ name: String) -> Column { Column(name: name, type: nil, arrow: nil, order: nil, sort: nil, isNumber: false) }
+        columns = [first.map(column) ?? plain("record name")] + names.map(column) + [plain("modified")]
         let links = try await visit.links(toAssetsOf: records)
         let leading = zip(records, values).flatMap { record, values in
             names.compactMap { ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: $0)]) }

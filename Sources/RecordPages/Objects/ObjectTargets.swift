@@ -25,7 +25,8 @@ struct ObjectTargets {
 
     /// - Throws: `RecordError` for a read that fails as a whole.
     init(_ recordIDs: some Sequence<RecordID>, _ visit: Visit) async throws {
-        var left = Array(Set(recordIDs).prefix(Self.limit))[...]
+        var known: Set<RecordID> = []
+        var left = recordIDs.filter { known.insert($0).inserted }.prefix(Self.limit)
         let keys = Set(RecordLabel.fields + [MirroredNaming.entityField])
         while !left.isEmpty {
             let batch = Array(left.prefix(Self.batchSize))

@@ -32,7 +32,10 @@ struct ObjectView: Page {
     let refusals: [QueryRefusal]
     /// The link that asks iCloud for the relationships that only other records tell; `nil` if they are there.
     let follow: String?
-    let sampleSize: String
+    /// The records that were read for relationships of other entities.
+    let sample: String
+    /// True if a relationship waits for an index that is being built.
+    let isBuilding: Bool
     let milliseconds: String
 
     /// - Returns: the page of the record for one that is not there, or is no object.
@@ -80,7 +83,8 @@ struct ObjectView: Page {
             files: try await AssetFileView.all(try record.fields.assets(), of: record, links: links, visit: visit), relationships: relationships.rows,
             refusals: relationships.refusals,
             follow: follows ? nil : visit.place.link("object", [("name", recordID.recordName.string), (followField, "1")]),
-            sampleSize: String(ObjectModel.sampleSize), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            sample: ObjectModel.sample(visit), isBuilding: relationships.refusals.contains(where: \.isBuilding),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// The type of an attribute whose value is in an asset. The record does not tell it, but the field beside may.

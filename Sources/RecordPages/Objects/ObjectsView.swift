@@ -40,15 +40,17 @@ struct ObjectsView: Page {
     let pairs: [Pair]
     /// The number of records that hold pairs, and the records; `nil` if there are none.
     let links: Frame.Link?
-    /// The number of records of each type that were read.
-    let sampleSize: String
+    /// The records that were read.
+    let sample: String
     let isEmpty: Bool
+    /// True for a container in iCloud, whose types are those of the records that came.
+    let isConnected: Bool
     let count: String
     let milliseconds: String
 
     static func load(_ asked: Visit) async throws -> ObjectsView {
         let visit = try await asked.findingEntityTypes()
-        let entities = try await ObjectModel.entities(visit, countsEach: true)
+        let entities = try await ObjectModel.entities(visit, isWhole: true)
         let manyToMany = try await ObjectModel.manyToMany(visit)
         let pairs = manyToMany.isEmpty ? nil : await visit.recordCounts()?[MirroredLink.recordType]
         let place = visit.place
@@ -64,7 +66,8 @@ struct ObjectsView: Page {
                 ? nil
                 : Frame.Link(
                     text: pairs.map { Digits.count($0, "pair") } ?? "the pairs", href: place.link("query", [("type", MirroredLink.recordType.string)])),
-            sampleSize: String(ObjectModel.sampleSize), isEmpty: entities.isEmpty, count: Digits.count(entities.count, "entity", plural: "entities"),
+            sample: ObjectModel.sample(visit), isEmpty: entities.isEmpty, isConnected: visit.connection != nil,
+            count: Digits.count(entities.count, "entity", plural: "entities"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

@@ -29,6 +29,8 @@ struct QueryRefusal: ViewModel {
     let schemaLines: String?
     /// The incomplete indexes of the query. If there is no other problem, the page reloads by itself.
     let works: IndexWorkPanel?
+    /// Tells the panel from those of other refusals on the page.
+    var worksID = "works"
     let isBuilding: Bool
     /// The address of the forms.
     let action: String

@@ -88,13 +88,13 @@ extension QueryView {
         var editor = QueryEditor(form, type: type, plan: plan, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
-            noMatch: NoMatch? = nil, foot: Foot? = nil
+            noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
         ) -> QueryView {
             QueryView(
                 title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                picking: table == nil ? nil : PickingBar(back: form, visit: visit), foot: foot ?? notRun(visit))
+                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot ?? notRun(visit))
         }
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
@@ -127,7 +127,7 @@ extension QueryView {
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             var facet: FacetPanel?
             if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
-            return page(facet: facet, table: table, foot: foot)
+            return page(facet: facet, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
             if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
@@ -253,7 +253,8 @@ extension QueryView.NoMatch {
             text = "\(owner) has no record of this type\(within)."
         }
         unfiltered = hasFilters ? visit.place.link("query", form.changed { $0.filters = [] }.parameters) : nil
-        newRecord = lacksZones ? nil : visit.place.link("record/new", [("type", type.string)])
+        let canSave = lacksZones ? false : try await visit.canSave(in: visit.place.zoneID)
+        newRecord = !canSave ? nil : visit.place.link("record/new", [("type", type.string)])
         others = hasFilters ? [] : try await visit.othersWithData()
     }
 }

@@ -51,7 +51,7 @@ struct ResultTable: ViewModel {
         }
         allColumns = fields.count == count
             ? nil
-            : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", Self.withAllColumns(form).parameters))
+            : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
         let sorts = Dictionary(form.sorts.map { (type.key(named: $0.field), $0.isDescending ? "↓" : "↑") }, uniquingKeysWith: { first, _ in first })
         var columns = [Column(name: "recordName", type: nil, arrow: sorts[.system(.recordID)], isNumber: false)]
         if showsZones { columns.append(Column(name: "zone", type: nil, arrow: nil, isNumber: false)) }
@@ -75,9 +75,12 @@ struct ResultTable: ViewModel {
                 pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
     }
+}
 
-    private static func withAllColumns(_ form: QueryForm) -> QueryForm {
-        var form = form
+extension QueryForm {
+    /// The same page of the query with all columns.
+    var withAllColumns: QueryForm {
+        var form = self
         form.showsAllColumns = true
         return form
     }

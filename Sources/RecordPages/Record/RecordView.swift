@@ -60,7 +60,7 @@ struct RecordView: Page {
     struct Deletion: ViewModel {
         let when: ValueView
         let who: String
-        /// The form that saves the last version again; `nil` if it is not kept.
+        /// The form that saves the last version again; `nil` if it is not kept, for a share, and for a caller who can't save.
         let undo: Undo?
     }
 
@@ -77,6 +77,8 @@ struct RecordView: Page {
     let complaint: Complaint?
     /// `nil` if there is a record, or if nobody knows of one.
     let deletion: Deletion?
+    /// True if the record was just deleted here, and no journal knows of it.
+    let isLost: Bool
     /// Links to the places where a missing record may be found.
     let changes: String?
     let elsewhere: String
@@ -110,7 +112,8 @@ extension RecordView {
         let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
         return RecordView(
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
-            deletion: body == nil ? Deletion(history, last: last, of: name, there) : nil,
+            deletion: body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil,
+            isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
             lastVersion: last?.restore, unseen: unseen,
@@ -139,15 +142,20 @@ extension RecordView {
 
 extension RecordView.Deletion {
     /// - Parameter last: the last version of the record.
-    fileprivate init?(_ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, _ visit: Visit) {
+    fileprivate init?(_ history: RecordHistory?, last: RecordHistory.Row?, of name: Name, in zoneID: ZoneID, _ visit: Visit) async throws {
         guard let latest = history?.rows.first, latest.act == RecordJournalEntry.Act.deleted.rawValue else { return nil }
         when = latest.when
         who = latest.who
-        undo = last.map { version in
-            RecordView.Undo(
-                action: visit.place.link("record/restore"),
-                fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(version.position))])
+        guard let last, !last.isShare, try await visit.canSave(in: zoneID) else {
+            undo = nil
+            return
         }
+        undo = RecordView.Undo(
+            action: visit.place.link("record/restore"),
+            fields: [
+                Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(last.position)),
+                Frame.Hidden(name: "from", value: visit.place.link("record", [("name", name.string)])),
+            ])
     }
 }
 

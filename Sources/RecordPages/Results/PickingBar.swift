@@ -11,10 +11,11 @@ struct PickingBar: ViewModel {
     let changeAll: String?
     let newRecord: String?
 
-    init(back form: QueryForm, visit: Visit) {
+    /// - Parameter canSave: false if every save is refused.
+    init(back form: QueryForm, canSave: Bool, visit: Visit) {
         self.init(
             back: visit.place.link("query", form.parameters), changeAll: visit.place.link("bulk", form.changed { _ in }.parameters),
-            newRecord: visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []), visit: visit)
+            newRecord: canSave ? visit.place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil, visit: visit)
     }
 
     init(back: String, changeAll: String? = nil, newRecord: String? = nil, visit: Visit) {

@@ -14,6 +14,7 @@ public final class QueryLog: Sendable {
     static let sizeLimit = 32_768
 
     private struct State {
+        var queries = 0
         var uses: [UsedIndex: Count] = [:]
         var refusals: [QueryShape: Refused] = [:]
         /// Number of refusals so far, used to order them because the clock may stand still or go back.
@@ -66,6 +67,7 @@ public final class QueryLog: Sendable {
         for sort in query.sorts { use(sort.relativeLocation == nil ? .sortable : .queryable, of: sort.key) }
         if let composite { used.insert(.composite(composite)) }
         state.withLock { state in
+            state.queries += 1
             for index in used {
                 let key = UsedIndex(recordType: type.name, index: index)
                 if let known = state.uses[key] {
@@ -107,7 +109,7 @@ public final class QueryLog: Sendable {
             return refusal.problems.isEmpty ? nil : refusal
         }
         return QueryStatistics(
-            since: since,
+            since: since, queries: state.queries,
             uses: uses.sorted { left, right in
                 if left.recordType != right.recordType { return left.recordType < right.recordType }
                 return left.index.description < right.index.description

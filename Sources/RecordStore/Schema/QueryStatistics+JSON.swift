@@ -6,6 +6,7 @@ extension JSONWriter {
     public mutating func value(_ statistics: QueryStatistics) {
         object { writer in
             writer.member("since", statistics.since.milliseconds)
+            writer.member("queries", Int64(statistics.queries))
             writer.name("uses")
             writer.array { writer in
                 for use in statistics.uses { writer.value(use) }

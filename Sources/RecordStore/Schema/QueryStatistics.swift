@@ -42,12 +42,15 @@ public struct QueryStatistics: Sendable, Hashable {
 
     /// Start of counting.
     public var since: Timestamp
+    /// Number of queries that ran.
+    public var queries: Int
     public var uses: [Use]
     /// Latest first.
     public var refusals: [Refusal]
 
-    public init(since: Timestamp, uses: [Use] = [], refusals: [Refusal] = []) {
+    public init(since: Timestamp, queries: Int = 0, uses: [Use] = [], refusals: [Refusal] = []) {
         self.since = since
+        self.queries = queries
         self.uses = uses
         self.refusals = refusals
     }

@@ -130,6 +130,7 @@ extension RecordFeedView {
         let timeline = hasFeed ? try await FeedTimeline(page, of: span, form, in: zoneID, visit: visit) : nil
         let isEmpty = page.map { $0.changes.isEmpty && !$0.moreComing } ?? false
         let nothing = isEmpty ? Self.nothing(form) : nil
+        let offersNew = isEmpty && form.since == nil && !isBetween ? try await visit.canSave(in: zoneID) : false
         return RecordFeedView(
             title: "Changes · \(visit.zoneName(zoneID))", action: "\(place.path)/changes",
             hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
@@ -139,7 +140,7 @@ extension RecordFeedView {
             token: token, upto: upto, isSince: form.since != nil, isBetween: isBetween, returnsSystemFieldsOnly: form.returnsSystemFieldsOnly, isReverse: form.isReverse,
             complaint: complaint, refusal: complaint == nil ? span.refusal : nil, timeline: timeline, rows: rows, orderNote: orderNote(rows),
             nothing: nothing?.what, nothingMeans: nothing?.means,
-            newRecord: isEmpty && form.since == nil && !isBetween ? place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
+            newRecord: offersNew ? place.link("record/new", form.type.map { [("type", $0.string)] } ?? []) : nil,
             emptyPage: page.map { $0.changes.isEmpty && $0.moreComing } ?? false,
             changedAgain: changedAgain,
             noFeed: hasFeed ? nil : NoFeed(place, reason: place.hasFeed ? NoFeed.defaultZoneReason : NoFeed.publicReason),
