@@ -87,7 +87,7 @@ import Traffic
     /// The row of a client in the section "Why was a client not notified?".
     private static func told(_ stage: RequestStage, _ path: String = "record?zone=Notes&name=a") async throws -> String {
         let page = try await stage.page(path)
-        return String(try #require(page.split(separator: "Why was a client not notified?").dropFirst().first).prefix(4000))
+        return String(try #require(page.split(separator: "Why was a client not notified?").dropFirst().last).prefix(4000))
     }
 
     @Test func theRecordsPageSaysWhyAClientWasNotTold() async throws {

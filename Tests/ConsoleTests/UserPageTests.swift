@@ -97,7 +97,7 @@ import Testing
             let zoneID: ZoneID
 
             func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
-                if request.zoneID == zoneID { throw RecordError(.zoneBusy, "The zone is busy") }
+                if request.zoneID.zoneName == zoneID.zoneName { throw RecordError(.zoneBusy, "The zone is busy") }
                 return try await base.zoneChanges(request)
             }
         }

@@ -97,10 +97,10 @@ extension KeyValuesView {
             owner: "\(visit.people.actor.displayName), \(place.address.environment.rawValue)",
             gauges: [
                 Gauge(
-                    label: "Room that is used", used: String(kept.usage.bytes), maximum: String(KeyValueLimits.bytes),
+                    label: "Bytes used", used: String(kept.usage.bytes), maximum: String(KeyValueLimits.bytes),
                     text: "\(Digits.grouped(kept.usage.bytes)) of \(Digits.limit(Int64(KeyValueLimits.bytes)))"),
                 Gauge(
-                    label: "Keys that are used", used: String(kept.usage.keys), maximum: String(KeyValueLimits.keys),
+                    label: "Keys used", used: String(kept.usage.keys), maximum: String(KeyValueLimits.keys),
                     text: "\(Digits.grouped(kept.usage.keys)) of \(Digits.count(KeyValueLimits.keys, "key"))"),
             ], rows: shown.compactMap { Row($0, place) }, action: place.link(Tab.keyvalues.rawValue), savedKey: form.isThere ? form.key : nil,
             newKey: form.key, kinds: PropertyValue.Kind.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == form.kind) }, text: form.text,
