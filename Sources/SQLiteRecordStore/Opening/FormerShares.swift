@@ -4,7 +4,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// What earlier versions shared, brought up to date when a file is opened.
+/// Brings the shares of earlier versions up to date when a file is opened.
 ///
 /// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users have accepted. This happens
 /// once for each file. And users whose entries give no right were guests: they get the right of everybody with the link, or are dismissed.
