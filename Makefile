@@ -13,7 +13,7 @@ PYTHON_TESTS_AT_A_TIME ?= auto
 
 # The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, tables with every cell, processes, and whatever waits
 # for time to pass.
-LENGTHY := SQLiteRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|HierarchyWalk|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SharingHistory|SpeedLaw|StalledReader)Tests
+LENGTHY := SQLRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|HierarchyWalk|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SharingHistory|SpeedLaw|StalledReader)Tests
 LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
 LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Fault|File|Pull|Push|TypePull)Tests|RemoteRecordsTests\.(Convergence|LongLived)Tests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Secret|Serve)Tests
@@ -88,7 +88,7 @@ screenshots: system-packages test-packages picture-packages $(VENV)/installed
 
 system-packages:
 	@Scripts/require-swift
-	@Scripts/install-packages libsqlite3-dev zlib1g-dev
+	@Scripts/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
 test-packages:
 	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl python3

@@ -19,6 +19,12 @@ func tests(_ name: String, of dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: swiftSettings)
 }
 
+// Stores in PostgreSQL need its client library, libpq. On macOS it is not there by itself: brew install libpq, and build with --traits PostgreSQL.
+var traits: Set<Trait> = [.trait(name: "PostgreSQL", description: "Keeps records in PostgreSQL, if asked to")]
+#if os(Linux)
+    traits.insert(.default(enabledTraits: ["PostgreSQL"]))
+#endif
+
 let package = Package(
     name: "skylight",
     platforms: [.macOS(.v15)],
@@ -29,6 +35,7 @@ let package = Package(
         // For the tests of such programs: a server within the test.
         .library(name: "SkylightTesting", targets: ["SkylightTesting", "RecordStore"]),
     ],
+    traits: traits,
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -66,13 +73,15 @@ let package = Package(
             ]
         ),
         // 4
+        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
         layer(
-            "SQLiteRecordStore",
+            "SQLRecordStore",
             on: [
                 "RecordStore", "Records", "JSON", "Text",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
+                .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]
         ),
         .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"])]),
@@ -188,7 +197,7 @@ let package = Package(
         layer(
             "SkylightTesting",
             on: [
-                "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "LoopbackServing", "RemoteRecords", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Logging", package: "swift-log"),
             ]
@@ -230,7 +239,7 @@ let package = Package(
         .executableTarget(
             name: "skylight",
             dependencies: [
-                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLiteRecordStore", "RemoteRecordStore",
+                "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLRecordStore", "RemoteRecordStore",
                 "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
@@ -262,7 +271,7 @@ let package = Package(
             "CloudKitRecordStoreTests",
             of: [
                 "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "CloudKitRecordStore", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore",
-                "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -279,7 +288,7 @@ let package = Package(
         tests(
             "MirroringTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "Mirroring", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore",
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "Mirroring", "CloudKitClient", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLRecordStore",
                 "RecordStore", "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -288,9 +297,9 @@ let package = Package(
         ),
         tests("RecordStoreTests", of: ["InMemoryRecordStore", "StoreScenarios", "RecordStore", "Records", "JSON"]),
         tests(
-            "SQLiteRecordStoreTests",
+            "SQLRecordStoreTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -298,7 +307,7 @@ let package = Package(
         tests(
             "RemoteRecordStoreTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLiteRecordStore", "RecordStore",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "RemoteRecordStore", "WebServices", "HTTPServing", "Accounts", "AssetStore", "SQLRecordStore", "RecordStore",
                 "Records", "JSON",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
@@ -308,7 +317,7 @@ let package = Package(
         tests(
             "AssetStoreTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Gzip",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "AssetStore", "SQLRecordStore", "RecordStore", "Records", "JSON", "Gzip",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -356,7 +365,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLiteRecordStore", "RecordStore", "Records", "JSON", "Text",
+                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLRecordStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -369,7 +378,7 @@ let package = Package(
         tests(
             "DataTransferTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "DataTransfer", "AssetStore", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "TestSupport", "DataTransfer", "AssetStore", "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -430,7 +439,7 @@ if Context.environment["SKYLIGHT_BENCHMARKS"] != nil {
         .executableTarget(
             name: "skylight-benchmarks",
             dependencies: [
-                "BenchmarkRecords", "Accounts", "SQLiteRecordStore", "RecordStore", "Records", "JSON",
+                "BenchmarkRecords", "Accounts", "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/SkylightBenchmarks",

@@ -4,7 +4,7 @@ import Foundation
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 
 /// The place of a benchmark: a data folder like the server's, and a container in it.
 struct BenchmarkStore: ParsableArguments {
@@ -23,7 +23,7 @@ struct BenchmarkStore: ParsableArguments {
     func withEngine<Value>(_ work: (any RecordEngine, any RecordDatabase) async throws -> Value) async throws -> Value {
         guard let container = ContainerID(container) else { throw ValidationError("'\(container)' is no container") }
         let folder = URL(filePath: data, directoryHint: .isDirectory)
-        let engine = try SQLiteRecordEngine(folder: folder)
+        let engine = try SQLRecordEngine(folder: folder)
         do {
             let accounts = try Accounts(file: folder.appending(path: "accounts.sqlite"))
             let database = try await engine.database(

@@ -9,7 +9,7 @@ internal import LoopbackServing
 public import RecordStore
 public import Records
 public import RemoteRecords
-internal import SQLiteRecordStore
+internal import SQLRecordStore
 internal import Synchronization
 internal import WebServices
 
@@ -35,14 +35,14 @@ public final class SkylightServer: Sendable {
     /// The container that was made with the server.
     public let container: ContainerID
 
-    private let engine: SQLiteRecordEngine
+    private let engine: SQLRecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
     /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 
-    private init(port: Int, container: ContainerID, _ engine: SQLiteRecordEngine, _ accounts: Accounts, _ faults: FaultInjection) {
+    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection) {
         (self.port, self.container, self.engine, self.accounts, self.faults) = (port, container, engine, accounts, faults)
     }
 
@@ -59,7 +59,7 @@ public final class SkylightServer: Sendable {
         let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
         // If the removal fails, the system eventually cleans up its temporary folder.
         defer { try? FileManager.default.removeItem(at: folder) }
-        let engine = try SQLiteRecordEngine(folder: folder, logger: Logger(label: "skylight.store") { _ in SwiftLogNoOpLogHandler() })
+        let engine = try SQLRecordEngine(folder: folder, logger: Logger(label: "skylight.store") { _ in SwiftLogNoOpLogHandler() })
         let assets = AssetStores(folder: folder, engine: engine)
         let result: Result<Value, any Error>
         do {
@@ -73,7 +73,7 @@ public final class SkylightServer: Sendable {
     }
 
     private static func serve<Value: Sendable>(
-        _ engine: SQLiteRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool,
+        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)

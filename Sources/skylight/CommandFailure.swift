@@ -3,7 +3,7 @@ import DataTransfer
 import Foundation
 import JSON
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 
 /// The error of a command, as text or, with `--json`, as JSON.
 struct CommandFailure: Error {

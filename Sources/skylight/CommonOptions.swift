@@ -6,10 +6,21 @@ struct CommonOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))", valueName: "dir"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Keep the records in this database of PostgreSQL, such as postgres://user@host/database, and the rest in the folder. The password comes from "
+                + "$PGPASSWORD, from libpq's password file, or from the address in $SKYLIGHT_STORE. (default: $SKYLIGHT_STORE)",
+            valueName: "address"))
+    var store: String?
+
     @Flag(help: "Print results as JSON on standard output, and errors as one JSON object on standard error.")
     var json = false
 
-    var dataFolder: DataFolder { DataFolder(data) }
+    var dataFolder: DataFolder { DataFolder(data, store: store) }
+
+    func validate() throws {
+        if let store { try StoreAddress.check(store, in: "--store") }
+    }
 }
 
 /// The options for the database of a command.

@@ -6,20 +6,30 @@ import Foundation
 import Logging
 import Records
 import RecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 
-/// The data folder, which contains a folder for each container, and the accounts.
+/// The data folder, which contains a folder for each container, and the accounts. The records can be in PostgreSQL instead.
 struct DataFolder {
     let url: URL
+    /// The address of the database of PostgreSQL that has the records, or nil.
+    let database: String?
 
     /// The folder in the option, or else in the environment variable `SKYLIGHT_DATA`, or else the system's default place.
-    init(_ option: String?) {
+    /// - Parameter store: the database in the option. The default is that in the environment variable `SKYLIGHT_STORE`.
+    init(_ option: String?, store: String? = nil) {
         let environment = ProcessInfo.processInfo.environment
+        database = store ?? environment["SKYLIGHT_STORE"].flatMap { $0.isEmpty ? nil : $0 }
         if let path = option ?? environment["SKYLIGHT_DATA"].flatMap({ $0.isEmpty ? nil : $0 }) {
             url = URL(filePath: path, directoryHint: .isDirectory)
         } else {
             url = Self.standard(environment)
         }
+    }
+
+    /// A folder of files alone, whatever the environment says.
+    init(temporary url: URL) {
+        self.url = url
+        database = nil
     }
 
     private static func standard(_ environment: [String: String]) -> URL {
@@ -80,7 +90,12 @@ struct DataFolder {
         logger.logLevel = logLevel
         do {
             let isNew = !FileManager.default.fileExists(atPath: path)
-            let engine = try SQLiteRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
+            let engine =
+                if let database {
+                    try SQLRecordEngine(postgreSQL: database, beside: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
+                } else {
+                    try SQLRecordEngine(folder: url, tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: { clock.now() })
+                }
             // Sets the permissions while the folder is empty. An existing folder keeps its permissions.
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
             // The file of a server that was killed.
@@ -91,6 +106,8 @@ struct DataFolder {
             return Store(local: engine, containers: containers, assets: assets, accounts: accounts, clock: clock)
         } catch let error as DataFolderInUse {
             throw error
+        } catch let error as DatabaseUnavailable {
+            throw CommandFailure(.unavailable, error.description, code: "STORE_NOT_AVAILABLE", remedy: "Check the address in --store or SKYLIGHT_STORE, and that PostgreSQL answers")
         } catch let error as UnreadableAccounts {
             throw CommandFailure(.badData, "The data folder \(path) can't be used: \(error.description)")
         } catch {
@@ -103,7 +120,7 @@ struct DataFolder {
     /// The content of an open folder.
     struct Store: Sendable {
         /// The containers of the folder.
-        let local: SQLiteRecordEngine
+        let local: SQLRecordEngine
         /// The containers of the folder, and those in iCloud that its accounts are connected to.
         let containers: ContainersByEngine
         let assets: AssetStores

@@ -6,7 +6,7 @@ import JSON
 import Records
 import RecordStore
 import RemoteRecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 
 /// The data of a command: a folder that this process has opened, or a running server.
 protocol OpenStore: Sendable {

@@ -12,7 +12,7 @@ import Logging
 import NIOCore
 import Records
 import RecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 import ServiceLifecycle
 import Traffic
 import UnixSignals
@@ -114,6 +114,7 @@ struct ServeCommand: AsyncParsableCommand {
             throw ValidationError("--journal-days is a number of days from 0 to \(JournalLimits.longest).")
         }
         if ephemeral, common.data != nil { throw ValidationError("--ephemeral keeps nothing, so --data does not apply: remove one of them.") }
+        if ephemeral, common.store != nil { throw ValidationError("--ephemeral keeps nothing, so --store does not apply: remove one of them.") }
         for folder in [templates, publicFolder].compactMap(\.self) where !Self.isFolder(folder) {
             throw ValidationError("There is no folder '\(folder)'.")
         }
@@ -132,7 +133,7 @@ struct ServeCommand: AsyncParsableCommand {
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"
-            folder = DataFolder(FileManager.default.temporaryDirectory.appending(path: name).path(percentEncoded: false))
+            folder = DataFolder(temporary: FileManager.default.temporaryDirectory.appending(path: name, directoryHint: .isDirectory))
         }
         // If the removal fails, the system eventually cleans up its temporary folder.
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }

@@ -3,7 +3,7 @@ import DataTransfer
 import Foundation
 import RecordStore
 import RemoteRecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 
 /// The options of all commands that work on data.
 struct StoreOptions: ParsableArguments {

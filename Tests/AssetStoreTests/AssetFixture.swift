@@ -5,7 +5,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import StoreScenarios
 import Synchronization
 import TestSupport
@@ -28,7 +28,7 @@ struct AssetFixture {
         let records: any RecordEngine =
             switch engine {
             case .memory: InMemoryRecordEngine(clock: clock.now)
-            case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: clock.now)
+            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: clock.now)
             }
         stores = AssetStores(folder: folder.url, engine: records, sizeLimit: sizeLimit, clock: clock.now)
         let address = try address(.private)

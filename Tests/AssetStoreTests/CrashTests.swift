@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import StoreScenarios
 import Synchronization
 import TestSupport

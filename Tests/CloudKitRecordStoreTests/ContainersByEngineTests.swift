@@ -2,7 +2,7 @@ import Foundation
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import StoreScenarios
 import TestSupport
 import Testing
@@ -19,7 +19,7 @@ import Testing
         try await StandIn.run { standIn in
             let accounts = try Accounts(file: nil)
             let folder = try TemporaryFolder()
-            let local = try SQLiteRecordEngine(folder: folder.url)
+            let local = try SQLRecordEngine(folder: folder.url)
             let containers = ContainersByEngine(local: local, accounts: accounts, logger: LogLines().logger)
             try await containers.database(Self.localAddress(), as: ada).save("mine")
             try await accounts.connect(standIn.connection(isWritable: isWritable))

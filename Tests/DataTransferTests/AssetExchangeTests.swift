@@ -6,7 +6,7 @@ import JSON
 import NIOCore
 import Records
 import RecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -22,7 +22,7 @@ import Testing
 
     /// A data folder with assets.
     private struct Place {
-        let engine: SQLiteRecordEngine
+        let engine: SQLRecordEngine
         let stores: AssetStores
         let container: ContainerID
 
@@ -62,7 +62,7 @@ import Testing
 
     private func place(_ name: String) throws -> Place {
         let url = folder.url.appending(path: name)
-        let engine = try SQLiteRecordEngine(folder: url)
+        let engine = try SQLRecordEngine(folder: url)
         return Place(
             engine: engine, stores: AssetStores(folder: url, engine: engine), container: try #require(ContainerID("iCloud.com.example.Files")))
     }

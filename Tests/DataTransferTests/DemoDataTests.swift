@@ -3,7 +3,7 @@ import DataTransfer
 import JSON
 import Records
 import RecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -12,7 +12,7 @@ import Testing
 
     private struct Filled: Sendable {
         let folder: TemporaryFolder
-        let engine: SQLiteRecordEngine
+        let engine: SQLRecordEngine
         let assets: AssetStores
         let containers: [ContainerID]
 
@@ -37,7 +37,7 @@ import Testing
     private func filled() async throws -> Filled {
         let clock = SettableClock()
         let folder = try TemporaryFolder()
-        let engine = try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+        let engine = try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
         let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
         let containers = try await DemoData(engine: engine, assets: assets, clock: clock, people: Self.people).fill()
         // A second run adds nothing.

@@ -5,7 +5,7 @@ import InMemoryRecordStore
 import JSON
 import Records
 import RecordStore
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -22,7 +22,7 @@ import Testing
     }
 
     private func engine(_ kind: Kind, _ name: String) throws -> any RecordEngine {
-        kind == .memory ? InMemoryRecordEngine() : try SQLiteRecordEngine(folder: folder.url.appending(path: name))
+        kind == .memory ? InMemoryRecordEngine() : try SQLRecordEngine(folder: folder.url.appending(path: name))
     }
 
     private func database(
@@ -185,10 +185,10 @@ import Testing
     @Test func theDemoComesBack() async throws {
         let clock = SettableClock()
         let people = DemoData.People(developer: "_developer", ada: "_ada", grace: "_grace")
-        let engine = try SQLiteRecordEngine(folder: folder.url.appending(path: "demo"), clock: { clock.now() })
+        let engine = try SQLRecordEngine(folder: folder.url.appending(path: "demo"), clock: { clock.now() })
         let assets = AssetStores(folder: folder.url.appending(path: "demo"), engine: engine, clock: { clock.now() })
         _ = try await DemoData(engine: engine, assets: assets, clock: clock, people: people).fill()
-        let copies = try SQLiteRecordEngine(folder: folder.url.appending(path: "copies"))
+        let copies = try SQLRecordEngine(folder: folder.url.appending(path: "copies"))
         let copiedAssets = AssetStores(folder: folder.url.appending(path: "copies"), engine: copies)
         let files = AssetFileFolder(folder.url.appending(path: "files"))
         var count = 0

@@ -5,7 +5,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -15,14 +15,14 @@ import Testing
     private static let copies = ZoneID(zoneName: "Copies")
 
     private let folder: TemporaryFolder
-    private let engine: SQLiteRecordEngine
+    private let engine: SQLRecordEngine
     private let stores: AssetStores
     private let container: ContainerID
 
     init() throws {
         folder = try TemporaryFolder()
         let data = folder.url.appending(path: "data")
-        engine = try SQLiteRecordEngine(folder: data)
+        engine = try SQLRecordEngine(folder: data)
         stores = AssetStores(folder: data, engine: engine)
         container = try #require(ContainerID("iCloud.com.example.Copies"))
     }

@@ -4,7 +4,7 @@ import InMemoryRecordStore
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -130,7 +130,7 @@ import Testing
     @Test(arguments: 1...12) func sharesComeBack(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let (memory, file): (any RecordEngine, any RecordEngine) = (
-            InMemoryRecordEngine(), try SQLiteRecordEngine(folder: folder.url.appending(path: "data"))
+            InMemoryRecordEngine(), try SQLRecordEngine(folder: folder.url.appending(path: "data"))
         )
         let (source, target) = Bool.random(using: &random) ? (memory, file) : (file, memory)
         try await fill(source, &random)

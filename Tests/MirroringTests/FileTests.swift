@@ -6,7 +6,7 @@ import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -61,7 +61,7 @@ import Testing
     ) async throws {
         try await Origin.run(isEncrypted: isEncrypted) { origin in
             let folder = try TemporaryFolder()
-            let engine = try SQLiteRecordEngine(folder: folder.url)
+            let engine = try SQLRecordEngine(folder: folder.url)
             let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit)
             var copy = try Copy(of: origin, in: engine, pageSize: 2)
             copy.assets = assets

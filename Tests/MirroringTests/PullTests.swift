@@ -5,7 +5,7 @@ import JSON
 import LoopbackServing
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -26,7 +26,7 @@ import Testing
             var (left, pulls) = (Self.operations / 4, 0)
             while left > 0 {
                 // The mirror is opened anew for each pull.
-                let engine = try SQLiteRecordEngine(folder: folder.url)
+                let engine = try SQLRecordEngine(folder: folder.url)
                 let copy = try Copy(of: origin, in: engine, pageSize: pageSize)
                 let count = min(left, pulls == 0 ? 150 : 30)
                 try await history.run(count)

@@ -4,7 +4,7 @@ import JSON
 import LoopbackServing
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -229,11 +229,11 @@ import Testing
             let database = try await origin.database()
             try await database.make(Self.zone)
             try await database.save("r", in: Self.zone, ["text": .string("old")])
-            var engine = try SQLiteRecordEngine(folder: folder.url)
+            var engine = try SQLRecordEngine(folder: folder.url)
             try await Copy(of: origin, in: engine).pull()
             try await Copy(of: origin, in: engine).database().save("r", in: Self.zone, ["text": .string("mine")])
             await engine.close()
-            engine = try SQLiteRecordEngine(folder: folder.url)
+            engine = try SQLRecordEngine(folder: folder.url)
             let report = try await Copy(of: origin, in: engine).push()
             #expect(report.items.map(\.act) == [.update])
             #expect(try await database.value(of: "text", of: "r", in: Self.zone) == .string("mine"))

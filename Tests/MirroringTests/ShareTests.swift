@@ -2,7 +2,7 @@ import InMemoryRecordStore
 import JSON
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 
@@ -42,7 +42,7 @@ import Testing
     @Test(arguments: [false, true]) func sharesAreDataInAMirrorAndTheirEditsAreSent(onDisk: Bool) async throws {
         try await Origin.run { origin in
             let folder = try TemporaryFolder()
-            let engine: any RecordEngine = onDisk ? try SQLiteRecordEngine(folder: folder.url) : InMemoryRecordEngine()
+            let engine: any RecordEngine = onDisk ? try SQLRecordEngine(folder: folder.url) : InMemoryRecordEngine()
             let owner = try await origin.database()
             try await owner.make(Self.zone)
             try await owner.save("list", in: Self.zone)

@@ -7,7 +7,7 @@ import InMemoryRecordStore
 import LoopbackServing
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import StoreScenarios
 import TestSupport
 import WebServices
@@ -33,7 +33,7 @@ enum LiveServer {
         let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
-            case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, clock: { clock.now() })
         try await run(on: engine, assets) { try await body($0, engine) }

@@ -7,7 +7,7 @@ import JSON
 import LoopbackServing
 import RecordStore
 import Records
-import SQLiteRecordStore
+import SQLRecordStore
 import TestSupport
 import Testing
 import Traffic
@@ -54,7 +54,7 @@ struct TestServer: Sendable {
         let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
-            case .sqlite: try SQLiteRecordEngine(folder: folder.url, clock: { clock.now() })
+            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
         try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, patience: patience, routes: routes, body)

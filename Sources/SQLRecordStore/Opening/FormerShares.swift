@@ -1,0 +1,112 @@
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Brings the shares of earlier versions up to date when a file is opened.
+///
+/// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users have accepted. This happens
+/// once for each file. And users whose entries give no right were guests: they get the right of everybody with the link, or are dismissed.
+enum FormerShares {
+    /// The name of the fact that a file has no such zones.
+    static let fact = "zoneShares"
+
+    /// Zones of mirrors have no shares of their own.
+    private static let all = """
+        SELECT s.zone, o.name AS owner, u.name AS user, s.permission FROM shares s
+        JOIN zones z ON z.number = s.zone JOIN users o ON o.number = z.owner JOIN users u ON u.number = s.user
+        WHERE s.live = 1 AND z.state = 0 AND z.base IS NULL AND z.isMirror = 0
+        AND NOT EXISTS (SELECT 1 FROM hierarchies h WHERE h.zone = s.zone AND h.root IS NULL AND h.live = 1)
+        """
+
+    private struct Former {
+        let owner: Name
+        var guests: [ZoneParticipant] = []
+    }
+
+    private static let guestsWithoutRight = "FROM hierarchyGuests g JOIN hierarchies h ON h.number = g.hierarchy WHERE g.permission = 'NONE' AND h.live = 1"
+
+    /// True if a file may have such zones, or has such guests.
+    static func isDue(_ db: SQLConnection) throws -> Bool {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM facts WHERE name = ?) OR EXISTS (SELECT 1 \(guestsWithoutRight))"
+        return try Bool.fetchOne(db, sql: sql, [fact]) ?? false
+    }
+
+    /// Runs in one transaction, so that a file has all of it or nothing.
+    static func bringUpToDate(_ db: SQLConnection, journal: JournalLimits?, at now: Timestamp) throws {
+        let isFirst = try FactRows.value(fact, db) == nil
+        if isFirst { try FactRows.set(fact, to: .integer(1), db) }
+        let zones = try isFirst ? zones(db) : [:]
+        let guests = try SQLRow.fetchAll(db, sql: "SELECT g.user, g.hierarchy \(guestsWithoutRight) ORDER BY g.hierarchy, g.user")
+        if zones.isEmpty, guests.isEmpty { return }
+        let facts = try StoreFacts(db, journal: journal)
+        // The new positions are those of an epoch of their own: nobody has tokens of it yet.
+        try StoreOpening.begin(Epoch(number: .random(in: 1...UInt32.max), after: facts.position), db)
+        let state = CommitWriter.State(
+            position: facts.position, catalog: facts.catalog, journalLimits: facts.journal, journalBytes: facts.journalBytes)
+        let changes = RecordChanges(db, state: state, now: now, request: RequestMark.value(of: nil))
+        for (zone, former) in zones.sorted(by: { $0.key < $1.key }) { try share(zone, as: former, changes) }
+        for guest in guests { try correct(guest.value("user", in: "hierarchyGuests"), of: guest.value("hierarchy", in: "hierarchyGuests"), changes) }
+        var after = try changes.finish()
+        try after.tally.flush(db)
+    }
+
+    private static func zones(_ db: SQLConnection) throws -> [Int64: Former] {
+        var zones: [Int64: Former] = [:]
+        try SQLRow.forEach(db, sql: all) { row in
+            let values = row.values(of: "shares")
+            guard let permission = ZoneParticipant.Permission(rawValue: try values("permission")) else {
+                throw DamagedRow(in: "shares", "has a permission that there is not")
+            }
+            let (zone, owner, user): (Int64, String, String) = (try values("zone"), try values("owner"), try values("user"))
+            zones[zone, default: Former(owner: Name(owner))].guests.append(ZoneParticipant(userRecordName: Name(user), permission: permission))
+        }
+        return zones
+    }
+
+    /// Gives a guest the right that the share gives. Without one, the guest sees nothing of it any more.
+    private static func correct(_ user: Int64, of number: Int64, _ changes: RecordChanges) throws {
+        guard let hierarchy = try changes.hierarchy(number),
+            let name = try String.fetchOne(changes.db, sql: "SELECT name FROM users WHERE number = ?", [user]).map({ Name($0) })
+        else { return }
+        let record = try changes.record(named: hierarchy.shareName, in: hierarchy.zone)
+        if let permission = record?.sharing?.share?.permission(of: name), permission != .none {
+            _ = try changes.admit(name, to: hierarchy, permission)
+        } else if let view = try changes.dismiss(name, from: hierarchy) {
+            let signature = signature(of: record?.sharing?.share?.owner?.userRecordName ?? name, changes)
+            try changes.leave(changes.dismissal(of: view, from: hierarchy, by: signature))
+        }
+    }
+
+    private static func signature(of user: Name, _ changes: RecordChanges) -> Signature {
+        Signature(timestamp: changes.now, userRecordName: user, deviceID: Caller(userRecordName: user).deviceID)
+    }
+
+    private static func share(_ zone: Int64, as former: Former, _ changes: RecordChanges) throws {
+        let signature = signature(of: former.owner, changes)
+        let existing = try changes.record(named: Share.zoneWideName, in: zone)
+        // An import may have taken the name for something else. Then the guests keep the zone, as long as it exists.
+        if let existing, existing.recordType != Share.recordType { return }
+        try declareType(by: signature, changes)
+        let share = Share.accepted(by: former.guests, ofZoneOf: former.owner, at: changes.now)
+        let number = try changes.makeHierarchy(in: zone, rootName: nil, shareName: Share.zoneWideName, shortGUID: share.shortGUID)
+        let blank = StoredRecord(
+            recordID: RecordID(recordName: Share.zoneWideName, zoneID: try changes.zoneID(of: zone)), recordType: Share.recordType, recordChangeTag: "",
+            created: signature, modified: signature, parent: nil, fields: .empty)
+        let draft = try RecordDraft(
+            of: existing ?? blank, replacing: existing, modified: signature, recordChangeTag: nil,
+            sharing: RecordSharing(shortGUID: share.shortGUID, share: share, hierarchy: number))
+        _ = try changes.save(draft, replacing: existing, in: zone)
+        let hierarchy = Hierarchy(number: number, zone: zone, rootName: nil, shareName: Share.zoneWideName)
+        for guest in share.guests { _ = try changes.admit(guest, to: hierarchy, share.permission(of: guest)) }
+    }
+
+    /// Adds the type of shares to the schema, in production too.
+    private static func declareType(by signature: Signature, _ changes: RecordChanges) throws {
+        let type = Share.type
+        if changes.kept.state.catalog.schema.types[type.name] != nil { return }
+        try changes.kept.state.catalog.grow(type, in: changes.db)
+        let growth = SchemaChange(from: Schema(types: []), to: Schema(types: [type]))
+        try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, changes.db)
+    }
+}

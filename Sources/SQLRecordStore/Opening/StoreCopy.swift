@@ -1,0 +1,93 @@
+internal import RecordStore
+public import Records
+
+/// Copies stores between databases, row by row. Positions, epochs and keys come along, so change tokens and receipts stay good.
+struct StoreCopy {
+    /// Values that one statement inserts. SQLite allows 32,766, PostgreSQL 65,535.
+    private static let valuesInStatement = 2_000
+
+    let tables: [TableLayout]
+
+    /// Copies all rows into the empty tables of a store.
+    /// - Parameter progress: called with the number of rows after each statement.
+    func copy(from source: SQLConnection, to target: SQLConnection, progress: (Int) -> Void) throws {
+        for table in tables where try source.driver.hasTable(table.name) {
+            let rowsInStatement = max(1, Self.valuesInStatement / table.columns.count)
+            var values: [(any Bindable)?] = []
+            var count = 0
+            func insert() throws {
+                if count == 0 { return }
+                try target.run(statement(table, rows: count), values)
+                progress(count)
+                (values, count) = ([], 0)
+            }
+            try source.rows("SELECT \(table.columns.map(\.name).joined(separator: ", ")) FROM \(table.name)") { rows in
+                while try rows.next() {
+                    for (index, column) in table.columns.enumerated() { values.append(try Self.value(rows.cells[index], of: column, in: table)) }
+                    count += 1
+                    if count == rowsInStatement { try insert() }
+                }
+            }
+            try insert()
+            guard table.isNumbered, let last = try source.driver.lastNumber(in: table) else { continue }
+            try target.driver.setLastNumber(in: table, to: last)
+        }
+    }
+
+    private func statement(_ table: TableLayout, rows: Int) -> String {
+        let row = "(\(table.columns.map { _ in "?" }.joined(separator: ", ")))"
+        let columns = table.columns.map(\.name).joined(separator: ", ")
+        return "INSERT INTO \(table.name) (\(columns)) VALUES \(Array(repeating: row, count: rows).joined(separator: ", "))"
+    }
+
+    private static func value(_ cell: SQLCell, of column: TableLayout.Column, in table: TableLayout) throws -> (any Bindable)? {
+        if cell.isNull { return nil }
+        let value: (any Bindable)? =
+            switch column.type {
+            case "INTEGER": Int64(cell)
+            case "TEXT": String(cell)
+            case "BLOB": Array<UInt8>(cell)
+            default: SQLValue(cell)
+            }
+        guard let value else { throw DamagedRow(in: table.name, column: column.name, holding: cell.kind) }
+        return value
+    }
+}
+
+extension SQLRecordEngine {
+    /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at all.
+    /// - Parameter progress: called with a container and environment, and with the number of rows of them so far.
+    /// - Returns: the containers and environments that were copied.
+    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already.
+    public func copyAll(
+        to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
+    ) async throws -> [(container: ContainerID, environment: Records.Environment)] {
+        let keys = try await containers().flatMap { container in
+            Records.Environment.allCases.map { StoreKey(container: container, environment: $0) }
+        }
+        return try await DiskThreads.run { [home = settings.home, target = other.settings.home] in
+            let found = try keys.filter { try home.holds($0) }
+            if let taken = try found.first(where: { try target.holds($0) }) {
+                throw RecordError(.badRequest, "\(taken.container) (\(taken.environment.rawValue)) is there already; delete it there, or choose another place")
+            }
+            let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())
+            for key in found {
+                // Opened for writing, so that tables of earlier versions are brought up to date.
+                let source = try home.open(key)
+                var rows = 0
+                try source.read { db in
+                    try db.snapshot {
+                        try target.make(key) { target in
+                            try copy.copy(from: db, to: target) { count in
+                                rows += count
+                                progress(key.container, key.environment, rows)
+                            }
+                        }
+                    }
+                }
+                try source.close()
+            }
+            return found.map { ($0.container, $0.environment) }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+// Information that does not require opening the file.
+
+extension StorePlace {
+    var codec: TokenCodec { get throws { try lastReader.codec } }
+    var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
+    var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }
+
+    /// The last known schema. It may be outdated, so use it only as a hint.
+    var latestSchema: Schema { state.withLock { $0.reader }?.catalog.schema ?? Schema() }
+
+    private var lastReader: StoreReader {
+        get throws {
+            guard let reader = state.withLock({ $0.reader }) else { throw RecordError.storeClosed }
+            return reader
+        }
+    }
+
+    /// Remembers a user in memory only.
+    func greet(_ name: Name) {
+        state.withLock { state in
+            if !state.users.knows(name) { state.users.greet(name) }
+        }
+    }
+
+    /// True if the user is in the file or was remembered by ``greet(_:)``.
+    func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }
+    /// The number of a user with a row in `users`.
+    func knownNumber(of name: Name) -> Int64? { state.withLock { $0.users.knownNumber(of: name) } }
+    /// The number that the user has, or will get with the first save.
+    func userNumber(of name: Name) -> Int64 { state.withLock { $0.users.number(of: name) } }
+
+    /// The name of a user; `nil` for an unassigned number.
+    func userName(of number: Int64, in db: SQLConnection) throws -> Name? {
+        if let name = try String.fetchOne(db, sql: "SELECT name FROM users WHERE number = ?", [number]) { return Name(name) }
+        return state.withLock { $0.users.visitors[number] }
+    }
+
+    /// Yields after each commit.
+    func commits() -> AsyncStream<Void> { signals.listen() }
+
+    /// The health of the store; `nil` if it is not open and no problem is known.
+    var health: StoreHealth? {
+        state.withLock { state in
+            var health = StoreHealth(container: key.container, environment: key.environment)
+            switch state.phase {
+            case .open(let store): health.readOnlyBecause = store.failure
+            case .readOnly(let store): health.readOnlyBecause = store.refusal
+            case .absent, .closed, .changing, .ended: if state.trouble == nil { return nil }
+            }
+            if let trouble = state.trouble ?? state.phase.reader?.damage { (health.unreadableBecause, health.since) = (trouble.reason, trouble.since) }
+            return health
+        }
+    }
+
+    /// The amounts per zone and type, without opening the store; `nil` if unknown.
+    func amounts() async -> [ZoneTypeAmount]? {
+        guard let store = openStore else { return state.withLock { $0.amounts } }
+        do {
+            let amounts = try await store.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+            state.withLock { $0.amounts = amounts }
+            return amounts
+        } catch {
+            // The reader has logged the error. The answer still covers the other stores.
+            return nil
+        }
+    }
+
+    /// True if a new place would hold the same information.
+    var isForgettable: Bool {
+        state.withLock { state in
+            switch state.phase {
+            case .absent: true
+            case .closed: state.reader == nil && state.trouble == nil
+            case .changing, .open, .readOnly, .ended: false
+            }
+        }
+    }
+}

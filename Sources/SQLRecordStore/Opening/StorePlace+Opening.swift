@@ -1,0 +1,134 @@
+internal import Foundation
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+extension StorePlace {
+    /// - Parameters:
+    /// - makes: `true` to create a missing file.
+    /// - isRetry: `true` if the store was read-only before. The time is noted to avoid immediate further attempts.
+    func openFile(makes: Bool, isRetry: Bool = false) async throws {
+        do {
+            let last = state.withLock { $0.last }
+            used.store(Self.now, ordering: .relaxed)
+            // Opening a container without data must not close other stores.
+            let isThere = try await DiskThreads.run { [key, settings] in try settings.home.holds(key) }
+            if isThere || makes { try await open.admit(self) }
+            let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
+            state.withLock { state in
+                state.phase = phase
+                state.reader = phase.reader
+                state.trouble = nil
+                if isRetry { state.lastRetry = Self.now }
+                if let users = phase.users { state.users = UserNumbers(users, visitors: state.users.visitors) }
+            }
+            if case .absent = phase { open.remove(self) }
+        } catch {
+            let problem = StoreProblem(error, reading: key)
+            let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(error)")
+            // Too many open stores is not a problem of the file.
+            let isTrouble = refusal.code == .internalError
+            if isTrouble, messages.isNew(refusal.reason) {
+                settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
+            }
+            open.remove(self)
+            state.withLock { state in
+                state.phase = .closed
+                if isTrouble { state.trouble = StoreTrouble(refusal, since: state.trouble?.since ?? settings.clock()) }
+            }
+            throw refusal
+        }
+    }
+
+    /// Blocks on the disk.
+    private func openNow(makes: Bool, continuing last: StoreOpening?) throws -> Phase {
+        let keys = settings.newKeys.keys(of: key)
+        var last = last
+        if try !settings.home.holds(key) {
+            guard makes else { return .absent(try StoreReader(of: key, keys, settings)) }
+            do {
+                try settings.home.make(key) { try StoreFacts.fill($0, keys) }
+            } catch where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace {
+                throw StoreProblem.readOnly(key, because: error)
+            }
+            settings.newKeys.use(of: key)
+            last = StoreOpening(making: keys)
+        }
+        do {
+            return .open(try SQLStore(key, continuing: last, signals: signals, settings))
+        } catch where StoreProblem.isOfWriting(error) {
+            do {
+                let store = try ReadOnlyStore(key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
+                tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
+                return .readOnly(store)
+            } catch let another {
+                // The first error is the cause.
+                tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
+                throw error
+            }
+        }
+    }
+
+    private func tell(_ message: String, _ level: Logger.Level) {
+        if messages.isNew(message) { settings.logger.log(level: level, "\(message)") }
+    }
+
+    /// Closes the store unless it is in use or has work to do.
+    /// - Returns: `true` if it was closed.
+    func closeUnlessUsed() async -> Bool {
+        let task = state.withLock { state -> Task<Void, any Error>? in
+            guard let reader = state.phase.reader else { return nil }
+            if case .open(let store) = state.phase, !store.isIdle { return nil }
+            guard reader.gate.shutIfEmpty() else { return nil }
+            let phase = state.phase
+            return change(&state) { place in
+                await place.closeFile(phase)
+                place.state.withLock { $0.phase = .closed }
+            }
+        }
+        guard let task else { return false }
+        // Closing logs its own errors.
+        _ = await task.result
+        return true
+    }
+
+    func closeFile(_ phase: Phase) async {
+        var last: StoreOpening?
+        switch phase {
+        case .open(let store):
+            if state.withLock({ $0.amounts != nil }) {
+                // If reading fails, the previous amounts are kept.
+                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+                if let amounts { state.withLock { $0.amounts = amounts } }
+            }
+            last = await store.close()
+        case .readOnly(let store): await store.close()
+        case .absent(let reader): await reader.gate.shut()
+        case .closed, .changing, .ended: break
+        }
+        open.remove(self)
+        let damage = phase.reader?.damage
+        state.withLock { state in
+            state.last = last ?? state.last
+            // Kept until the file is opened again.
+            state.trouble = state.trouble ?? damage
+        }
+    }
+
+    /// Closes the store permanently after its users are done.
+    func end() async {
+        while true {
+            let (phase, task) = state.withLock { state -> (Phase?, Task<Void, any Error>?) in
+                if case .changing(let task) = state.phase { return (nil, task) }
+                defer { state.phase = .ended }
+                return (state.phase, nil)
+            }
+            if let task { _ = await task.result }
+            guard let phase else { continue }
+            await closeFile(phase)
+            signals.finish()
+            return
+        }
+    }
+}

@@ -1,0 +1,301 @@
+#if PostgreSQL
+internal import CPostgreSQL
+internal import Foundation
+internal import Synchronization
+
+/// A connection to a PostgreSQL server through libpq, with its prepared statements.
+///
+/// One thread at a time uses it. Only ``cancel()`` may be called meanwhile.
+///
+/// All rows of an answer are in memory before the next statement runs, so statements can be nested in any way.
+final class PostgreSQLConnection: @unchecked Sendable {
+    private var handle: OpaquePointer?
+    private var texts: [String: PostgreSQLText] = [:]
+    private var preparedCount = 0
+    /// Grows when all prepared statements are forgotten.
+    private var generation = 0
+    private var mustForget = false
+    /// Grows with all that can close cursors.
+    private(set) var undoCount = 0
+    private var cursorCount = 0
+    /// Number of rows that the last statement inserted, updated or deleted.
+    private(set) var changesCount = 0
+
+    /// Asked before statements and while they run, at most once a millisecond. A statement that exceeds the limit is cancelled.
+    var isExceeded: (() -> Bool)?
+    private var lastAsked = ContinuousClock.now
+    private let isCancelled = Atomic<Bool>(false)
+
+    /// Prepared statements after which all are forgotten. Each takes some 20 KB of the server's memory.
+    var preparedLimit = 400
+
+    // MARK: Connecting
+
+    /// Parameters that a connection string may override. A server that is gone without a word is noticed after half a minute.
+    private static let defaults = [
+        "connect_timeout": "10", "keepalives_idle": "15", "keepalives_interval": "5", "keepalives_count": "3", "tcp_user_timeout": "30000",
+        "fallback_application_name": "skylight",
+    ]
+
+    private let address: String
+    /// The schema whose tables the texts mean; `nil` if they name it.
+    private(set) var schema: String?
+
+    /// - Parameters:
+    ///   - address: a URI `postgres://user@host/database`, or libpq's `key=value` pairs. Without a password, libpq looks into `PGPASSWORD` and its
+    ///     password file.
+    ///   - schema: need not exist yet.
+    /// - Throws: ``SQLError``.
+    init(_ address: String, schema: String? = nil) throws {
+        self.address = address
+        self.schema = schema
+        handle = try Self.start(address)
+        try connect()
+    }
+
+    deinit { close() }
+
+    /// Ends the connection. What was begun is rolled back.
+    func close() {
+        PQfinish(handle)
+        handle = nil
+    }
+
+    /// Connects anew. What was begun is rolled back.
+    func reconnect() throws {
+        close()
+        reset()
+        handle = try Self.start(address)
+        try connect()
+    }
+
+    private static func start(_ address: String) throws -> OpaquePointer {
+        // libpq would take any other text for the name of a database, and show it in errors.
+        guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") || address.contains("=") else {
+            throw SQLError(.cannotOpen, "08001", "a connection string begins with postgres:// or consists of pairs such as host=localhost")
+        }
+        // Later parameters count.
+        let parameters = defaults.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("dbname", address), ("client_encoding", "UTF8")]
+        let handle = withStrings(parameters.map(\.0)) { keys in withStrings(parameters.map(\.1)) { values in PQconnectStartParams(keys, values, 1) } }
+        guard let handle else { throw SQLError(.other, "53200", "there is no memory for a connection") }
+        return handle
+    }
+
+    private func connect() throws {
+        // Only verbose messages of a failed connection have a code.
+        PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
+        PQsetNoticeReceiver(handle, { _, _ in }, nil)
+        try waitForConnection()
+        PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+        // Compiling statements to machine code takes longer than most of them run.
+        let settings = "SET client_min_messages = warning; SET standard_conforming_strings = on; SET plan_cache_mode = auto; SET jit = off"
+        try execute("\(settings); \(Self.choice(of: schema))", isInterruptible: false)
+    }
+
+    /// Makes texts mean the tables of a schema. Prepared statements stay; the server plans them anew.
+    ///
+    /// Not within a transaction, which would undo it.
+    func use(_ schema: String?) throws {
+        if schema == self.schema { return }
+        try execute(Self.choice(of: schema), isInterruptible: false)
+        self.schema = schema
+    }
+
+    private static func choice(of schema: String?) -> String {
+        schema.map { "SET search_path = \"\($0.replacing("\"", with: "\"\""))\"" } ?? "RESET search_path"
+    }
+
+    private func waitForConnection() throws {
+        let deadline = ContinuousClock.now + .seconds(timeout)
+        var state = PGRES_POLLING_WRITING
+        while state != PGRES_POLLING_OK {
+            guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw SQLError.failureToConnect(handle) }
+            let rest = (deadline - .now) / .milliseconds(1)
+            guard rest > 0 else { throw SQLError(.cannotOpen, "08001", "the server did not answer within \(timeout) seconds") }
+            if Self.wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, on: handle, milliseconds: Int32(min(rest + 1, 1e6))) != 0 {
+                state = PQconnectPoll(handle)
+            }
+        }
+    }
+
+    /// Seconds to wait for the server to answer, from the connection string.
+    private var timeout: Int {
+        guard let options = PQconninfo(handle) else { return 10 }
+        defer { PQconninfoFree(options) }
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if strcmp(keyword, "connect_timeout") == 0 {
+                return option.pointee.val.flatMap { Int(String(cString: $0)) }.flatMap { $0 > 0 ? $0 : nil } ?? 10
+            }
+            option += 1
+        }
+        return 10
+    }
+
+    private static func withStrings<Value>(_ strings: [String], _ body: (UnsafePointer<UnsafePointer<CChar>?>) -> Value) -> Value {
+        let copies: [UnsafePointer<CChar>?] = strings.map { UnsafePointer(strdup($0)) } + [nil]
+        defer { for copy in copies { free(UnsafeMutablePointer(mutating: copy)) } }
+        return copies.withUnsafeBufferPointer { buffer in
+            guard let start = buffer.baseAddress else { preconditionFailure("there is at least the end") }
+            return body(start)
+        }
+    }
+
+    // MARK: State
+
+    var isInsideTransaction: Bool { [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle)) }
+    /// An error has ended the transaction, except that it can be rolled back to a savepoint.
+    var hasFailed: Bool { PQtransactionStatus(handle) == PQTRANS_INERROR }
+    /// True if the server or the network ended the connection. It may have happened while nobody used it.
+    var isLost: Bool {
+        // Only the end, and what precedes it, comes without a question.
+        for _ in 0..<8 where PQstatus(handle) == CONNECTION_OK && Self.wait(for: POLLIN, on: handle, milliseconds: 0) > 0 {
+            if PQconsumeInput(handle) == 1 { _ = PQisBusy(handle) }
+        }
+        return PQstatus(handle) != CONNECTION_OK
+    }
+    /// True if a read or write can begin.
+    var isReady: Bool { !isLost && PQtransactionStatus(handle) == PQTRANS_IDLE }
+
+    /// Ends statements soon, until ``allow()``. Any thread may call this.
+    func cancel() { isCancelled.store(true, ordering: .relaxed) }
+    /// Allows statements again. To be called when a read or write takes the connection.
+    func allow() { isCancelled.store(false, ordering: .relaxed) }
+
+    private var mustStop: Bool {
+        if isCancelled.load(ordering: .relaxed) { return true }
+        guard let isExceeded, ContinuousClock.now - lastAsked >= .milliseconds(1) else { return false }
+        lastAsked = .now
+        return isExceeded()
+    }
+
+    // MARK: Texts
+
+    func text(_ sql: String, isCached: Bool) -> PostgreSQLText {
+        if let text = texts[sql] { return text }
+        let text = PostgreSQLText(sql)
+        // Commands may vary without limit.
+        if texts.count > 2 * preparedLimit { texts = [:] }
+        if isCached { texts[sql] = text }
+        return text
+    }
+
+    /// Prepares a text for values of these types, unless it is.
+    func prepare(_ text: PostgreSQLText, _ types: [PostgreSQLType], asking count: Int) throws -> PostgreSQLPreparedText {
+        if !mustForget, let prepared = text.prepared.first(where: { $0.fits(types, in: generation) }) { return prepared }
+        if mustForget || preparedCount >= preparedLimit, !hasFailed { try forget() }
+        preparedCount += 1
+        let name = "s\(generation)_\(preparedCount)"
+        PQclear(
+            try answer(text.original) { handle in
+                PQsendPrepare(handle, name, text.prepared(asking: count), Int32(types.count), types.map(\.rawValue))
+            })
+        let description = try answer(text.original) { PQsendDescribePrepared($0, name) }
+        defer { PQclear(description) }
+        let found = (0..<PQnparams(description)).map { PostgreSQLType(rawValue: PQparamtype(description, $0)) }
+        let prepared = PostgreSQLPreparedText(name: name, types: found, columns: try PostgreSQLColumns(of: description, text.original), generation: generation)
+        text.prepared.removeAll { $0.generation != generation }
+        text.prepared.append(prepared)
+        return prepared
+    }
+
+    private func forget() throws {
+        try execute("DEALLOCATE ALL")
+        reset()
+    }
+
+    private func reset() {
+        generation += 1
+        preparedCount = 0
+        texts = [:]
+        mustForget = false
+    }
+
+    /// A name for a cursor.
+    func cursorName() -> String {
+        cursorCount += 1
+        return "c\(cursorCount)"
+    }
+
+    // MARK: Running
+
+    /// Runs texts without parameters, one or more. Their rows are ignored.
+    func execute(_ sql: String, isInterruptible: Bool = true) throws {
+        let (isCommit, isRollback) = (sql.hasSuffix("COMMIT"), sql.hasPrefix("ROLLBACK"))
+        if isCommit || isRollback { undoCount += 1 }
+        let result = try answer(sql, isInterruptible: isInterruptible && !isCommit && !isRollback) { PQsendQuery($0, sql) }
+        defer { PQclear(result) }
+        // A transaction that failed is rolled back, and no error says so.
+        if isCommit, strcmp(PQcmdStatus(result), "COMMIT") != 0 {
+            throw SQLError(.other, "25P02", "the transaction can't be committed, because a statement of it failed", sql)
+        }
+    }
+
+    /// Sends a statement and waits for its answer, which the caller must clear.
+    /// - Parameter sql: for errors.
+    /// - Throws: ``SQLError``; `CancellationError` if the statement was cancelled or exceeded a limit.
+    func answer(_ sql: String?, isInterruptible: Bool = true, _ send: (OpaquePointer) -> Int32) throws -> OpaquePointer {
+        if isInterruptible, mustStop { throw CancellationError() }
+        guard let handle, send(handle) == 1 else { throw SQLError.failure(of: handle, sql) }
+        var last: OpaquePointer?
+        var isInterrupted = false
+        while true {
+            wait(&isInterrupted, isInterruptible: isInterruptible)
+            guard let result = PQgetResult(handle) else { break }
+            // The first error counts.
+            if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
+                PQclear(result)
+            } else {
+                PQclear(last)
+                last = result
+            }
+        }
+        guard let last else { throw SQLError.failure(of: handle, sql) }
+        guard [PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_EMPTY_QUERY].contains(PQresultStatus(last)) else {
+            defer { PQclear(last) }
+            let error = SQLError.failure(last, of: handle, sql)
+            if isInterrupted, error.code == "57014" { throw CancellationError() }
+            // A plan that changed tables made impossible, and a statement that a connection pool of the server's side has forgotten.
+            if ["0A000", "26000"].contains(error.code) { mustForget = true }
+            throw error
+        }
+        noteChanges(last)
+        return last
+    }
+
+    private func noteChanges(_ result: OpaquePointer) {
+        // INSERT, UPDATE or DELETE; other statements with these letters have no count.
+        guard let status = PQcmdStatus(result), [73, 85, 68].contains(status[0]), let count = Int(String(cString: PQcmdTuples(result))) else { return }
+        changesCount = count
+    }
+
+    /// Waits for the next result. Asks meanwhile whether to cancel the statement.
+    private func wait(_ isInterrupted: inout Bool, isInterruptible: Bool) {
+        while PQisBusy(handle) == 1 {
+            let patience: Int32 = isInterrupted || !isInterruptible ? -1 : isExceeded == nil ? 20 : 1
+            switch Self.wait(for: POLLIN, on: handle, milliseconds: patience) {
+            case 0 where mustStop:
+                isInterrupted = true
+                cancelOnServer()
+            case 0: break
+            // Otherwise the result is an error.
+            default: if PQconsumeInput(handle) == 0 { return }
+            }
+        }
+    }
+
+    private static func wait(for events: some BinaryInteger, on handle: OpaquePointer?, milliseconds: Int32) -> Int32 {
+        var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
+        let ready = poll(&descriptor, 1, milliseconds)
+        // A signal may interrupt the wait.
+        return ready < 0 && errno == EINTR ? 0 : ready
+    }
+
+    /// The statement then ends with an error. It takes a connection of its own; if there is none, the statement goes on to its end.
+    private func cancelOnServer() {
+        guard let cancel = PQgetCancel(handle) else { return }
+        defer { PQfreeCancel(cancel) }
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in _ = PQcancel(cancel, message.baseAddress, 256) }
+    }
+}
+#endif

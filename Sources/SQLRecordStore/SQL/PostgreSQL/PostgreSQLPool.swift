@@ -1,0 +1,76 @@
+#if PostgreSQL
+internal import Foundation
+internal import Synchronization
+
+/// Connections to one database of PostgreSQL that its stores share for reading, and the threads that wait for them.
+final class PostgreSQLPool: Sendable {
+    /// Maximum number of connections that read. PostgreSQL allows 100 by default, to all of its clients.
+    static let limit = 16
+
+    let address: String
+    let threads = ReadingThreads(limit)
+
+    private struct State {
+        /// Connections that nobody uses. The last one was used last.
+        var idle: [PostgreSQLConnection] = []
+        var isClosed = false
+    }
+
+    private let state = Mutex(State())
+
+    init(_ address: String) {
+        self.address = address
+    }
+
+    /// Lends a connection. Blocks on the network, so call it on the pool's threads or on threads that may wait.
+    /// - Parameter schema: the schema whose tables are meant; `nil` for texts that name theirs.
+    func lend<Value>(_ schema: String?, _ body: (PostgreSQLConnection) throws -> Value) throws -> Value {
+        let connection = try take(schema)
+        defer { give(connection) }
+        return try body(connection)
+    }
+
+    private func take(_ schema: String?) throws -> PostgreSQLConnection {
+        let held = try state.withLock { state -> PostgreSQLConnection? in
+            if state.isClosed { throw SQLError(.connectionLost, "closed", "The connections are closed") }
+            // One that knows the store's statements, or else the one that was used least recently.
+            let index = state.idle.lastIndex { $0.schema == schema } ?? (state.idle.count >= Self.limit / 2 ? state.idle.indices.first : nil)
+            return index.map { state.idle.remove(at: $0) }
+        }
+        guard let held else { return try PostgreSQLConnection(address, schema: schema) }
+        try held.use(schema)
+        held.allow()
+        return held
+    }
+
+    private func give(_ connection: PostgreSQLConnection) {
+        guard connection.isReady else { return }
+        state.withLock { state in
+            if state.isClosed || state.idle.count >= Self.limit { return }
+            state.idle.append(connection)
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            state.isClosed = true
+            state.idle = []
+        }
+    }
+}
+
+/// Threads for calls that wait for an answer over the network, so that those of the Swift concurrency pool don't.
+final class ReadingThreads: TaskExecutor {
+    private let queue = OperationQueue()
+
+    init(_ limit: Int) {
+        queue.name = "Skylight reader"
+        queue.maxConcurrentOperationCount = limit
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.addOperation { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+}
+#endif

@@ -1,0 +1,168 @@
+#if PostgreSQL
+internal import Foundation
+internal import JSON
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// A database of PostgreSQL. Each store has a schema of its own there, `store_1` and so on; the table `skylight.stores` tells whose it is.
+final class PostgreSQLServer: StoreHome {
+    let address: String
+    let pool: PostgreSQLPool
+    private let logger: Logger
+    private let lock: DataFolderLock?
+    /// Answers of ``holds(_:)``, and when they were given. Containers without data are asked for often.
+    private let seen = Mutex<[StoreKey: (isThere: Bool, at: ContinuousClock.Instant)]>([:])
+    private static let sightLasts = Duration.milliseconds(200)
+
+    /// Connects, and makes the table of stores if it is missing. Blocks on the network.
+    /// - Parameters:
+    ///   - address: a connection string or URI of libpq.
+    ///   - folder: a folder to lock against other processes.
+    /// - Throws: ``SQLError``.
+    init(_ address: String, beside folder: URL? = nil, _ logger: Logger) throws {
+        lock = try folder.map { folder in
+            try FileManager.default.createDurableDirectory(at: folder)
+            return try DataFolderLock(folder: folder)
+        }
+        self.address = address
+        self.logger = logger
+        pool = PostgreSQLPool(address)
+        try pool.lend(nil) { connection in
+            // Two servers may begin at once.
+            try connection.execute(
+                """
+                SELECT pg_advisory_lock(\(Self.lockClass), 0);
+                CREATE SCHEMA IF NOT EXISTS skylight;
+                CREATE TABLE IF NOT EXISTS skylight.stores (
+                    number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL,
+                    UNIQUE (container, environment)
+                );
+                SELECT pg_advisory_unlock(\(Self.lockClass), 0)
+                """)
+        }
+    }
+
+    /// The first key of the advisory locks. The second one is the number of a store that is open for writing, or 0.
+    static let lockClass: Int32 = 0x534b_594c
+
+    func close() {
+        pool.close()
+        lock?.release()
+    }
+
+    /// A store has sockets for writing and reading, which the stores share.
+    var handlesPerStore: Int { 4 }
+
+    // MARK: Containers
+
+    func containers() throws -> [ContainerID] {
+        try ask { db in try Set(Self.strings(db, "SELECT container FROM skylight.stores")).compactMap { ContainerID($0) } }
+    }
+
+    func rename(_ container: ContainerID, to name: ContainerID) throws {
+        try ask { db in
+            try db.writing {
+                guard try !Self.numbers(of: container, db).isEmpty else { throw RecordError.noContainer(container) }
+                guard try Self.numbers(of: name, db).isEmpty else { throw RecordError.containerExists(name) }
+                try db.run(
+                    "UPDATE skylight.stores SET container = convert_from(?, 'UTF8') WHERE container = convert_from(?, 'UTF8')",
+                    [name.description, container.description])
+                return true
+            }
+        }
+        seen.withLock { $0 = [:] }
+    }
+
+    func delete(_ container: ContainerID) throws {
+        try ask { db in
+            try db.writing {
+                let numbers = try Self.numbers(of: container, db)
+                if numbers.isEmpty { throw RecordError.noContainer(container) }
+                try db.run("DELETE FROM skylight.stores WHERE container = convert_from(?, 'UTF8')", [container.description])
+                for number in numbers { try db.run("DROP SCHEMA \(Self.schema(number)) CASCADE") }
+                return true
+            }
+        }
+        seen.withLock { $0 = [:] }
+    }
+
+    // MARK: Stores
+
+    func holds(_ key: StoreKey) throws -> Bool {
+        if let last = seen.withLock({ $0[key] }), ContinuousClock.now - last.at < Self.sightLasts { return last.isThere }
+        let isThere = try ask { db in try Self.number(of: key, db) != nil }
+        seen.withLock { seen in
+            if seen.count > 10_000 { seen = [:] }
+            seen[key] = (isThere, ContinuousClock.now)
+        }
+        return isThere
+    }
+
+    func extent(of key: StoreKey) -> (bytes: Int64, lastSave: Timestamp)? {
+        try? ask { db in
+            guard let schema = try Self.number(of: key, db).map(Self.schema) else { return nil }
+            let sizes = "SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS BIGINT) FROM pg_class c WHERE c.relnamespace = '\(schema)'::regnamespace AND c.relkind = 'r'"
+            let bytes = try Int64.fetchOne(db, sql: sizes) ?? 0
+            let moment = try Int64.fetchOne(db, sql: "SELECT max(moment) FROM \(schema).zones") ?? 0
+            return (bytes, Timestamp(milliseconds: moment))
+        }
+    }
+
+    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws {
+        let layout = try SQLiteLayout.ofNewStore()
+        try ask { db in
+            try db.writing {
+                // Another server may make it at the same time, and is waited for.
+                try db.run(
+                    """
+                    INSERT INTO skylight.stores (container, environment) VALUES (convert_from(?, 'UTF8'), convert_from(?, 'UTF8')) ON CONFLICT DO NOTHING
+                    """, [key.container.description, key.environment.rawValue])
+                guard db.changesCount == 1, let number = try Self.number(of: key, db) else { return false }
+                try db.run("CREATE SCHEMA \(Self.schema(number))")
+                try db.run("SET LOCAL search_path TO \(Self.schema(number))")
+                for statement in PostgreSQLTables.statements(for: layout) { try db.run(statement) }
+                try fill(db)
+                for statement in PostgreSQLTables.numbering(layout) { try db.run(statement) }
+                return true
+            }
+        }
+        seen.withLock { $0[key] = nil }
+    }
+
+    func open(_ key: StoreKey) throws -> any WritableConnections {
+        guard let number = try ask({ db in try Self.number(of: key, db) }) else { throw SQLError(.cannotOpen, "no schema", "\(key) has no tables") }
+        return try PostgreSQLStore(number, of: key, pool, logger)
+    }
+
+    func openForReading(_ key: StoreKey) throws -> any StoreConnections {
+        guard let number = try ask({ db in try Self.number(of: key, db) }) else { throw SQLError(.cannotOpen, "no schema", "\(key) has no tables") }
+        return PostgreSQLReaders(Self.schema(number), pool)
+    }
+
+    func looksWritable(_ key: StoreKey) -> Bool {
+        (try? ask { db in try Bool.fetchOne(db, sql: "SELECT NOT pg_is_in_recovery()") ?? false }) ?? false
+    }
+
+    // MARK: The table of stores
+
+    static func schema(_ number: Int64) -> String { "store_\(number)" }
+
+    private func ask<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
+        try pool.lend(nil) { try body(SQLConnection(PostgreSQLDriver($0))) }
+    }
+
+    private static func number(of key: StoreKey, _ db: SQLConnection) throws -> Int64? {
+        try Int64.fetchOne(
+            db, sql: "SELECT number FROM skylight.stores WHERE container = convert_from(?, 'UTF8') AND environment = convert_from(?, 'UTF8')",
+            [key.container.description, key.environment.rawValue])
+    }
+
+    private static func numbers(of container: ContainerID, _ db: SQLConnection) throws -> [Int64] {
+        try Int64.fetchAll(db, sql: "SELECT number FROM skylight.stores WHERE container = convert_from(?, 'UTF8') FOR UPDATE", [container.description])
+    }
+
+    private static func strings(_ db: SQLConnection, _ sql: String) throws -> [String] { try String.fetchAll(db, sql: sql) }
+}
+#endif

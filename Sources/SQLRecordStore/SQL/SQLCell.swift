@@ -1,0 +1,122 @@
+internal import Foundation
+
+/// A value of the current row, as the database has it in memory. Valid until the statement goes on.
+struct SQLCell {
+    /// Kinds of values. A database may not tell texts from bytes; its values are both.
+    struct Kind: OptionSet {
+        let rawValue: UInt8
+
+        static let null = Kind(rawValue: 1)
+        static let integer = Kind(rawValue: 2)
+        static let real = Kind(rawValue: 4)
+        static let text = Kind(rawValue: 8)
+        static let bytes = Kind(rawValue: 16)
+        static let textOrBytes: Kind = [.text, .bytes]
+    }
+
+    let kind: Kind
+    /// The integer, or the bits of the real number.
+    let number: Int64
+    /// Text in UTF-8, or bytes.
+    let octets: UnsafeRawBufferPointer
+
+    static var null: SQLCell { SQLCell(kind: .null, number: 0, octets: UnsafeRawBufferPointer(start: nil, count: 0)) }
+
+    static func integer(_ integer: Int64) -> SQLCell {
+        SQLCell(kind: .integer, number: integer, octets: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    static func real(_ real: Double) -> SQLCell {
+        SQLCell(kind: .real, number: Int64(bitPattern: real.bitPattern), octets: UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+
+    @inline(__always) func holds(_ kinds: Kind) -> Bool { kind.rawValue & kinds.rawValue != 0 }
+
+    var isNull: Bool { holds(.null) }
+    var real: Double { Double(bitPattern: UInt64(bitPattern: number)) }
+    var string: String { String(decoding: octets, as: UTF8.self) }
+}
+
+/// A value that can be read from a column.
+protocol ColumnValue {
+    /// - Returns: `nil` if the column has another kind of value.
+    init?(_ cell: SQLCell)
+}
+
+extension Int64: ColumnValue {
+    /// A sum or count too large for an integer, as in a damaged file, is a whole float. It is cut to the range.
+    init?(_ cell: SQLCell) {
+        if cell.holds(.integer) {
+            self = cell.number
+        } else if cell.holds(.real), cell.real.rounded() == cell.real {
+            self = cell.real >= 0x1p63 ? .max : cell.real < -0x1p63 ? .min : Int64(cell.real)
+        } else {
+            return nil
+        }
+    }
+}
+
+extension Int: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard let integer = Int64(cell) else { return nil }
+        self.init(exactly: integer)
+    }
+}
+
+extension UInt32: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard let integer = Int64(cell) else { return nil }
+        self.init(exactly: integer)
+    }
+}
+
+extension Bool: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard let integer = Int64(cell) else { return nil }
+        self = integer != 0
+    }
+}
+
+extension String: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard cell.holds(.text) else { return nil }
+        self = cell.string
+    }
+}
+
+extension Data: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard cell.holds(.bytes) else { return nil }
+        self.init(cell.octets)
+    }
+}
+
+extension Array<UInt8>: ColumnValue {
+    init?(_ cell: SQLCell) {
+        guard cell.holds(.bytes) else { return nil }
+        self.init(cell.octets)
+    }
+}
+
+extension Optional: ColumnValue where Wrapped: ColumnValue {
+    init?(_ cell: SQLCell) {
+        let value = cell.isNull ? nil : Wrapped(cell)
+        if value == nil, !cell.isNull { return nil }
+        self = value
+    }
+}
+
+extension SQLValue: ColumnValue {
+    init?(_ cell: SQLCell) {
+        switch cell.kind {
+        case .null: self = .null
+        case .integer: self = .integer(cell.number)
+        case .real: self = .real(cell.real)
+        case .text: self = .text(cell.string)
+        case .bytes: self = .bytes(Array(cell.octets))
+        default:
+            guard let value = PackedValue.value(of: cell.octets) else { return nil }
+            self = value
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// An error of the database.
+struct SQLError: Error {
+    /// What to do about an error depends on its cause, which databases report under different codes.
+    enum Cause: Sendable {
+        /// The disk is full. Nothing was changed.
+        case full
+        /// Another connection is in the way. It may pass.
+        case busy
+        case readOnly
+        case cannotOpen
+        /// The disk reported an error: it is unknown what is on it.
+        case disk
+        case damaged
+        /// There is no folder for temporary files. Nothing was changed.
+        case noTemporaryFolder
+        /// The connection was lost, or can't be made. Nothing was changed.
+        case connectionLost
+        /// The database ended the transaction in favor of another; nothing was changed.
+        case conflict
+        /// It is not known whether a commit happened, or another process has written to the store.
+        case unknown
+        /// Values that don't fit their statement.
+        case misuse
+        case other
+    }
+
+    let cause: Cause
+    /// The database's own code.
+    let code: String
+    let message: String
+    let sql: String?
+
+    init(_ cause: Cause, _ code: String, _ message: String, _ sql: String? = nil) {
+        self.cause = cause
+        self.code = code
+        self.message = message
+        self.sql = sql
+    }
+}

@@ -1,0 +1,52 @@
+internal import Foundation
+internal import Records
+
+/// The home of an engine's stores: a folder of files, or a database server.
+///
+/// All calls but ``name`` may block on a disk or on the network.
+protocol StoreHome: Sendable {
+    // MARK: Containers
+
+    /// Containers with a store, in any order.
+    func containers() throws -> [ContainerID]
+    /// Renames a container. Its stores are closed.
+    /// - Throws: `RecordError` NOT_FOUND if there is none, BAD_REQUEST if the new name is taken.
+    func rename(_ container: ContainerID, to name: ContainerID) throws
+    /// Deletes a container. Its stores are closed.
+    func delete(_ container: ContainerID) throws
+
+    // MARK: Stores
+
+    /// - Returns: `false` if nothing was saved yet.
+    /// - Throws: `RecordError` INTERNAL_ERROR if there is something else in its place.
+    func holds(_ key: StoreKey) throws -> Bool
+    /// Size in bytes, and the time of the last write; `nil` if there is no store.
+    func extent(of key: StoreKey) -> (bytes: Int64, lastSave: Timestamp)?
+    /// Makes an empty store, all of it or nothing.
+    /// - Parameter fill: writes its first rows.
+    /// - Throws: ``SQLError``, or an error of the file system.
+    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws
+    /// Opens a store for writing and brings its tables up to date.
+    func open(_ key: StoreKey) throws -> any WritableConnections
+    /// Opens a store that can't be written to at present.
+    func openForReading(_ key: StoreKey) throws -> any StoreConnections
+    /// True if such a store can probably be written to again.
+    func looksWritable(_ key: StoreKey) -> Bool
+
+    /// Number of file handles that an open store may use.
+    var handlesPerStore: Int { get }
+    /// Lets other processes have the stores.
+    func close()
+}
+
+extension StoreHome {
+    /// The reason why a store can't be opened, as far as can be seen from outside.
+    func problem(of key: StoreKey) -> RecordError? {
+        do {
+            _ = try holds(key)
+            return nil
+        } catch {
+            return error as? RecordError ?? RecordError(.internalError, "\(key) can't be inspected: \(error)")
+        }
+    }
+}

@@ -1,0 +1,193 @@
+public import Foundation
+public import JSON
+public import Logging
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// Thrown if a database server can't be connected to.
+public struct DatabaseUnavailable: Error, Sendable, CustomStringConvertible {
+    public let description: String
+}
+
+/// Stores containers in a SQL database: in a folder of SQLite files, `FOLDER/iCloud.com.example.App/development.sqlite`, or in PostgreSQL.
+///
+/// A store is created by the first save and opened on demand. It is closed after a period without use, or when too
+/// many are open.
+public final class SQLRecordEngine: RecordEngine {
+    let settings: StoreSettings
+    let open: OpenStores
+    private let tidying: Task<Void, Never>
+    /// The places requested so far; `nil` once the engine is closed.
+    let stores = Mutex<[StoreKey: StorePlace]?>([:])
+    /// Containers being deleted or renamed, which can't be opened meanwhile. Access only while holding the lock of
+    /// ``stores``.
+    let moving = Mutex<Set<ContainerID>>([])
+
+    /// Opens a data folder and creates it if necessary.
+    /// - Parameters:
+    /// - tokenLifetime: time for which deletions are kept, in whole seconds. Tokens older than a removed deletion
+    ///   expire. `nil` keeps deletions forever, as CloudKit does.
+    /// - journal: limits for earlier versions of records. Each file stores the number of days; `nil` keeps its
+    ///   setting, initially ``RecordStore/JournalLimits/standard``.
+    /// - logger: receives store errors with SQLite's messages and statements, but without values.
+    /// - clock: the time source for records.
+    /// - Throws: ``DataFolderInUse`` if another process uses the folder, or a file system error.
+    public convenience init(
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) throws {
+        try self.init(folder: folder, tokenLifetime: tokenLifetime, journal: journal, logLimits: WriteAheadLogLimits(), logger: logger, clock: clock)
+    }
+
+    /// Opens a database of PostgreSQL and makes the table of its stores if it is missing. Blocks on the network.
+    /// - Parameters:
+    /// - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. Without a password, libpq takes it from
+    ///   `PGPASSWORD` or its password file.
+    /// - folder: the data folder, which has what is not a record. It is locked against other processes.
+    /// - Throws: ``DatabaseUnavailable`` if the database can't be connected to, ``DataFolderInUse``, or a file system error.
+    public convenience init(
+        postgreSQL address: String, beside folder: URL? = nil, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now
+    ) throws {
+        #if !PostgreSQL
+            throw DatabaseUnavailable(description: "This Skylight was built without PostgreSQL; build it with --traits PostgreSQL")
+        #else
+        do {
+            try self.init(
+                home: PostgreSQLServer(address, beside: folder, logger), tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: clock)
+        } catch let error as SQLError {
+            throw DatabaseUnavailable(description: "The database can't be used: \(error.message)")
+        }
+        #endif
+    }
+
+    convenience init(
+        folder: URL, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logLimits: WriteAheadLogLimits, indexLimits: IndexLimits = IndexLimits(),
+        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        clock: @escaping @Sendable () -> Timestamp
+    ) throws {
+        try self.init(
+            home: SQLiteFolder(folder, logLimits, logger), tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits,
+            cascadeLimits: cascadeLimits, openLimits: openLimits, logger: logger, clock: clock)
+    }
+
+    init(
+        home: any StoreHome, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, indexLimits: IndexLimits = IndexLimits(),
+        cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
+        settings = StoreSettings(
+            home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits, cascadeLimits: cascadeLimits, clock: clock, logger: logger)
+        let open = OpenStores(openLimits ?? OpenStores.Limits(handlesPerStore: home.handlesPerStore))
+        self.open = open
+        tidying = Task.detached(priority: .low) { await open.tidyRegularly() }
+    }
+
+    deinit { tidying.cancel() }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        try GrantRules.checkDatabase(address, of: caller)
+        let store = try await store(of: address.container, address.environment)
+        // Anonymous callers are not remembered as users.
+        if caller.access != .anonymous { store.greet(caller.userRecordName) }
+        return SQLDatabase(store: store, address: address, caller: caller)
+    }
+
+    /// The place of a container and environment, opened if its file exists.
+    func store(of container: ContainerID, _ environment: Records.Environment) async throws -> StorePlace {
+        let place = try place(of: StoreKey(container: container, environment: environment))
+        try await place.prepare()
+        return place
+    }
+
+    private func place(of key: StoreKey) throws -> StorePlace {
+        try stores.withLock { stores in
+            guard stores != nil else { throw RecordError.storeClosed }
+            if moving.withLock({ $0.contains(key.container) }) { throw RecordError.containerBusy(key.container) }
+            if let place = stores?[key] { return place }
+            forgetSome(of: &stores)
+            let place = StorePlace(key, settings, open)
+            stores?[key] = place
+            return place
+        }
+    }
+
+    /// Drops empty places, so that requests for nonexistent containers can't fill the memory.
+    private func forgetSome(of stores: inout [StoreKey: StorePlace]?) {
+        // Taken out of the optional, so that the references below can be unique.
+        guard stores.map({ $0.count >= open.limits.places }) == true, var places = stores.take() else { return }
+        defer { stores = places }
+        let forgettable = places.compactMap { $0.value.isForgettable ? $0.key : nil }
+        // A place that a request still holds must stay. A second place would open the file with a second writer.
+        for key in forgettable where isKnownUniquelyReferenced(&places[key]) { places[key] = nil }
+    }
+
+    public var capabilities: Set<Capability> { Capability.ofEngines }
+
+    public func containers() async throws -> [ContainerID] {
+        try await DiskThreads.run { [home = settings.home] in try home.containers().sorted() }
+    }
+
+    public func close() async {
+        tidying.cancel()
+        let places = stores.withLock { stores in
+            defer { stores = nil }
+            return stores ?? [:]
+        }
+        for place in places.values { await place.end() }
+        settings.home.close()
+    }
+
+    public func environments(of container: ContainerID) async throws -> [Records.Environment] {
+        try await DiskThreads.run { [home = settings.home] in
+            Records.Environment.allCases.filter { environment in
+                // An unreadable store counts as existing.
+                do { return try home.holds(StoreKey(container: container, environment: environment)) } catch { return true }
+            }
+        }
+    }
+
+    public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
+        let places = stores.withLock { $0 ?? [:] }
+        return try await DiskThreads.run { [home = settings.home] in
+            containers.map { container in
+                var summary = ContainerSummary(container: container)
+                for environment in Records.Environment.allCases {
+                    let key = StoreKey(container: container, environment: environment)
+                    summary.unreadableBecause = summary.unreadableBecause ?? places[key]?.health?.unreadableBecause ?? home.problem(of: key)
+                    guard let extent = home.extent(of: key) else { continue }
+                    summary.bytes += extent.bytes
+                    summary.lastSave = max(summary.lastSave ?? extent.lastSave, extent.lastSave)
+                }
+                return summary
+            }
+        }
+    }
+
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Records.Environment) async throws -> Bool {
+        try await store(of: container, environment).knows(userRecordName)
+    }
+
+    public func health() async -> [StoreHealth] {
+        let places = stores.withLock { $0 ?? [:] }
+        var health = places.values.compactMap(\.health)
+        do {
+            let now = settings.clock()
+            // Other stores are inspected without opening them.
+            health += try await DiskThreads.run { [home = settings.home] in
+                try home.containers().flatMap { container in
+                    Records.Environment.allCases.compactMap { environment -> StoreHealth? in
+                        let key = StoreKey(container: container, environment: environment)
+                        if places[key]?.health != nil { return nil }
+                        guard let reason = home.problem(of: key) else { return nil }
+                        return StoreHealth(container: container, environment: environment, unreadableBecause: reason, since: now)
+                    }
+                }
+            }
+        } catch {
+            settings.logger.error("The containers can't be listed: \(error)")
+        }
+        return health.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+    }
+}

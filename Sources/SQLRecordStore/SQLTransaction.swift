@@ -1,0 +1,111 @@
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// A batch of operations inside the writer's transaction.
+class SQLTransaction: RecordChanges, RecordTransaction {
+    final let view: DatabaseView
+    let assetTickets: AssetTickets
+
+    init(
+        _ db: SQLConnection, state: CommitWriter.State, view: DatabaseView, tickets: AssetTickets, now: Timestamp, requestID: String? = nil,
+        words: TransactionWords = TransactionWords()
+    ) {
+        self.view = view
+        assetTickets = tickets
+        super.init(db, state: state, now: now, request: RequestMark.value(of: requestID), words: words)
+    }
+
+    /// Writes the schema changes of the batch, and leaves its counts to the commit.
+    /// - Returns: the state for the next write.
+    override func finish() throws -> CommitWriter.State {
+        _ = try super.finish()
+        if !kept.grownTypes.isEmpty {
+            let signature = Signature(timestamp: now, userRecordName: view.caller.userRecordName, deviceID: view.caller.deviceID)
+            let growth = SchemaChange(
+                from: Schema(types: kept.grownTypes.values.compactMap(\.self)), to: Schema(types: kept.grownTypes.keys.compactMap { schema.types[$0] }))
+            try SchemaHistoryRows.insert(growth.lines, because: .save, by: signature, db)
+        }
+        return kept.state
+    }
+
+    var schema: Schema { kept.state.catalog.schema }
+
+    /// Needs no savepoint: the write is undone as a whole.
+    func attemptAll<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = kept
+        do {
+            return try body()
+        } catch {
+            kept = before
+            kept.state.isRefused = true
+            lookup = nil
+            throw error
+        }
+    }
+
+    func zone(_ zoneID: ZoneID) throws -> TransactionZone {
+        if let known = zones[zoneID] { return known }
+        let zone: ZoneRow
+        if let existing = try view.zoneUnlessDefault(zoneID, db) {
+            zone = existing
+        } else {
+            try ZoneWrites.makeZone(ZoneID.defaultZoneName, owner: view.ownerNumber, position: 0, now: now, db)
+            zone = try view.zone(zoneID, db)
+        }
+        let opened = try view.opened(zone, mayHaveHierarchies: kept.state.hasHierarchies, db)
+        note(zone)
+        zones[zoneID] = opened
+        return opened
+    }
+
+    /// Zones of this request by the zone IDs it used. Usually there is only one.
+    private var zones: [ZoneID: TransactionZone] = [:]
+
+    func grow(_ type: RecordType) throws {
+        if kept.grownTypes[type.name] == nil { kept.grownTypes[type.name] = .some(schema.types[type.name]) }
+        // Records of the type are counted, to decide how its indexes are built, and may be indexed at once.
+        try kept.state.tally.flush(db)
+        try kept.newWords.write(db)
+        try kept.state.catalog.grow(type, in: db)
+    }
+
+    func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int {
+        // Several fields of one record count once. The exact count is slower and is used only if the quick one
+        // reaches the limit.
+        let action = Reference.Action.deleteSelf.rawValue
+        let links = try Int.fetchOne(
+            db, sql: "SELECT count(*) FROM (SELECT 1 FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent) LIMIT ?) AS referrers",
+            [zone, name.string, action, limit]) ?? 0
+        if links < limit { return links }
+        return try Int.fetchOne(
+            db, sql: "SELECT count(DISTINCT source) FROM links WHERE zone = ? AND target = ? AND action = ? AND \(LinkRows.isDependent)",
+            [zone, name.string, action]) ?? 0
+    }
+
+    var hasWorkedLong: Bool { words.isMuchCut }
+
+    func leave(_ targets: [FallenTarget]) throws {
+        try CascadeRows.insert(targets, request: request, &kept.state, db)
+    }
+
+    func knowsUser(_ name: Name) throws -> Bool {
+        if try Bool.fetchOne(db, sql: "SELECT 1 FROM users WHERE name = ?", [name.string]) ?? false { return true }
+        guard view.isVisitor(name) else { return false }
+        _ = try UserNumbers.enter(name, db)
+        return true
+    }
+
+    func hasAsset(_ checksum: FileChecksum) throws -> Bool {
+        try AssetRows.isEntered(checksum, db)
+    }
+
+    func keepAsset(_ checksum: FileChecksum, inUseUntil moment: Timestamp) throws -> Bool {
+        try AssetRows.keep(checksum, inUseUntil: moment, db)
+    }
+
+    func spend(_ receipt: AssetReceipt) throws -> Bool {
+        try AssetRows.spend(receipt, now: now, db)
+    }
+}

@@ -1,0 +1,72 @@
+internal import Foundation
+internal import Records
+
+/// An error that keeps a store from being opened, read or written, with texts for clients and for the log.
+struct StoreProblem {
+    let refusal: RecordError
+    /// The database's message, code and statement, without values.
+    let details: String
+    /// True if the file is damaged, so that retrying does not help.
+    let isDamage: Bool
+
+    private static let remedy = "Restore a backup of the container's folder, or export the readable records with `skylight export`"
+
+    /// - Returns: `nil` for an error that does not concern the store.
+    init?(_ error: any Error, reading key: StoreKey) {
+        switch error {
+        case let error as SQLError:
+            details = Self.details(of: error)
+            isDamage = error.cause == .damaged
+            if let shortage = Self.shortageOfFiles(error) {
+                refusal = shortage
+            } else {
+                let end =
+                    isDamage ? "the file is damaged. \(Self.remedy)"
+                    : error.cause == .disk ? "the disk reported an error. Look after the disk" : "that may pass. Ask again"
+                refusal = RecordError(.internalError, "\(key) can't be read (\(Self.words(for: error))): \(end)")
+            }
+        case is DamagedRow:
+            details = Self.words(for: error)
+            isDamage = true
+            refusal = RecordError(.internalError, "\(key) is damaged: \(Self.words(for: error)). \(Self.remedy)")
+        default: return nil
+        }
+    }
+
+    /// A short description of the error.
+    static func words(for error: any Error) -> String {
+        switch error {
+        case let error as SQLError: "\(error.message), \(error.code)"
+        case let error as DamagedRow: error.description
+        default: "\(error)"
+        }
+    }
+
+    static func details(of error: any Error) -> String {
+        guard let error = error as? SQLError, let sql = error.sql else { return words(for: error) }
+        return "\(words(for: error)), in: \(sql)"
+    }
+
+    /// The error for clients if the process has reached its limit on open files; `nil` for other causes.
+    static func shortageOfFiles(_ error: SQLError) -> RecordError? {
+        guard error.cause == .cannotOpen, OpenFiles.isAtLimit else { return nil }
+        return OpenFiles.shortage
+    }
+
+    /// True if the file may still be readable although it can't be written.
+    static func isOfWriting(_ error: any Error) -> Bool {
+        guard let error = error as? SQLError, shortageOfFiles(error) == nil else { return false }
+        return [.full, .readOnly, .cannotOpen].contains(error.cause)
+    }
+
+    /// The error for writes to a read-only store.
+    static func readOnly(_ key: StoreKey, because error: any Error) -> RecordError {
+        if (error as? SQLError)?.cause == .full { return .diskFull }
+        if (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace { return .diskFull }
+        return RecordError(.internalError, "\(key) can't be written to (\(words(for: error))); let the server write to its folder and save again")
+    }
+}
+
+extension RecordError {
+    static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
+}

@@ -1,0 +1,101 @@
+import Dispatch
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SQLRecordStore
+
+/// Long reads, and which requests they delay.
+@Suite struct LongReadTests {
+    /// Work that blocks until it is released.
+    private final class Held: Sendable {
+        let begun = Atomic<Int>(0)
+        let end = DispatchSemaphore(value: 0)
+
+        func hold() {
+            begun.add(1, ordering: .relaxed)
+            end.wait()
+        }
+    }
+
+    @Test("Queries are answered while every turn of scans is held, and scans go on while queries hold theirs")
+    func queriesDoNotWaitForScans() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        try await database.save("a", ["number": .int64(1)])
+        let store = try #require(database as? SQLDatabase).store
+        let longReads = try #require(store.openStore).reader.longReads
+        let query = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(1)))])
+        for purpose in [LongReadTurns.Purpose.scan, .query] {
+            let held = Held()
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                // More reads than turns, so some must wait.
+                for _ in 0..<(2 * LongReadTurns.limit) {
+                    group.addTask { try await store.readAtLength(for: purpose) { _, _ in held.hold() } }
+                }
+                // All reads either have a turn or wait for one.
+                try await eventually {
+                    longReads[purpose].waitingCount > 0
+                        && longReads[purpose].waitingCount + held.begun.load(ordering: .relaxed) == 2 * LongReadTurns.limit
+                }
+                if purpose == .scan {
+                    #expect(try await database.query(QueryRequest(query)).records.count == 1)
+                    #expect(try await database.explain(QueryRequest(query)).recordsReturned == 1)
+                } else {
+                    #expect(try await database.usage(of: "Item").records == 1)
+                }
+                // A waiting read that is cancelled does not affect the others.
+                let others = 2 * LongReadTurns.limit - held.begun.load(ordering: .relaxed)
+                try await eventually { longReads[purpose].waitingCount == others }
+                let impatient = Task { try await store.readAtLength(for: purpose) { _, _ in } }
+                try await eventually { longReads[purpose].waitingCount == others + 1 }
+                impatient.cancel()
+                await #expect(throws: CancellationError.self) { try await impatient.value }
+                for _ in 0..<(2 * LongReadTurns.limit) { held.end.signal() }
+                try await group.waitForAll()
+            }
+            #expect(longReads[purpose].waitingCount == 0)
+        }
+        await engine.close()
+    }
+
+    @Test("A query that reads little needs no turn; one that reads much waits for its own, and finds the same")
+    func onlyLongQueriesNeedTurns() async throws {
+        let folder = try TemporaryFolder()
+        let engine = try SQLRecordEngine(folder: folder.url)
+        let database = try await engine.full(.private)
+        for start in stride(from: 0, to: 3000, by: 200) {
+            let operations = (start..<(start + 200)).map { number in
+                RecordOperation(
+                    .create, recordName: Name("r\(number)"), recordType: "Item", fields: ["number": FieldInput(.int64(Int64(number))), "same": FieldInput(.int64(1))])
+            }
+            for outcome in try await database.modify(ModifyRequest(operations)) { _ = try outcome.get() }
+        }
+        let store = try #require(database as? SQLDatabase).store
+        let turns = try #require(store.openStore).reader.longReads[.query]
+        let held = Held()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<LongReadTurns.limit { group.addTask { try await store.readAtLength(for: .query) { _, _ in held.hold() } } }
+            try await eventually { turns.waitingCount > 0 && turns.waitingCount + held.begun.load(ordering: .relaxed) == LongReadTurns.limit }
+            let waiting = turns.waitingCount
+            let short = Query(recordType: "Item", filters: [Query.Filter("number", .equals, FieldInput(.int64(7)))])
+            #expect(try await database.query(QueryRequest(short)).records.map(\.recordID.recordName) == ["r7"])
+            // It excludes all records, and no index can tell.
+            let long = Query(recordType: "Item", filters: [Query.Filter("same", .notEquals, FieldInput(.int64(1)))])
+            async let none = database.query(QueryRequest(long))
+            try await eventually { turns.waitingCount == waiting + 1 }
+            for _ in 0..<LongReadTurns.limit { held.end.signal() }
+            #expect(try await none.records.isEmpty)
+            try await group.waitForAll()
+        }
+        // A connection keeps no limit.
+        let all = Query(recordType: "Item", filters: [Query.Filter("same", .equals, FieldInput(.int64(1)))], sorts: [Query.Sort("number")])
+        #expect(try await database.all(all).count == 3000)
+        await engine.close()
+    }
+}

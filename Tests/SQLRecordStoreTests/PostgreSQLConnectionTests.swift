@@ -1,0 +1,522 @@
+#if PostgreSQL
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SQLRecordStore
+
+/// The address that `Scripts/with-postgresql` gives.
+private let address = ProcessInfo.processInfo.environment["SKYLIGHT_POSTGRESQL"]
+
+/// The driver for PostgreSQL, with a server.
+@Suite(.enabled(if: address != nil, "SKYLIGHT_POSTGRESQL names no server"))
+final class PostgreSQLConnectionTests {
+    /// With letters that must be quoted.
+    private let schema = "Test \"\(UUID().uuidString)"
+    private let connection: PostgreSQLConnection
+    private let db: SQLConnection
+
+    init() throws {
+        connection = try PostgreSQLConnection(try #require(address), schema: schema)
+        db = SQLConnection(PostgreSQLDriver(connection))
+        try connection.execute("CREATE SCHEMA \(Self.quoted(schema))")
+    }
+
+    deinit {
+        connection.allow()
+        try? connection.execute("DROP SCHEMA \(Self.quoted(schema)) CASCADE")
+    }
+
+    private static func quoted(_ name: String) -> String { "\"\(name.replacing("\"", with: "\"\""))\"" }
+
+    private func another() throws -> PostgreSQLConnection { try PostgreSQLConnection(try #require(address), schema: schema) }
+
+    /// A table of rows 1, 2, 3 and so on, with their numbers as names.
+    private func makeTable(rows: Int, bytes: Int = 10) throws {
+        try connection.execute(
+            """
+            CREATE TABLE items (id BIGINT PRIMARY KEY, name BYTEA, fields BYTEA);
+            INSERT INTO items SELECT n, convert_to(CAST(n AS TEXT), 'UTF8'), convert_to(repeat('x', \(bytes)), 'UTF8') FROM generate_series(1, \(rows)) n
+            """)
+    }
+
+    private static let ids = "SELECT id FROM items ORDER BY id"
+
+    private func cause(_ body: () throws -> Void) -> SQLError.Cause? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? SQLError)?.cause
+        }
+    }
+
+    private func code(_ body: () throws -> Void) -> String? {
+        do {
+            try body()
+            return nil
+        } catch {
+            return (error as? SQLError)?.code
+        }
+    }
+
+    // MARK: Values
+
+    @Test func valuesComeBackAsTheyWere() throws {
+        try connection.execute("CREATE TABLE kept (id BIGINT PRIMARY KEY, number BIGINT, name BYTEA, value BYTEA)")
+        let values: [SQLValue] = [
+            .null, .integer(.min), .integer(-1), .integer(.max), .real(-.infinity), .real(-1.5), .real(0), .real(.leastNonzeroMagnitude), .real(.infinity),
+            .text(""), .text("a\0é"), .bytes([]), .bytes([0, 255]),
+        ]
+        let numbers: [Int64?] = [nil, .min, -1, 0, .max]
+        let names: [String?] = [nil, "", "\0", "é", "'?$1\\x"]
+        try db.writing {
+            for (id, value) in values.enumerated() {
+                let (number, name) = (numbers[id % numbers.count], names[id % names.count])
+                try db.run("INSERT INTO kept (id, number, name, value) VALUES (?, ?, ?, ?)", [id, number, name, value])
+                #expect(db.changesCount == 1)
+            }
+            return true
+        }
+        try db.rows("SELECT id, number, name, value FROM kept ORDER BY id") { rows in
+            for (id, value) in values.enumerated() {
+                try #require(try rows.next())
+                #expect(try rows.value(0, in: "kept") == id)
+                #expect(try rows.value(1, in: "kept") == numbers[id % numbers.count])
+                #expect(try rows.value(2, in: "kept") == names[id % names.count])
+                #expect(try rows.value(2, in: "kept") == names[id % names.count].map { Array($0.utf8) })
+                #expect(try rows.value(3, in: "kept") == value)
+            }
+            #expect(try !rows.next())
+        }
+    }
+
+    @Test(arguments: [
+        ("CAST(-1 AS SMALLINT)", -1), ("CAST(-2 AS INTEGER)", -2), ("CAST(3 AS OID)", 3), ("true", 1), ("false", 0), ("CAST(0 AS NUMERIC)", 0),
+        ("CAST('9223372036854775807' AS NUMERIC)", .max), ("CAST('-9223372036854775808' AS NUMERIC)", .min), ("CAST(120000 AS NUMERIC)", 120_000),
+        ("CAST('70000000.00' AS NUMERIC)", 70_000_000), ("CAST(-99999 AS NUMERIC)", -99_999),
+    ] as [(String, Int64)])
+    func wholeNumbersAreIntegers(_ expression: String, _ number: Int64) throws {
+        try db.rows("SELECT \(expression)") { rows in
+            try #require(try rows.next())
+            #expect(rows.cells[0].kind == .integer)
+            #expect(rows.cells[0].number == number)
+        }
+    }
+
+    @Test(arguments: [
+        ("CAST(1.5 AS NUMERIC)", 1.5), ("CAST('-0.00015' AS NUMERIC)", -0.00015), ("CAST('9223372036854775808' AS NUMERIC)", 0x1p63),
+        ("CAST('1e30' AS NUMERIC)", 1e30), ("CAST('-123456.789' AS NUMERIC)", -123_456.789), ("CAST(1.25 AS REAL)", 1.25),
+        ("CAST('-Infinity' AS FLOAT8)", -.infinity),
+    ] as [(String, Double)])
+    func otherNumbersAreReal(_ expression: String, _ number: Double) throws {
+        try db.rows("SELECT \(expression)") { rows in
+            try #require(try rows.next())
+            #expect(rows.cells[0].kind == .real)
+            #expect(rows.cells[0].real == number)
+        }
+    }
+
+    /// The server compares bytes where SQLite compares values.
+    @Test func packedValuesAreInOrder() throws {
+        func random() -> SQLValue {
+            switch Int.random(in: 0..<6) {
+            case 0: .integer(.random(in: .min ... .max))
+            case 1: .integer(.random(in: -3...3))
+            case 2: .real([-.infinity, -.greatestFiniteMagnitude, -0.0, 0, .leastNonzeroMagnitude, .infinity].randomElement() ?? 0)
+            case 3: .real(.random(in: -10...10))
+            case 4: .text(String((0..<Int.random(in: 0..<4)).map { _ in ["\0", "a", "é", "\u{10FFFF}"].randomElement() ?? "b" }.joined()))
+            default: .bytes((0..<Int.random(in: 0..<4)).map { _ in .random(in: 0...255) })
+            }
+        }
+        func isLess(_ left: SQLValue, _ right: SQLValue) -> Bool {
+            switch (left, right) {
+            case (.integer(let left), .integer(let right)): left < right
+            case (.real(let left), .real(let right)): left < right
+            case (.text(let left), .text(let right)): left.utf8.lexicographicallyPrecedes(right.utf8)
+            case (.bytes(let left), .bytes(let right)): left.lexicographicallyPrecedes(right)
+            default: rank(left) < rank(right)
+            }
+        }
+        func rank(_ value: SQLValue) -> Int {
+            switch value {
+            case .null: 0
+            case .real(-.infinity): 1
+            case .integer: 2
+            case .real: 3
+            case .text: 4
+            case .bytes: 5
+            }
+        }
+        for _ in 0..<20_000 {
+            let (left, right) = (random(), random())
+            let (first, second) = (try #require(PackedValue.bytes(of: left)), try #require(PackedValue.bytes(of: right)))
+            #expect(first.lexicographicallyPrecedes(second) == isLess(left, right), "\(left) \(right)")
+            #expect((first == second) == (left == right), "\(left) \(right)")
+            #expect(first.withUnsafeBytes { PackedValue.value(of: $0) } == left)
+        }
+        try connection.execute("CREATE TABLE packed (value BYTEA)")
+        try db.writing {
+            for _ in 0..<300 { try db.run("INSERT INTO packed (value) VALUES (?)", [random()]) }
+            return true
+        }
+        let sorted = try SQLValue.fetchAll(db, sql: "SELECT value FROM packed ORDER BY value")
+        #expect(sorted.count == 300)
+        #expect(zip(sorted, sorted.dropFirst()).allSatisfy { !isLess($1, $0) })
+    }
+
+    // MARK: Texts
+
+    @Test(arguments: [
+        ("SELECT a FROM t INDEXED BY i WHERE b = ? AND c = '?' AND d = ?", "SELECT a FROM t WHERE b = $1 AND c = '?' AND d = $2"),
+        ("SELECT a FROM t NOT INDEXED WHERE b = ?1 AND c = ?1", "SELECT a FROM t WHERE b = $1 AND c = $1"),
+        ("SELECT ?, ?5, ?", "SELECT $1, $5, $6"),
+        ("SELECT a FROM t CROSS JOIN u INDEXED BY i ON u.a = t.a CROSS JOIN v", "SELECT a FROM t JOIN u ON u.a = t.a CROSS JOIN v"),
+        ("SELECT a FROM t CROSS JOIN (SELECT 1 FROM b JOIN c ON c.d) x ON x.a", "SELECT a FROM t JOIN (SELECT 1 FROM b JOIN c ON c.d) x ON x.a"),
+        ("SELECT a FROM (SELECT 1 FROM t CROSS JOIN u) x JOIN y ON y.b", "SELECT a FROM (SELECT 1 FROM t CROSS JOIN u) x JOIN y ON y.b"),
+    ])
+    func textsAreInPostgreSQLsWords(_ text: String, _ expected: String) { #expect(PostgreSQLText(text).text == expected) }
+
+    @Test func queriesWithoutALimitAreKnown() {
+        #expect(PostgreSQLText("SELECT a FROM (SELECT 1 LIMIT 3) x").kind == .query)
+        #expect(PostgreSQLText("SELECT a FROM t LIMIT ?").kind == .limitedQuery)
+        #expect(PostgreSQLText("WITH a AS (SELECT 1) SELECT * FROM a").kind == .query)
+        #expect(PostgreSQLText("WITH a AS (DELETE FROM t RETURNING b) SELECT * FROM a").kind == .change)
+        #expect(PostgreSQLText("SAVEPOINT attempt").kind == .command)
+    }
+
+    @Test func aStatementRunsAgainAfterAReset() throws {
+        try makeTable(rows: 5)
+        let sql = "SELECT id, name FROM items WHERE id = ? AND (name = ? OR fields = ?)"
+        let statement = try db.driver.statement(sql, isCached: true)
+        #expect(statement.parameterCount == 3)
+        #expect((0..<statement.columnCount).map(statement.columnName) == ["id", "name"])
+        try withUnsafeTemporaryAllocation(of: SQLCell.self, capacity: 2) { cells in
+            for id in 1...5 {
+                try statement.bind(Int64(id), at: 1)
+                try Array("\(id)".utf8).withUnsafeBytes { name in
+                    try statement.bind(text: name, at: 2, isKept: true)
+                    #expect(try statement.step(into: cells))
+                    #expect(cells[1].string == "\(id)")
+                    #expect(try !statement.step(into: cells))
+                    #expect(try !statement.step(into: cells))
+                }
+                statement.reset()
+            }
+            #expect(try !statement.step(into: cells), "all values are NULL")
+            statement.reset()
+        }
+        #expect(connection.text(sql, isCached: true).prepared.count == 1)
+    }
+
+    @Test func preparedStatementsAreBounded() throws {
+        connection.preparedLimit = 20
+        let held = try db.driver.statement("SELECT CAST(? AS BIGINT) + 1", isCached: true)
+        #expect(held.columnCount == 1)
+        for round in 0..<3 {
+            for number in 0..<50 { #expect(try Int64.fetchOne(db, sql: "SELECT \(number) + CAST(? AS BIGINT)", [round]) == Int64(number + round)) }
+        }
+        try held.bind(Int64(5), at: 1)
+        try withUnsafeTemporaryAllocation(of: SQLCell.self, capacity: 1) { cells in
+            let hasRow = try held.step(into: cells)
+            #expect(hasRow)
+            #expect(cells[0].number == 6)
+        }
+        held.reset()
+        let count = try #require(try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_prepared_statements"))
+        #expect(count <= 20)
+    }
+
+    /// After the one error that the change of a table causes.
+    @Test func changedTablesAndLostStatementsArePreparedAgain() throws {
+        try makeTable(rows: 1)
+        let sql = "SELECT * FROM items"
+        try db.run(sql)
+        try connection.execute("ALTER TABLE items ADD COLUMN more BIGINT")
+        #expect(code { try self.db.run(sql) } == "0A000")
+        for _ in 0..<2 { try db.rows(sql) { rows in #expect(rows.columns == ["id", "name", "fields", "more"]) } }
+        try connection.execute("DEALLOCATE ALL")
+        #expect(code { try self.db.run(sql) } == "26000")
+        try db.run(sql)
+    }
+
+    /// Prepared statements read the tables of the schema in use, not of that for which they were prepared.
+    @Test func aSchemaHasTablesOfItsOwn() throws {
+        try makeTable(rows: 2)
+        let other = "\(schema) 2"
+        try connection.execute("CREATE SCHEMA \(Self.quoted(other)); CREATE TABLE \(Self.quoted(other)).items (id BIGINT)")
+        for _ in 0..<8 {
+            #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2])
+            try connection.use(other)
+            #expect(try Int64.fetchAll(db, sql: Self.ids) == [])
+            try connection.use("missing")
+            #expect(cause { try self.db.run(Self.ids) } == .damaged)
+            // A cancellation that comes late changes nothing.
+            connection.cancel()
+            try connection.use(schema)
+            connection.allow()
+        }
+        try connection.execute("DROP SCHEMA \(Self.quoted(other)) CASCADE")
+    }
+
+    // MARK: Rows
+
+    @Test(arguments: [0, 1, 64, 65, 255, 256, 257, 320, 2000]) func queriesOfAnySizeGiveAllRowsOnce(_ count: Int) throws {
+        try makeTable(rows: 2000)
+        for sql in ["SELECT id FROM items WHERE id <= ? ORDER BY id", "SELECT id FROM items WHERE id <= ? ORDER BY id LIMIT 5000"] {
+            // The second time it is known whether there are many.
+            for _ in 0..<3 {
+                let ids = try db.snapshot { try Int.fetchAll(db, sql: sql, [count]) }
+                #expect(ids == Array(1..<1 + count))
+            }
+            #expect(try Int.fetchAll(db, sql: sql, [count]).count == count, "outside of a transaction")
+        }
+    }
+
+    @Test func aLargeResultIsNotInMemoryAsAWhole() throws {
+        try makeTable(rows: 20_000, bytes: 20_000)
+        let before = try Self.peakMemory()
+        try db.snapshot {
+            var count = 0
+            try db.rows("SELECT id, fields FROM items") { rows in
+                while try rows.next() {
+                    count += 1
+                    #expect(rows.cells[1].octets.count == 20_000)
+                }
+            }
+            #expect(count == 20_000)
+        }
+        // The rows are 400 MB. Other tests run at the same time.
+        let growth = try Self.peakMemory() - before
+        #expect(growth < 200_000)
+    }
+
+    /// In KB; 0 where the system does not tell.
+    private static func peakMemory() throws -> Int {
+        guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+        return status.split(separator: "\n").first { $0.hasPrefix("VmHWM") }.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+
+    @Test func statementsCanBeNestedAndStoppedEarly() throws {
+        try makeTable(rows: 2000)
+        try db.snapshot {
+            // The second time, the text is known to have many rows.
+            for _ in 0..<2 {
+                try db.rows(Self.ids) { outer in
+                    for id: Int64 in 1...700 {
+                        try #require(try outer.next())
+                        if id % 50 == 0 {
+                            try db.rows(Self.ids) { inner in
+                                for id: Int64 in 1...400 {
+                                    try #require(try inner.next())
+                                    #expect(inner.cells[0].number == id)
+                                }
+                            }
+                            #expect(try String.fetchOne(db, sql: "SELECT name FROM items WHERE id = ?", [id]) == "\(id)")
+                        }
+                        #expect(outer.cells[0].number == id)
+                    }
+                }
+            }
+            #expect(try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_cursors WHERE name <> ''") == 0)
+        }
+    }
+
+    // MARK: Errors
+
+    @Test func anErrorWithinASavepointUndoesOnlyThat() throws {
+        try makeTable(rows: 400)
+        try db.writing {
+            try db.run("INSERT INTO items (id) VALUES (1000)")
+            try db.rows(Self.ids) { rows in
+                for _ in 0..<300 { _ = try rows.next() }
+                let error = code {
+                    try self.db.attempt {
+                        try self.db.run("INSERT INTO items (id) VALUES (1001)")
+                        try self.db.rows(Self.ids) { inner in
+                            for _ in 0..<300 { _ = try inner.next() }
+                            try self.db.run("INSERT INTO items (id) VALUES (1)")
+                        }
+                    }
+                }
+                #expect(error == "23505")
+                #expect(db.isInsideTransaction)
+                #expect(try rows.next())
+                #expect(rows.cells[0].number == 301)
+            }
+            return true
+        }
+        #expect(try Int64.fetchAll(db, sql: "SELECT id FROM items WHERE id >= 1000") == [1000])
+    }
+
+    @Test func aTransactionThatFailedIsNotCommitted() throws {
+        try makeTable(rows: 1)
+        let error = code {
+            try self.db.writing {
+                #expect(self.code { try self.db.run("INSERT INTO items (id) VALUES (1)") } == "23505")
+                return true
+            }
+        }
+        #expect(error == "25P02")
+        #expect(connection.isReady)
+    }
+
+    @Test func causesAreTold() throws {
+        try makeTable(rows: 1)
+        #expect(cause { try self.db.snapshot { try self.db.run("DELETE FROM items") } } == .readOnly)
+        #expect(cause { try self.db.run("SELECT * FROM missing WHERE a = ?", [1]) } == .damaged)
+        #expect(cause { try self.db.run("SELECT missing FROM items") } == .damaged)
+        #expect(cause { try self.db.run("SELECT now()") } == .misuse)
+        #expect(cause { try self.db.run("SELECT id FROM items WHERE id = ?") } == .misuse)
+        #expect(cause { try self.db.run("SET statement_timeout = 1; SELECT pg_sleep(5)") } == .busy)
+        try connection.execute("RESET statement_timeout")
+        #expect(try db.driver.hasTable("items"))
+        #expect(try !db.driver.hasTable("missing"))
+    }
+
+    @Test func locksOfOthersAreToldAsBusyAndDeadlocksAsConflicts() throws {
+        try makeTable(rows: 2)
+        let other = try another()
+        @Sendable func update(_ id: Int) -> String { "UPDATE items SET name = '' WHERE id = \(id)" }
+        try other.execute("BEGIN; SET LOCAL deadlock_timeout = '10s'; \(update(1))")
+        #expect(cause { try self.connection.execute("BEGIN; SET LOCAL lock_timeout = 10; \(update(1))") } == .busy)
+        try connection.execute("ROLLBACK")
+        try connection.execute("BEGIN; SET LOCAL deadlock_timeout = 10; \(update(2))")
+        let waiter = Thread { try? other.execute("\(update(2)); COMMIT") }
+        waiter.start()
+        while try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()") == 0 { Thread.sleep(forTimeInterval: 0.01) }
+        #expect(cause { try self.connection.execute(update(1)) } == .conflict)
+        try connection.execute("ROLLBACK")
+        while !waiter.isFinished { Thread.sleep(forTimeInterval: 0.01) }
+    }
+
+    @Test func aLostConnectionIsToldAndMadeAgain() throws {
+        try makeTable(rows: 3)
+        let other = SQLConnection(PostgreSQLDriver(try another()))
+        func end() throws {
+            let process = try #require(try Int64.fetchOne(db, sql: "SELECT CAST(pg_backend_pid() AS BIGINT)"))
+            try other.run("SELECT pg_terminate_backend(CAST(? AS INTEGER), 5000)", [process])
+        }
+        let error = cause {
+            try self.db.writing {
+                try self.db.run("DELETE FROM items")
+                try end()
+                try self.db.run(Self.ids)
+                return true
+            }
+        }
+        #expect(error == .connectionLost)
+        #expect(connection.isLost)
+        #expect(!connection.isReady)
+        #expect(cause { try self.db.run("SELECT 1") } == .connectionLost)
+        try connection.reconnect()
+        #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3])
+        #expect(!connection.isLost)
+        try end()
+        #expect(connection.isLost, "it is noticed without a statement")
+        try connection.reconnect()
+    }
+
+    @Test(arguments: ["postgres://skylight:secret@127.0.0.1:1/none", "postgre://skylight:secret@localhost/none", "secret"])
+    func aServerThatCannotBeReachedIsTold(_ address: String) {
+        do {
+            _ = try PostgreSQLConnection(address)
+            Issue.record("There is a connection")
+        } catch let error as SQLError {
+            #expect(error.cause == .cannotOpen)
+            #expect(!error.message.contains("secret"))
+        } catch {
+            Issue.record("\(error)")
+        }
+    }
+
+    // MARK: Watching
+
+    @Test func aStatementIsInterruptedByALimitAndACancellation() throws {
+        let clock = ContinuousClock()
+        func isCancelled(_ body: () throws -> Void) -> Bool {
+            do {
+                try db.snapshot(body)
+                return false
+            } catch {
+                return error is CancellationError
+            }
+        }
+        let begin = clock.now
+        #expect(isCancelled { try db.driver.limiting({ clock.now - begin > .milliseconds(20) }) { try db.run("SELECT pg_sleep(20)") } })
+        #expect(connection.isReady)
+        // Between statements as well.
+        #expect(isCancelled { try db.driver.limiting({ true }) { while true { try db.run("SELECT 1") } } })
+        let connection = connection
+        Thread.detachNewThread {
+            Thread.sleep(forTimeInterval: 0.05)
+            connection.cancel()
+        }
+        #expect(isCancelled { try db.run("SELECT pg_sleep(20)") })
+        #expect(clock.now - begin < .seconds(15))
+        #expect(isCancelled { try db.run("SELECT 1") })
+        connection.allow()
+        #expect(try Int64.fetchOne(db, sql: "SELECT 1") == 1)
+    }
+
+    @Test func plansAreTold() throws {
+        try makeTable(rows: 1)
+        let plan = try db.driver.plan(of: "SELECT id FROM items WHERE id = ?", [1], on: db)
+        #expect(plan.contains { $0.contains("items") })
+    }
+
+    @Test func wordsAreWrittenWithOneStatement() throws {
+        try connection.execute("CREATE TABLE tokens (field BIGINT, zone BIGINT, token BYTEA, name BYTEA, PRIMARY KEY (field, zone, token, name))")
+        try db.writing {
+            try db.driver.insertWords([("b", ""), ("a", "n\0"), ("", "c")], of: 1, in: 2, on: db)
+            #expect(db.changesCount == 3)
+            try db.driver.insertWords([], of: 1, in: 2, on: db)
+            #expect(db.changesCount == 0)
+            try db.driver.insertWords((0..<20_000).map { ("w\($0)", "r") }, of: 1, in: 2, on: db)
+            try db.driver.removeWords((0..<20_000).map { "w\($0)" }, of: 1, "r", in: 2, on: db)
+            #expect(db.changesCount == 20_000)
+            return true
+        }
+        #expect(try String.fetchAll(db, sql: "SELECT name FROM tokens ORDER BY token") == ["c", "n\0", ""])
+    }
+
+    // MARK: Tables
+
+    /// Twice, as after an update of Skylight that adds none.
+    @Test func theTablesOfAStoreAreThoseOfSQLite() throws {
+        let tables = try SQLiteLayout.ofNewStore()
+        for _ in 0..<2 {
+            try db.writing {
+                for statement in PostgreSQLTables.statements(for: tables) { try db.run(statement) }
+                return true
+            }
+        }
+        for table in tables {
+            #expect(try db.driver.hasTable(table.name))
+            try db.run("SELECT \(table.columns.map { "t.\"\($0.name.lowercased())\"" }.joined(separator: ", ")) FROM \(table.name) t")
+        }
+        let indexes = try Int.fetchOne(db, sql: "SELECT count(*) FROM pg_indexes WHERE schemaname = convert_from(?, 'UTF8') AND indexname NOT LIKE '%_pkey'", [schema])
+        #expect(indexes == tables.reduce(0) { $0 + $1.indexes.count })
+        #expect(try Int64.fetchOne(db, sql: "SELECT max(?, ?)", [3, 5]) == 5)
+        #expect(try Int64.fetchAll(db, sql: "SELECT value FROM json_each(?)", ["[1, -9223372036854775808]"]) == [1, .min])
+        let zone = "INSERT INTO zones (owner, name, position, moment) VALUES (?, ?, ?, ?) RETURNING number"
+        #expect(try Int64.fetchOne(db, sql: zone, [1, "z", 1, 1]) == 1)
+    }
+
+    /// All entries that the index gives, also those that a later condition drops.
+    @Test func visitedEntriesAreCounted() throws {
+        for statement in PostgreSQLTables.statements(for: try SQLiteLayout.ofNewStore()) { try db.run(statement) }
+        try db.writing {
+            for number: Int64 in 0..<10 { try db.run("INSERT INTO entries (field, zone, value, name) VALUES (1, 1, ?, ?)", [SQLValue.integer(number), "n\(number)"]) }
+            return true
+        }
+        let count = Mutex(0)
+        let sql = "SELECT name FROM entries WHERE field = ? AND zone = ? AND value >= ?\(QueryRecorder.condition(on: "name")) AND name <> ? ORDER BY value LIMIT 3"
+        let names = try db.snapshot {
+            try db.driver.counting({ count.withLock { $0 += 1 } }) { try String.fetchAll(db, sql: sql, [1, 1, SQLValue.integer(4), "n5"]) }
+        }
+        #expect(names == ["n4", "n6", "n7"])
+        #expect(count.withLock { $0 } == 4)
+    }
+}
+#endif
