@@ -8,7 +8,7 @@ internal import Records
 /// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
 struct SignatureView: Page {
     static let template = "signature"
-    static let tab = Tab.keys
+    static let tab = Tab.signature
 
     struct Part: ViewModel {
         let name: String

@@ -7,7 +7,7 @@ internal import Records
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
 struct SeesView: Page {
     static let template = "who_sees"
-    static let tab = Tab.zones
+    static let tab = Tab.sharing
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the previous page of a list.
     static let viewerField = "viewer"
     static let topField = "under"

@@ -7,7 +7,7 @@ internal import Text
 /// The page Sharing: the shares of a zone, or of all zones of a database.
 struct SharingView: Page {
     static let template = "zone_sharing"
-    static let tab = Tab.zones
+    static let tab = Tab.sharing
 
     struct Panel: ViewModel {
         let id: String
