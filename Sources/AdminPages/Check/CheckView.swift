@@ -52,7 +52,7 @@ struct CheckView: Page {
         let groups: [Group]
     }
 
-    let title = "Check"
+    let title = Self.tab.title
     /// The scope of the check: a zone, or the whole database.
     let scope: String
     let rules: [Rule]

@@ -30,12 +30,11 @@ struct SignatureView: Page {
         let remarks: [String]
     }
 
-    let title = "Check a signature"
+    let title = Self.tab.title
     let action: String
     let form: SignatureForm
     let complaint: Complaint?
     let result: Result?
-    let back: String
     let milliseconds: String
 
     static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
@@ -61,7 +60,6 @@ struct SignatureView: Page {
         self.form = form
         self.result = result
         self.complaint = complaint
-        back = visit.place.link("keys")
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }

@@ -22,7 +22,7 @@ struct SectionStates {
         let behind = Self.clientsBehind(visit)
         if behind > 0 { states[.clients] = Frame.State(text: "\(Digits.grouped(behind)) behind", rest: "the changes of this database", tone: "warn") }
         let builds = await Self.indexBuilds(visit)
-        if builds > 0 { states[.schema] = Frame.State(text: "\(Digits.count(builds, "index", plural: "indexes")) being built", rest: nil, tone: "modified") }
+        if builds > 0 { states[.schema] = Frame.State(text: "\(Digits.count(builds, "index", plural: "indexes")) building", rest: nil, tone: "modified") }
         if let check { states[.health] = Self.state(of: check) }
         if faults > 0 { states[.rehearsals] = Frame.State(text: "\(Digits.grouped(faults)) on", rest: "for clients of this server", tone: "warn") }
     }

@@ -50,7 +50,6 @@ struct SeesView: Page {
     let parts: [Part]
     /// Says what is left out.
     let incomplete: [String]
-    let sharing: String
     let count: String
     let milliseconds: String
 }
@@ -108,7 +107,7 @@ extension SeesView {
                 found.count > shareLimit
                     ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them." : nil,
             ].compactMap(\.self),
-            sharing: place.link("sharing"), count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// Maximum size of the fields that are read for these texts. Records beyond it go without.

@@ -28,7 +28,7 @@ struct SharingView: Page {
         let smells: [String]
     }
 
-    let title = "Sharing"
+    let title = Self.tab.title
     let scope: String
     let zoneHref: String?
     let sees: String?
