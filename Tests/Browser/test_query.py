@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from pages import CHAT
 
 ENDS = re.compile("marker=")
@@ -51,6 +52,7 @@ def test_pages_hold_every_record_once_there_and_back(open_page):
 
 def test_rows_come_and_go_without_loading_the_page(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    unfold(page)
     page.evaluate("window.isSamePage = true")
     page.get_by_label("Field of filter 1").select_option("room")
     page.get_by_label("Value of filter 1").fill("Room/general")
@@ -68,6 +70,7 @@ def test_rows_come_and_go_without_loading_the_page(open_page):
     assert "filter2=sentAt" in page.url
     rooms = page.locator("tbody td a[href*='Room']").all_inner_texts()
     assert set(rooms) == {"Room/general"}
+    unfold(page)
     page.get_by_role("button", name="Remove filter 1").click()
     expect(page.get_by_label("Field of filter 1")).to_have_value("sentAt")
     expect(page.get_by_label("Field of filter 2")).to_have_count(0)
@@ -75,6 +78,7 @@ def test_rows_come_and_go_without_loading_the_page(open_page):
 
 def test_rows_come_and_go_without_scripts(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
+    unfold(page)
     page.get_by_label("Field of filter 1").select_option("text")
     page.get_by_role("button", name="Query").last.click()
     page.get_by_label("Comparison of filter 1").select_option("CONTAINS_ALL_TOKENS")

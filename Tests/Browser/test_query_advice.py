@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
+from folding import unfold
 from pictures import keep
 
 QUESTION = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
@@ -92,6 +93,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     if note.count():
         note.get_by_role("button", name="Add").last.click()
     expect(page.locator("tbody th.name")).to_have_count(10)
+    unfold(page)
     page.get_by_role("button", name="Explain").click()
     expect(page).to_have_title("Explain · Item · Skylight")
     figures = page.locator(".figures")
@@ -107,6 +109,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     expect(page.locator("tr.used")).to_contain_text("author + year")
     assert int(figures.locator("dd").first.inner_text().replace(",", "")) < 100
     expect(page.get_by_role("button", name="Add composite index")).to_have_count(0)
+    unfold(page)
     page.get_by_role("button", name="Query").last.click()
     page.wait_for_url("**/query?**")
     expect(page.locator("tbody th.name")).to_have_count(10)
