@@ -51,6 +51,9 @@ static const char clients_mustache[] = {
 static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
 };
+static const char column_head_mustache[] = {
+#embed "../../Templates/column_head.mustache" suffix(, 0)
+};
 static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
 };
@@ -492,6 +495,7 @@ static const struct embedded_file files[] = {
     {"choice.mustache", choice_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
+    {"column_head.mustache", column_head_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
