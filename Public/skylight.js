@@ -1,4 +1,5 @@
 // All pages work without scripts. These scripts only improve them.
+import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
 import { enableCopying } from './copy.js'
@@ -37,6 +38,7 @@ enablePicking()
 enableTokens()
 enableTimeline()
 enableColumns()
+enableCells()
 enableTimes(document)
 enableHandheld()
 enableEditing()

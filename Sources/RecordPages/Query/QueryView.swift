@@ -73,6 +73,7 @@ extension QueryView {
     /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
+        if let alike = try await form.alike(visit) { return alike }
         return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
     }
 

@@ -15,6 +15,8 @@ struct ResultTable: ViewModel {
     let caption: String
     let columns: [TableColumn]
     let rows: [Row]
+    /// The address of the query that also filters by a value of the table, without that value.
+    let alike: String
     /// The link that shows all columns, if some are missing.
     let allColumns: Frame.Link?
 
@@ -43,6 +45,7 @@ struct ResultTable: ViewModel {
         allColumns = fields.count == count
             ? nil
             : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
+        alike = visit.place.link("query", form.changed { _ in }.parameters)
         func column(_ field: QueryField) -> TableColumn {
             TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
         }

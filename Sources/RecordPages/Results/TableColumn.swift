@@ -16,6 +16,8 @@ struct TableColumn: ViewModel {
     /// True if the sort needs another index. Its refusal offers the index.
     var lacksIndex = false
     var isNumber = false
+    /// The field that a filter on a value uses; `nil` if values can't be compared.
+    var field: String?
 
     /// A column without a field.
     init(_ name: String) {
@@ -30,6 +32,7 @@ struct TableColumn: ViewModel {
         self.init(name ?? field.name.string)
         self.type = showsType ? field.definition.type.label : nil
         isNumber = field.definition.type.isNumber
+        if !field.comparators.isEmpty, !field.allowedIndexes.isEmpty { self.field = field.name.string }
         let sorted = form.sorts.first { type.key(named: $0.field) == field.key }
         arrow = sorted.map { $0.isDescending ? "↓" : "↑" }
         let first = form.sorts.first.flatMap { type.key(named: $0.field) == field.key ? $0 : nil }
