@@ -1,4 +1,5 @@
 // All pages work without scripts. These scripts only improve them.
+import { enableBeside } from './beside.js'
 import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
@@ -39,6 +40,7 @@ enableTokens()
 enableTimeline()
 enableColumns()
 enableCells()
+enableBeside()
 enableTimes(document)
 enableHandheld()
 enableEditing()

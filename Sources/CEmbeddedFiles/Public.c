@@ -6,6 +6,9 @@
 static const char archive_js[] = {
 #embed "../../Public/archive.js" suffix(, 0)
 };
+static const char beside_js[] = {
+#embed "../../Public/beside.js" suffix(, 0)
+};
 static const char cells_js[] = {
 #embed "../../Public/cells.js" suffix(, 0)
 };
@@ -126,6 +129,7 @@ static const char upload_js[] = {
 
 static const struct embedded_file files[] = {
     {"archive.js", archive_js},
+    {"beside.js", beside_js},
     {"cells.js", cells_js},
     {"columns.js", columns_js},
     {"connect.js", connect_js},
