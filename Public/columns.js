@@ -36,7 +36,10 @@ class Columns {
 
   name(head) { return head.firstChild.textContent.trim() }
 
-  hides(head) { return this.hidden.has(this.name(head)) && !this.asked.has(this.name(head)) }
+  hides(head) { return this.hidden.has(this.name(head)) && !this.asked.has(this.field(head)) }
+
+  // The name in a query. System fields have others in a table.
+  field(head) { return head.dataset.field ?? this.name(head) }
 
   // A menu of all columns except the first, which identifies the record.
   offer(foot) {
@@ -57,7 +60,7 @@ class Columns {
       box.addEventListener('change', () => {
         if (box.checked) this.hidden.delete(this.name(head))
         else this.hidden.add(this.name(head))
-        this.asked.delete(this.name(head))
+        this.asked.delete(this.field(head))
         this.keep()
       })
       label.append(box, this.name(head))
