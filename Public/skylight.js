@@ -1,4 +1,6 @@
 // All pages work without scripts. These scripts only improve them.
+import { enableBeside } from './beside.js'
+import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
 import { enableCopying } from './copy.js'
@@ -37,6 +39,8 @@ enablePicking()
 enableTokens()
 enableTimeline()
 enableColumns()
+enableCells()
+enableBeside()
 enableTimes(document)
 enableHandheld()
 enableEditing()

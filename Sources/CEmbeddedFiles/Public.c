@@ -6,6 +6,12 @@
 static const char archive_js[] = {
 #embed "../../Public/archive.js" suffix(, 0)
 };
+static const char beside_js[] = {
+#embed "../../Public/beside.js" suffix(, 0)
+};
+static const char cells_js[] = {
+#embed "../../Public/cells.js" suffix(, 0)
+};
 static const char columns_js[] = {
 #embed "../../Public/columns.js" suffix(, 0)
 };
@@ -123,6 +129,8 @@ static const char upload_js[] = {
 
 static const struct embedded_file files[] = {
     {"archive.js", archive_js},
+    {"beside.js", beside_js},
+    {"cells.js", cells_js},
     {"columns.js", columns_js},
     {"connect.js", connect_js},
     {"copy.js", copy_js},

@@ -51,6 +51,9 @@ static const char clients_mustache[] = {
 static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
 };
+static const char column_head_mustache[] = {
+#embed "../../Templates/column_head.mustache" suffix(, 0)
+};
 static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
 };
@@ -140,6 +143,9 @@ static const char field_row_mustache[] = {
 };
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
+};
+static const char folded_form_mustache[] = {
+#embed "../../Templates/folded_form.mustache" suffix(, 0)
 };
 static const char history_mustache[] = {
 #embed "../../Templates/history.mustache" suffix(, 0)
@@ -234,6 +240,9 @@ static const char query_mustache[] = {
 static const char query_filters_mustache[] = {
 #embed "../../Templates/query_filters.mustache" suffix(, 0)
 };
+static const char query_fold_mustache[] = {
+#embed "../../Templates/query_fold.mustache" suffix(, 0)
+};
 static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
 };
@@ -323,6 +332,9 @@ static const char roles_mustache[] = {
 };
 static const char run_mustache[] = {
 #embed "../../Templates/run.mustache" suffix(, 0)
+};
+static const char saved_queries_mustache[] = {
+#embed "../../Templates/saved_queries.mustache" suffix(, 0)
 };
 static const char schema_mustache[] = {
 #embed "../../Templates/schema.mustache" suffix(, 0)
@@ -483,6 +495,7 @@ static const struct embedded_file files[] = {
     {"choice.mustache", choice_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
+    {"column_head.mustache", column_head_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
@@ -513,6 +526,7 @@ static const struct embedded_file files[] = {
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
     {"first_steps.mustache", first_steps_mustache},
+    {"folded_form.mustache", folded_form_mustache},
     {"history.mustache", history_mustache},
     {"home.mustache", home_mustache},
     {"import.mustache", import_mustache},
@@ -544,6 +558,7 @@ static const struct embedded_file files[] = {
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
     {"query_filters.mustache", query_filters_mustache},
+    {"query_fold.mustache", query_fold_mustache},
     {"query_form.mustache", query_form_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
@@ -574,6 +589,7 @@ static const struct embedded_file files[] = {
     {"result_files.mustache", result_files_mustache},
     {"roles.mustache", roles_mustache},
     {"run.mustache", run_mustache},
+    {"saved_queries.mustache", saved_queries_mustache},
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from looks import check_looks
 from pages import title
 
@@ -32,6 +33,7 @@ def stage(server):
 def test_what_changed_between_two_tokens(open_page, stage, scripts):
     there, first, second = stage
     page = open_page(f"{there}/changes?zone=Notes", java_script_enabled=scripts)
+    unfold(page)
     page.get_by_label("Change token").fill(first)
     if not scripts:
         page.get_by_label("a token", exact=True).check()

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from pages import CHAT, title
 
 
@@ -23,6 +24,7 @@ def test_a_token_is_followed(open_page, server, scripts):
         {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "forceDelete", "record": {"recordName": "a"}}]},
     )
     page.goto(there + "/changes?zone=Notes")
+    unfold(page)
     page.get_by_label("Change token").fill(token)
     if not scripts:
         page.get_by_label("a token").check()
@@ -99,6 +101,7 @@ def test_bad_tokens_get_the_errors_of_the_api_and_advice(open_page):
 def test_a_token_is_explained(open_page):
     page = open_page(CHAT + "/changes?zone=Chats")
     token = page.locator(".newtoken a").inner_text()
+    unfold(page)
     page.get_by_label("Change token").fill(token)
     page.get_by_role("button", name="Explain token").click()
     expect(page.get_by_text("This token is valid")).to_be_visible()

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
+from folding import unfold
 from pages import title
 from pictures import keep
 
@@ -48,7 +49,7 @@ def test_all_indexes_with_one_click(open_page, server, scripts):
     for reason in ["'author' is not marked queryable", "'title' is not marked queryable", "'year' is not marked sortable"]:
         expect(note).to_contain_text(reason)
     expect(note.locator("code")).to_have_text("author REFERENCE QUERYABLE,\ntitle STRING QUERYABLE,\nyear INT64 SORTABLE")
-    note.get_by_role("button", name="Add all 3 indexes").click()
+    note.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     assert page.url == url
     keep(page, f"journey refused query {'with' if scripts else 'without'} scripts")
@@ -62,7 +63,7 @@ def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
     drop_all(page, there)
     page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
     # Entries that are still being removed only delay the query.
-    page.get_by_role("button", name="Add all 2 indexes").click()
+    page.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(50, timeout=60_000)
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -78,7 +79,7 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
     assert server.address in command
     refused = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
     assert refused["reason"] == "Type is not marked indexable: Item"
-    page.get_by_role("button", name="Add all 3 indexes").click()
+    page.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
     shown = page.locator("tbody th.name").all_inner_texts()
@@ -94,6 +95,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     if note.count():
         note.get_by_role("button", name="Add").last.click()
     expect(page.locator("tbody th.name")).to_have_count(10)
+    unfold(page)
     page.get_by_role("button", name="Explain").click()
     expect(page).to_have_title(title("Explain · Item", container))
     figures = page.locator(".figures")
@@ -109,6 +111,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     expect(page.locator("tr.used")).to_contain_text("author + year")
     assert int(figures.locator("dd").first.inner_text().replace(",", "")) < 100
     expect(page.get_by_role("button", name="Add composite index")).to_have_count(0)
+    unfold(page)
     page.get_by_role("button", name="Query").last.click()
     page.wait_for_url("**/query?**")
     expect(page.locator("tbody th.name")).to_have_count(10)

@@ -103,9 +103,9 @@ import Testing
         try await withConsole { client, _ in
             let added = try await get("\(Self.there)/query?type=Note&filter1=&sort1=rank&add=filter", client)
             #expect(added.status == .seeOther)
-            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank")
+            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank&edit=1")
             let removed = try await get("\(Self.there)/query?type=Note&filter1=&filter2=title&value2=x&filter3=rank&value3=1&remove=filter3&draft=1", client)
-            #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1")
+            #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1&edit=1")
         }
     }
 

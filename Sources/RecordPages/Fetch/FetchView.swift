@@ -63,6 +63,8 @@ struct FetchView: Page {
     }
 
     let title: String
+    /// The form as one line; `nil` if there is no zone to fetch from.
+    let folded: FoldedForm?
     let action: String
     let hidden: [Frame.Hidden]
     let zones: [Choice]
@@ -136,7 +138,9 @@ extension FetchView {
         let shape = isTable ? [("as", "table")] : []
         let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", asked + (isTable ? [] : [("as", "table")])))
         return FetchView(
-            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
+            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch",
+            folded: zoneID.map { folded(names, results, zone: visit.zoneName($0), systemOnly: systemOnly, withAssets: withAssets, visit: visit) },
+            action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
             returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, table: table,
@@ -153,6 +157,21 @@ extension FetchView {
                     files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     exports: ResultFiles(to: "fetch", asked, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
+    }
+
+    private static func folded(
+        _ names: [String], _ results: [Result<StoredRecord, RecordError>], zone: String, systemOnly: Bool, withAssets: Bool, visit: Visit
+    ) -> FoldedForm {
+        let what = switch names.count {
+        case 0: "Records"
+        case 1...3: names.joined(separator: ", ")
+        default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
+        }
+        let found = results.count { (try? $0.get()) != nil }
+        return FoldedForm(
+            "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",
+            outcome: results.isEmpty ? "not fetched" : found == results.count ? "\(found) found" : "\(found) of \(results.count) found",
+            isAnswered: !results.isEmpty, visit: visit)
     }
 
     /// The names in the input, one per line.
