@@ -28,7 +28,8 @@ export function enableBeside() {
   button.addEventListener('click', turn)
   foot.querySelector('.spacer').before(button)
   document.addEventListener('keydown', event => {
-    if (event.key !== 'v' || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
+    // After g, the letter leads to a page.
+    if (event.defaultPrevented || event.key !== 'v' || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return
     if (event.target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]')) return
     event.preventDefault()
     turn()

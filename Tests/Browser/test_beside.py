@@ -45,6 +45,14 @@ def test_records_open_beside_the_table(table):
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
 
 
+def test_the_letter_after_g_leads_to_a_page(table):
+    page = table
+    page.keyboard.type("gv")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Check")
+    page.go_back()
+    expect(page.get_by_role("button", name="Beside")).to_have_attribute("aria-pressed", "false")
+
+
 def test_a_narrow_window_has_no_room_beside(table):
     page = table
     page.get_by_role("button", name="Beside").click()
