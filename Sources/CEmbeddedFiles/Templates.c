@@ -45,6 +45,9 @@ static const char check_mustache[] = {
 static const char choice_mustache[] = {
 #embed "../../Templates/choice.mustache" suffix(, 0)
 };
+static const char client_snippets_mustache[] = {
+#embed "../../Templates/client_snippets.mustache" suffix(, 0)
+};
 static const char clients_mustache[] = {
 #embed "../../Templates/clients.mustache" suffix(, 0)
 };
@@ -481,6 +484,7 @@ static const struct embedded_file files[] = {
     {"changes_zones.mustache", changes_zones_mustache},
     {"check.mustache", check_mustache},
     {"choice.mustache", choice_mustache},
+    {"client_snippets.mustache", client_snippets_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
     {"compared_side.mustache", compared_side_mustache},
