@@ -450,6 +450,9 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char whereabouts_mustache[] = {
+#embed "../../Templates/whereabouts.mustache" suffix(, 0)
+};
 static const char who_sees_mustache[] = {
 #embed "../../Templates/who_sees.mustache" suffix(, 0)
 };
@@ -619,6 +622,7 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
     {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},
