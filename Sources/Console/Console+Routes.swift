@@ -2,6 +2,7 @@ internal import CloudKitRecordStore
 package import HTTPServing
 internal import HTTPTypes
 package import Hummingbird
+internal import RecordStore
 internal import Records
 
 extension Console {
@@ -107,7 +108,9 @@ extension Console {
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
             page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
         }
-        return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, staticFiles: renderer.staticFiles))
+        let states = await SectionStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
+        let frame = Frame(title: page.title, tab: type(of: page).tab, visit: visit, states: states, staticFiles: renderer.staticFiles)
+        return try renderer.response(page, in: frame)
     }
 
     /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because injected faults affect all clients.

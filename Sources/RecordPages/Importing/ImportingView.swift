@@ -55,7 +55,7 @@ struct ImportingView: Page {
         let isPossible: Bool
     }
 
-    let title = "Import records"
+    let title = Self.tab.title
     let container: String
     let typeName: String
     let types: [Choice]
