@@ -141,6 +141,9 @@ static const char fetching_mustache[] = {
 static const char field_row_mustache[] = {
 #embed "../../Templates/field_row.mustache" suffix(, 0)
 };
+static const char find_mustache[] = {
+#embed "../../Templates/find.mustache" suffix(, 0)
+};
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
 };
@@ -191,9 +194,6 @@ static const char mirror_mustache[] = {
 };
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
-};
-static const char nothing_found_mustache[] = {
-#embed "../../Templates/nothing_found.mustache" suffix(, 0)
 };
 static const char notification_mustache[] = {
 #embed "../../Templates/notification.mustache" suffix(, 0)
@@ -519,6 +519,7 @@ static const struct embedded_file files[] = {
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
+    {"find.mustache", find_mustache},
     {"first_steps.mustache", first_steps_mustache},
     {"history.mustache", history_mustache},
     {"home.mustache", home_mustache},
@@ -536,7 +537,6 @@ static const struct embedded_file files[] = {
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
-    {"nothing_found.mustache", nothing_found_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},

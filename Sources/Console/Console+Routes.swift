@@ -39,10 +39,10 @@ extension Console {
             }
         }
         router.get("/find") { request, _ in
-            switch try await Finder.answer(request.queryFields, console: self) {
-            case .redirect(let location): return Response.redirect(to: location)
-            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
-            }
+            try answer(try await Finder.answer(request.queryFields, console: self))
+        }
+        router.get("/find/list") { request, _ in
+            try answer(.page(try await FindView.load(request.queryFields, console: self)))
         }
     }
 

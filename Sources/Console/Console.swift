@@ -91,6 +91,8 @@ public struct Console: Sendable {
         addServerPages(to: router)
         addContainerPages(to: router)
         show("find", on: router, readsZones: true) { try await Finder.answer($0) }
+        // While somebody types. iCloud is not asked for that.
+        show("find/list", on: router) { .page(try await FindView.load($0)) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
         return (router, open)

@@ -64,7 +64,7 @@ def test_the_keys_are_listed_and_work(open_page):
 
 def test_keys_are_letters_where_one_types(open_page):
     page = open_page(TABLE)
-    find = page.get_by_role("searchbox")
+    find = page.get_by_role("dialog", name="Find").get_by_role("searchbox")
     press(page, "/")
     expect(find).to_be_focused()
     page.keyboard.type("gt?j")
