@@ -9,13 +9,14 @@ import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
-import { enableFinding } from './find.js'
 import { enableHandheld } from './handheld.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
 import { enableNotices } from './notices.js'
+import { enablePalette } from './palette.js'
 import { enablePicking } from './picking.js'
+import { rememberPlace } from './places.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
 import { enableRecent } from './recent.js'
@@ -28,7 +29,8 @@ import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
 
 enableMenus()
-enableFinding()
+enablePalette()
+rememberPlace()
 enableShortcuts()
 enableThemes()
 enableQuestion()

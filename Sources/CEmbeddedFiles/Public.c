@@ -42,9 +42,6 @@ static const char fetcher_js[] = {
 static const char fetching_js[] = {
 #embed "../../Public/fetching.js" suffix(, 0)
 };
-static const char find_js[] = {
-#embed "../../Public/find.js" suffix(, 0)
-};
 static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
 };
@@ -66,8 +63,14 @@ static const char narrow_js[] = {
 static const char notices_js[] = {
 #embed "../../Public/notices.js" suffix(, 0)
 };
+static const char palette_js[] = {
+#embed "../../Public/palette.js" suffix(, 0)
+};
 static const char picking_js[] = {
 #embed "../../Public/picking.js" suffix(, 0)
+};
+static const char places_js[] = {
+#embed "../../Public/places.js" suffix(, 0)
 };
 static const char plist_js[] = {
 #embed "../../Public/plist.js" suffix(, 0)
@@ -141,7 +144,6 @@ static const struct embedded_file files[] = {
     {"fetched.js", fetched_js},
     {"fetcher.js", fetcher_js},
     {"fetching.js", fetching_js},
-    {"find.js", find_js},
     {"handheld.js", handheld_js},
     {"json.js", json_js},
     {"keys.js", keys_js},
@@ -149,7 +151,9 @@ static const struct embedded_file files[] = {
     {"menus.js", menus_js},
     {"narrow.js", narrow_js},
     {"notices.js", notices_js},
+    {"palette.js", palette_js},
     {"picking.js", picking_js},
+    {"places.js", places_js},
     {"plist.js", plist_js},
     {"preview.js", preview_js},
     {"question.js", question_js},

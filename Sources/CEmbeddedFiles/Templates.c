@@ -45,6 +45,9 @@ static const char check_mustache[] = {
 static const char choice_mustache[] = {
 #embed "../../Templates/choice.mustache" suffix(, 0)
 };
+static const char client_snippets_mustache[] = {
+#embed "../../Templates/client_snippets.mustache" suffix(, 0)
+};
 static const char clients_mustache[] = {
 #embed "../../Templates/clients.mustache" suffix(, 0)
 };
@@ -141,6 +144,9 @@ static const char fetching_mustache[] = {
 static const char field_row_mustache[] = {
 #embed "../../Templates/field_row.mustache" suffix(, 0)
 };
+static const char find_mustache[] = {
+#embed "../../Templates/find.mustache" suffix(, 0)
+};
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
 };
@@ -194,9 +200,6 @@ static const char mirror_mustache[] = {
 };
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
-};
-static const char nothing_found_mustache[] = {
-#embed "../../Templates/nothing_found.mustache" suffix(, 0)
 };
 static const char notification_mustache[] = {
 #embed "../../Templates/notification.mustache" suffix(, 0)
@@ -459,6 +462,9 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char whereabouts_mustache[] = {
+#embed "../../Templates/whereabouts.mustache" suffix(, 0)
+};
 static const char who_sees_mustache[] = {
 #embed "../../Templates/who_sees.mustache" suffix(, 0)
 };
@@ -493,6 +499,7 @@ static const struct embedded_file files[] = {
     {"changes_zones.mustache", changes_zones_mustache},
     {"check.mustache", check_mustache},
     {"choice.mustache", choice_mustache},
+    {"client_snippets.mustache", client_snippets_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
     {"column_head.mustache", column_head_mustache},
@@ -525,6 +532,7 @@ static const struct embedded_file files[] = {
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
+    {"find.mustache", find_mustache},
     {"first_steps.mustache", first_steps_mustache},
     {"folded_form.mustache", folded_form_mustache},
     {"history.mustache", history_mustache},
@@ -543,7 +551,6 @@ static const struct embedded_file files[] = {
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
-    {"nothing_found.mustache", nothing_found_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},
@@ -631,6 +638,7 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
     {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},

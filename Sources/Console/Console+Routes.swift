@@ -24,18 +24,25 @@ extension Console {
     /// Adds the pages outside of any container.
     func addServerPages(to router: Routes.Group) {
         router.get("/") { request, _ in
-            let page = try await HomeView.load(request.queryFields, console: self)
+            let page = try await HomeView.load(request.queryFields, server: request.ownOrigin, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in
             let fields = try await request.form(limit: Self.formLimit)
             return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
         }
-        router.get("/find") { request, _ in
-            switch try await Finder.answer(request.queryFields, console: self) {
-            case .redirect(let location): return Response.redirect(to: location)
-            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        if let loadDemo {
+            router.post("/demo") { request, _ in
+                _ = try await request.form(limit: Self.containerFormLimit)
+                try await loadDemo()
+                return Response.redirect(to: "/")
             }
+        }
+        router.get("/find") { request, _ in
+            try answer(try await Finder.answer(request.queryFields, console: self))
+        }
+        router.get("/find/list") { request, _ in
+            try answer(.page(try await FindView.load(request.queryFields, console: self)))
         }
     }
 

@@ -108,5 +108,6 @@ PAGES = {
     "copy of a zone": CHAT + "/zone/copy?zone=Chats",
     "connected containers": "/connect",
     "container": "/container?container=iCloud.com.example.Chat",
-    "nothing found": CHAT + "/find?q=nothing",
+    "nothing found": CHAT + "/find?q=nothing+like+it",
+    "found": CHAT + "/find?q=mess",
 }

@@ -32,8 +32,8 @@ def test_axe_finds_nothing_and_nothing_sticks_out(look, name):
 def test_axe_finds_nothing_where_nothing_is_yet(empty_server, open_page):
     page = open_page("/", at=empty_server)
     assert not problems(page)
-    page.get_by_label("New container").fill("iCloud.com.example.Blank")
-    page.get_by_role("button", name="Create").click()
+    page.get_by_label("into the new container").fill("iCloud.com.example.Blank")
+    page.get_by_role("button", name="Create it empty").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     assert not problems(page)
     page.get_by_label("Tabs").get_by_role("link", name="Fetch").click()

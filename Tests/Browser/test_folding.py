@@ -10,6 +10,7 @@ ANSWERED = {
     "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", "Message in Chats where room is Room/general, sorted by sentAt newest first"),
     "changes": (CHAT + "/changes?zone=Chats", "All records of Chats by latest change"),
     "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", "Person/ada, nobody from Chats"),
+    "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", "Person/ada, nobody from all zones"),
     "zones": (CHAT + "/changes", "All zones by latest change"),
 }
 UNANSWERED = {

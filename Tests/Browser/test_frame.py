@@ -64,7 +64,7 @@ def test_the_keys_are_listed_and_work(open_page):
 
 def test_keys_are_letters_where_one_types(open_page):
     page = open_page(TABLE)
-    find = page.get_by_role("searchbox")
+    find = page.get_by_role("dialog", name="Find").get_by_role("searchbox")
     press(page, "/")
     expect(find).to_be_focused()
     page.keyboard.type("gt?j")
@@ -85,7 +85,7 @@ def test_keys_can_be_switched_off(open_page):
     page.get_by_role("checkbox", name="Single keys are commands").check()
     page.keyboard.press("Escape")
     press(page, "/")
-    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.get_by_role("dialog", name="Find").get_by_role("searchbox")).to_be_focused()
 
 
 def test_columns_are_chosen_and_stay(open_page):

@@ -119,9 +119,9 @@ def test_the_way_back_stays_in_the_console(open_page, server):
 
 def test_an_empty_server_says_how_to_begin(empty_server, open_page):
     page = open_page("/", at=empty_server, java_script_enabled=False)
-    expect(page.get_by_role("heading", name="No containers yet")).to_be_visible()
-    page.get_by_label("New container").fill("iCloud.com.example.Fresh")
-    page.get_by_role("button", name="Create").click()
+    expect(page.get_by_role("heading", name="There is no data yet")).to_be_visible()
+    page.get_by_label("into the new container").fill("iCloud.com.example.Fresh")
+    page.get_by_role("button", name="Create it empty").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     page.get_by_role("link", name="Zones").first.click()
     page.get_by_label("New zone").fill("Notes & <more>")

@@ -194,7 +194,7 @@ import Testing
                 #expect(again.status == .notModified)
                 #expect(again.headers[.cacheControl] == "no-cache")
             }
-            #expect(try await get("/static/find.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+            #expect(try await get("/static/palette.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
             // A script imports others from its own folder, so their addresses have the version too.
             let imported = try await get(String(path).replacing("skylight.css", with: "columns.js"), client)
             #expect(imported.status == .ok && imported.headers[.cacheControl]?.contains("immutable") == true)

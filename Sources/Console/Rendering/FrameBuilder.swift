@@ -125,42 +125,21 @@ struct FrameBuilder {
 
     /// The tabs of one section.
     var tabs: [Frame.Entry] {
-        Tab.allCases.filter { $0.section == section && ($0 == tab || offers($0)) }.map { Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place) }
+        Tab.allCases.filter { $0.section == section && ($0 == tab || visit.offers($0)) }.map { Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place) }
     }
 
     /// The pages with a keyboard shortcut, of all sections.
     var shortcuts: [Frame.Entry] {
-        Tab.allCases.filter { $0.key != nil && offers($0) }.map { Frame.Entry($0, count: nil, isCurrent: false, at: place) }
+        Tab.allCases.filter { $0.key != nil && visit.offers($0) }.map { Frame.Entry($0, count: nil, isCurrent: false, at: place) }
     }
 
     var sections: [Frame.Section] {
-        let offered = Dictionary(grouping: Tab.allCases.filter(offers)) { $0.section }
+        let offered = Dictionary(grouping: Tab.allCases.filter(visit.offers)) { $0.section }
         return Tab.Section.allCases.compactMap { section in
             guard let tabs = offered[section], let first = tabs.first else { return nil }
             return Frame.Section(
                 title: section.title, href: place.link(first.rawValue), isCurrent: section == tab.section, state: states[section] ?? size(of: section),
                 pages: tabs.filter(\.readsRecords).map { Frame.Entry($0, count: nil, isCurrent: $0 == tab, at: place) })
-        }
-    }
-
-    /// True if the place has the page.
-    private func offers(_ tab: Tab) -> Bool {
-        let database = visit.database
-        switch tab {
-        case .objects: return visit.hasObjects
-        case .keyvalues: return database.can(.keepKeyValues)
-        case .mirror: return visit.connection != nil
-        case .unsent: return visit.origin != nil
-        case .sharing: return place.hasFeed && database.can(.listShares)
-        case .types, .indexes, .roles, .deploy, .history, .schema: return visit.schema != nil && database.can(.showSchema)
-        case .reset: return visit.canEditSchema && offers(.types)
-        case .subscriptions: return database.can(.keepSubscriptions)
-        case .notifications: return database.can(.fireSubscriptions)
-        case .token: return database.can(.explainTokens)
-        case .check: return database.can(.listRecords)
-        case .advice: return database.can(.keepQueryStatistics)
-        case .home: return false
-        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .clients, .errors, .signature, .rehearsals, .keys, .users: return true
         }
     }
 
