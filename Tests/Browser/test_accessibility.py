@@ -36,7 +36,7 @@ def test_axe_finds_nothing_where_nothing_is_yet(empty_server, open_page):
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     assert not problems(page)
-    page.get_by_role("link", name="Fetch").click()
+    page.get_by_label("Tabs").get_by_role("link", name="Fetch").click()
     assert not problems(page)
 
 
@@ -81,9 +81,9 @@ def test_cards_are_a_table_for_who_does_not_see_them(open_page):
     expect(page.get_by_role("columnheader", name="author")).to_be_visible()
 
 
-def test_the_page_one_is_on_is_in_sight_among_all(open_page):
+def test_the_entry_of_the_page_is_in_sight_among_all(open_page):
     page = open_page(CHAT + "/telemetry", viewport={"width": 380, "height": 800})
-    expect(page.get_by_label("Pages", exact=True).get_by_role("link", name="Telemetry")).to_be_in_viewport(ratio=1)
+    expect(page.get_by_label("Pages", exact=True).get_by_role("link", name="Requests")).to_be_in_viewport(ratio=1)
 
 
 def test_open_menus_are_accessible_and_close(open_page):

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from looks import check_looks
+from pages import title
 
 
 def note(name, number=1):
@@ -51,7 +52,7 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
     expect(page.locator("tbody th.name")).to_have_text(["between3", "early9", "late"])
     page.go_back()
     again.get_by_role("link", name="History").click()
-    expect(page).to_have_title("History of between3 · Skylight")
+    expect(page).to_have_title(title("History of between3", there.split("/")[2]))
 
 
 def test_tokens_that_were_compared_lead_to_what_lies_between(open_page, stage):

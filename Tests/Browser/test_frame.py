@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from axe import problems
-from pages import CHAT
+from pages import CHAT, title
 
 TABLE = CHAT + "/query?type=Message&zone=Chats"
 
@@ -59,7 +59,7 @@ def test_the_keys_are_listed_and_work(open_page):
     press(page, "p")
     expect(page.locator("tbody tr").first.locator("th a")).to_have_text(name)
     press(page, "g", "t")
-    expect(page).to_have_title("Record types · Skylight")
+    expect(page).to_have_title(title("Record types"))
 
 
 def test_keys_are_letters_where_one_types(open_page):

@@ -318,7 +318,7 @@ def test_the_main_ways(open_page, server, screen):
     paste(page, "Token, archive, dump or JSON", token)
     expect(page.get_by_text("This token is valid")).to_be_visible()
     look("token")
-    page.get_by_role("link", name="Requests", exact=True).click()
+    page.get_by_label("Pages", exact=True).get_by_role("link", name="Requests").click()
     expect(page.locator("tbody tr").filter(has_text="records/modify").first).to_be_visible()
     look("requests")
     page.goto(f"/c/{container}/development/private/record?zone=Notes&name=note7")

@@ -7,6 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
+from pages import title
 from pictures import keep
 
 QUESTION = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
@@ -27,11 +28,11 @@ def items(server, container, count=30):
 
 def drop_all(page, there):
     page.goto(there + "/type?type=Item")
-    while page.get_by_role("button", name="Remove ").count():
-        name = page.get_by_role("button", name="Remove ").first.get_attribute("aria-label")
+    while page.get_by_role("button", name="Delete ").count():
+        name = page.get_by_role("button", name="Delete ").first.get_attribute("aria-label")
         page.get_by_role("button", name=name, exact=True).click()
         # Waits for the new page, not only for the end of the old one.
-        added = name.replace("Remove ", "Add ").replace(" from ", " to ")
+        added = name.replace("Delete ", "Add ").replace(" from ", " to ")
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
 
@@ -86,14 +87,15 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
-    there = items(server, f"iCloud.com.example.Explained{int(scripts)}", count=2400)
+    container = f"iCloud.com.example.Explained{int(scripts)}"
+    there = items(server, container, count=2400)
     page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10", java_script_enabled=scripts)
     note = page.get_by_role("alert")
     if note.count():
         note.get_by_role("button", name="Add").last.click()
     expect(page.locator("tbody th.name")).to_have_count(10)
     page.get_by_role("button", name="Explain").click()
-    expect(page).to_have_title("Explain · Item · Skylight")
+    expect(page).to_have_title(title("Explain · Item", container))
     figures = page.locator(".figures")
     expect(figures).to_contain_text("records returned")
     read = int(figures.locator("dd").first.inner_text().replace(",", ""))
@@ -128,7 +130,8 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
         ask()
     # Not on the Query page, because the refusal of its list would count too.
     page.goto(there + "/types")
-    page.get_by_role("link", name="Query advice").click()
+    page.get_by_label("Pages", exact=True).get_by_role("link", name="Health").click()
+    page.get_by_label("Tabs").get_by_role("link", name="Query advice").click()
     refused = page.get_by_role("region", name="Recently refused queries")
     expect(refused).to_contain_text("Item where year is more than 2010, sorted by title A to Z")
     expect(refused).to_contain_text("title SORTABLE")

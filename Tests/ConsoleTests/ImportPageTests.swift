@@ -46,7 +46,7 @@ import Testing
 
     @Test func aFileIsPreviewedAndImported() async throws {
         try await EditStage.run { stage in
-            #expect(try await stage.page("importing").contains("Import records"))
+            #expect(try await stage.page("importing").contains("<h1>Import</h1>"))
             let answer = try await send(
                 stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
             let page = EditStage.text(answer)
