@@ -10,6 +10,7 @@ import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
 import { enableHandheld } from './handheld.js'
+import { enableImporting } from './importing.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
@@ -47,6 +48,7 @@ enableTimes(document)
 enableHandheld()
 enableEditing()
 enableDropping()
+enableImporting()
 enableRequests()
 enableFeed()
 enableLive()

@@ -45,6 +45,9 @@ static const char fetching_js[] = {
 static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
 };
+static const char importing_js[] = {
+#embed "../../Public/importing.js" suffix(, 0)
+};
 static const char json_js[] = {
 #embed "../../Public/json.js" suffix(, 0)
 };
@@ -145,6 +148,7 @@ static const struct embedded_file files[] = {
     {"fetcher.js", fetcher_js},
     {"fetching.js", fetching_js},
     {"handheld.js", handheld_js},
+    {"importing.js", importing_js},
     {"json.js", json_js},
     {"keys.js", keys_js},
     {"live.js", live_js},
