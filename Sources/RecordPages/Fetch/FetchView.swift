@@ -261,11 +261,13 @@ extension FetchView.Example {
         let firsts = records.filter { types.insert($0.recordType).inserted }
         let others = records.filter { record in !firsts.contains { $0.recordID == record.recordID } }
         let chosen = (firsts + others).prefix(4)
+        // Another zone may have records of the same names.
+        let place = visit.place.inZone(zoneID)
         zone = visit.zoneName(zoneID)
         names = chosen.map { record in
             Frame.Link(
-                text: record.recordID.recordName.string, href: visit.place.link("fetch", [("names", record.recordID.recordName.string)]))
+                text: record.recordID.recordName.string, href: place.link("fetch", [("names", record.recordID.recordName.string)]))
         }
-        all = visit.place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
+        all = place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
     }
 }
