@@ -24,6 +24,9 @@ class Columns {
     document.adoptedStyleSheets.push(this.sheet)
     const kept = this.load()
     this.hidden = new Set(kept.hidden)
+    // A request for certain columns shows them, whatever is remembered.
+    const asked = [...new URLSearchParams(location.search)].filter(([name]) => /^(key|(filter|sort)\d+)$/.test(name))
+    this.asked = new Set(asked.map(([, field]) => field))
     this.widths = new Map(Object.entries(kept.widths))
     // Reads all widths first: after every change, the browser would lay out the whole table for the next one.
     const widths = heads.map(width)
@@ -32,6 +35,11 @@ class Columns {
   }
 
   name(head) { return head.firstChild.textContent.trim() }
+
+  hides(head) { return this.hidden.has(this.name(head)) && !this.asked.has(this.field(head)) }
+
+  // The name in a query. System fields have others in a table.
+  field(head) { return head.dataset.field ?? this.name(head) }
 
   // A menu of all columns except the first, which identifies the record.
   offer(foot) {
@@ -48,10 +56,11 @@ class Columns {
       const label = document.createElement('label')
       const box = document.createElement('input')
       box.type = 'checkbox'
-      box.checked = !this.hidden.has(this.name(head))
+      box.checked = !this.hides(head)
       box.addEventListener('change', () => {
         if (box.checked) this.hidden.delete(this.name(head))
         else this.hidden.add(this.name(head))
+        this.asked.delete(this.field(head))
         this.keep()
       })
       label.append(box, this.name(head))
@@ -102,7 +111,7 @@ class Columns {
   apply() {
     const rules = this.heads.flatMap((head, index) => {
       const cells = `table[data-columns] > * > tr > :nth-child(${index + 1})`
-      if (this.hidden.has(this.name(head)) && index > 0) return [`${cells} { display: none }`]
+      if (this.hides(head) && index > 0) return [`${cells} { display: none }`]
       const width = this.widths.get(this.name(head))
       const grip = head.querySelector('.grip')
       if (grip && width) grip.ariaValueNow = width

@@ -1,5 +1,5 @@
 // Additions to record forms, which also work without this script: times in the local time
-// zone, suggestions for references, conversion between notations of bytes, and dropped files.
+// zone, suggestions for references, and conversion between notations of bytes.
 
 export function enableEditing() {
   for (const form of document.querySelectorAll('[data-editor]')) {
@@ -20,7 +20,6 @@ export function enableEditing() {
     select.addEventListener('pointerdown', () => { isKeyed = false })
     select.addEventListener('change', () => { if (!isKeyed) select.form.requestSubmit(button) })
   }
-  for (const form of document.querySelectorAll('[data-import]')) enableDropping(form)
 }
 
 // Keeps an input in UTC and an input in local time synchronized.
@@ -137,29 +136,4 @@ function bytesOfBase64(text) {
   } catch {
     return null
   }
-}
-
-// A file dropped anywhere on the page is imported.
-function enableDropping(form) {
-  const input = form.querySelector('input[type=file]')
-  const place = form.querySelector('[data-drop-file]')
-  if (!input || !place) return
-  const carriesFiles = event => [...event.dataTransfer?.types ?? []].includes('Files')
-  document.addEventListener('dragover', event => {
-    if (!carriesFiles(event)) return
-    event.preventDefault()
-    place.classList.add('over')
-  })
-  document.addEventListener('dragleave', event => {
-    if (!event.relatedTarget) place.classList.remove('over')
-  })
-  document.addEventListener('drop', event => {
-    if (!carriesFiles(event)) return
-    event.preventDefault()
-    place.classList.remove('over')
-    input.files = event.dataTransfer.files
-    const type = form.querySelector('input[name=type]')
-    if (type.value) form.requestSubmit()
-    else type.focus()
-  })
 }

@@ -36,7 +36,11 @@ export function enableHandheld() {
 function showCurrent() {
   const pages = document.querySelector('.sections')
   const current = pages?.querySelector('[aria-current]')
-  if (current) pages.scrollLeft = current.offsetLeft - (pages.clientWidth - current.offsetWidth) / 2
+  if (!current) return
+  // The ways to read cover the left of the strip.
+  const first = pages.querySelector('li')
+  const covered = getComputedStyle(first).position === 'sticky' ? first.offsetWidth : 0
+  pages.scrollLeft = current.offsetLeft - covered - (pages.clientWidth - covered - current.offsetWidth) / 2
 }
 
 function fit(main) {

@@ -16,7 +16,7 @@ export function enableQuestion() {
     const control = event.target
     if (!control.form) return
     const isForm = control.form.matches('[data-ask]')
-    if (control.matches('[data-submit]') && keyed !== control) control.form.requestSubmit(control.form.querySelector('button.go'))
+    if (control.matches('[data-submit]') && keyed !== control) submit(control)
     else if (control.matches('select[data-submit], select[data-redraw]') && isForm) redraw(control.form, control)
     else if (isForm) retell(control.form)
   })
@@ -32,6 +32,14 @@ export function enableQuestion() {
     const button = form?.querySelector('button.go')
     if (button) form.requestSubmit(button)
   })
+}
+
+// A choice that begins another sentence leaves the form open.
+function submit({ form, dataset }) {
+  const editing = Object.assign(document.createElement('input'), { type: 'hidden', name: 'edit', value: '1' })
+  if (dataset.submit === 'edit') form.append(editing)
+  form.requestSubmit(form.querySelector('button.go'))
+  editing.remove()
 }
 
 async function redraw(form, control) {

@@ -11,7 +11,7 @@ export function enableRecent() {
   show(entries, menu.querySelector('[data-recent-list]'))
   const asked = new URLSearchParams(location.search)
   // Skips further pages of a listed query, and forms that are not submitted yet.
-  if (!asked.has('type') || ['marker', 'draft', 'where', 'notice', 'count'].some(name => asked.has(name)) || !location.pathname.endsWith('/query')) return
+  if (!asked.has('type') || ['marker', 'draft', 'where', 'notice', 'count', 'edit'].some(name => asked.has(name)) || !location.pathname.endsWith('/query')) return
   const text = document.querySelector('#where')?.value ?? ''
   keep([{ href: here, type: asked.get('type'), text }, ...entries].slice(0, most))
 }

@@ -8,8 +8,7 @@ const patience = 1500
 export function enableShortcuts() {
   const dialog = document.querySelector('dialog[data-shortcuts]')
   if (!dialog) return
-  const pages = new Map([...document.querySelectorAll('a[data-key]')].map(link => [link.dataset.key, link]))
-  list(pages, dialog)
+  const pages = new Map([...dialog.querySelectorAll('a[data-key]')].map(link => [link.dataset.key, link]))
   const button = document.querySelector('[data-shortcuts-open]')
   button.hidden = false
   button.addEventListener('click', () => dialog.showModal())
@@ -41,25 +40,6 @@ export function enableShortcuts() {
     event.preventDefault()
     action()
   })
-}
-
-// The links declare their own shortcuts. The list is built from them, so it is always up to date.
-function list(pages, dialog) {
-  const place = dialog.querySelector('[data-pages]')
-  for (const [key, link] of pages) {
-    const row = document.createElement('div')
-    const term = document.createElement('dt')
-    for (const text of ['g', key]) {
-      const sign = document.createElement('kbd')
-      sign.textContent = text
-      term.append(sign, ' ')
-    }
-    const name = document.createElement('dd')
-    name.textContent = link.firstChild.textContent.trim()
-    row.append(term, name)
-    place.append(row)
-  }
-  place.closest('section').hidden = pages.size === 0
 }
 
 // Moves the focus between the links in row headers.

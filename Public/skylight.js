@@ -1,4 +1,6 @@
 // All pages work without scripts. These scripts only improve them.
+import { enableBeside } from './beside.js'
+import { enableCells } from './cells.js'
 import { enableColumns } from './columns.js'
 import './connect.js'
 import { enableCopying } from './copy.js'
@@ -7,13 +9,15 @@ import { enableEditing } from './edit.js'
 import { enableFeed } from './feed.js'
 import { removeLeftovers } from './fetched.js'
 import { enableFetching } from './fetching.js'
-import { enableFinding } from './find.js'
 import { enableHandheld } from './handheld.js'
+import { enableImporting } from './importing.js'
 import { enableLive } from './live.js'
 import { enableMenus } from './menus.js'
 import { enableNarrowing } from './narrow.js'
 import { enableNotices } from './notices.js'
+import { enablePalette } from './palette.js'
 import { enablePicking } from './picking.js'
+import { rememberPlace } from './places.js'
 import { enablePreviews } from './preview.js'
 import { enableQuestion } from './question.js'
 import { enableRecent } from './recent.js'
@@ -26,7 +30,8 @@ import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
 
 enableMenus()
-enableFinding()
+enablePalette()
+rememberPlace()
 enableShortcuts()
 enableThemes()
 enableQuestion()
@@ -37,10 +42,13 @@ enablePicking()
 enableTokens()
 enableTimeline()
 enableColumns()
+enableCells()
+enableBeside()
 enableTimes(document)
 enableHandheld()
 enableEditing()
 enableDropping()
+enableImporting()
 enableRequests()
 enableFeed()
 enableLive()

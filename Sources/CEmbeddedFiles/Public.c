@@ -6,6 +6,12 @@
 static const char archive_js[] = {
 #embed "../../Public/archive.js" suffix(, 0)
 };
+static const char beside_js[] = {
+#embed "../../Public/beside.js" suffix(, 0)
+};
+static const char cells_js[] = {
+#embed "../../Public/cells.js" suffix(, 0)
+};
 static const char columns_js[] = {
 #embed "../../Public/columns.js" suffix(, 0)
 };
@@ -36,11 +42,11 @@ static const char fetcher_js[] = {
 static const char fetching_js[] = {
 #embed "../../Public/fetching.js" suffix(, 0)
 };
-static const char find_js[] = {
-#embed "../../Public/find.js" suffix(, 0)
-};
 static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
+};
+static const char importing_js[] = {
+#embed "../../Public/importing.js" suffix(, 0)
 };
 static const char json_js[] = {
 #embed "../../Public/json.js" suffix(, 0)
@@ -60,8 +66,14 @@ static const char narrow_js[] = {
 static const char notices_js[] = {
 #embed "../../Public/notices.js" suffix(, 0)
 };
+static const char palette_js[] = {
+#embed "../../Public/palette.js" suffix(, 0)
+};
 static const char picking_js[] = {
 #embed "../../Public/picking.js" suffix(, 0)
+};
+static const char places_js[] = {
+#embed "../../Public/places.js" suffix(, 0)
 };
 static const char plist_js[] = {
 #embed "../../Public/plist.js" suffix(, 0)
@@ -123,6 +135,8 @@ static const char upload_js[] = {
 
 static const struct embedded_file files[] = {
     {"archive.js", archive_js},
+    {"beside.js", beside_js},
+    {"cells.js", cells_js},
     {"columns.js", columns_js},
     {"connect.js", connect_js},
     {"copy.js", copy_js},
@@ -133,15 +147,17 @@ static const struct embedded_file files[] = {
     {"fetched.js", fetched_js},
     {"fetcher.js", fetcher_js},
     {"fetching.js", fetching_js},
-    {"find.js", find_js},
     {"handheld.js", handheld_js},
+    {"importing.js", importing_js},
     {"json.js", json_js},
     {"keys.js", keys_js},
     {"live.js", live_js},
     {"menus.js", menus_js},
     {"narrow.js", narrow_js},
     {"notices.js", notices_js},
+    {"palette.js", palette_js},
     {"picking.js", picking_js},
+    {"places.js", places_js},
     {"plist.js", plist_js},
     {"preview.js", preview_js},
     {"question.js", question_js},

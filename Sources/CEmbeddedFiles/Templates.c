@@ -45,11 +45,17 @@ static const char check_mustache[] = {
 static const char choice_mustache[] = {
 #embed "../../Templates/choice.mustache" suffix(, 0)
 };
+static const char client_snippets_mustache[] = {
+#embed "../../Templates/client_snippets.mustache" suffix(, 0)
+};
 static const char clients_mustache[] = {
 #embed "../../Templates/clients.mustache" suffix(, 0)
 };
 static const char code_panel_mustache[] = {
 #embed "../../Templates/code_panel.mustache" suffix(, 0)
+};
+static const char column_head_mustache[] = {
+#embed "../../Templates/column_head.mustache" suffix(, 0)
 };
 static const char compared_side_mustache[] = {
 #embed "../../Templates/compared_side.mustache" suffix(, 0)
@@ -138,8 +144,14 @@ static const char fetching_mustache[] = {
 static const char field_row_mustache[] = {
 #embed "../../Templates/field_row.mustache" suffix(, 0)
 };
+static const char find_mustache[] = {
+#embed "../../Templates/find.mustache" suffix(, 0)
+};
 static const char first_steps_mustache[] = {
 #embed "../../Templates/first_steps.mustache" suffix(, 0)
+};
+static const char folded_form_mustache[] = {
+#embed "../../Templates/folded_form.mustache" suffix(, 0)
 };
 static const char history_mustache[] = {
 #embed "../../Templates/history.mustache" suffix(, 0)
@@ -189,9 +201,6 @@ static const char mirror_mustache[] = {
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
 };
-static const char nothing_found_mustache[] = {
-#embed "../../Templates/nothing_found.mustache" suffix(, 0)
-};
 static const char notification_mustache[] = {
 #embed "../../Templates/notification.mustache" suffix(, 0)
 };
@@ -233,6 +242,9 @@ static const char query_mustache[] = {
 };
 static const char query_filters_mustache[] = {
 #embed "../../Templates/query_filters.mustache" suffix(, 0)
+};
+static const char query_fold_mustache[] = {
+#embed "../../Templates/query_fold.mustache" suffix(, 0)
 };
 static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
@@ -323,6 +335,9 @@ static const char roles_mustache[] = {
 };
 static const char run_mustache[] = {
 #embed "../../Templates/run.mustache" suffix(, 0)
+};
+static const char saved_queries_mustache[] = {
+#embed "../../Templates/saved_queries.mustache" suffix(, 0)
 };
 static const char schema_mustache[] = {
 #embed "../../Templates/schema.mustache" suffix(, 0)
@@ -447,6 +462,9 @@ static const char value_time_mustache[] = {
 static const char versions_mustache[] = {
 #embed "../../Templates/versions.mustache" suffix(, 0)
 };
+static const char whereabouts_mustache[] = {
+#embed "../../Templates/whereabouts.mustache" suffix(, 0)
+};
 static const char who_sees_mustache[] = {
 #embed "../../Templates/who_sees.mustache" suffix(, 0)
 };
@@ -481,8 +499,10 @@ static const struct embedded_file files[] = {
     {"changes_zones.mustache", changes_zones_mustache},
     {"check.mustache", check_mustache},
     {"choice.mustache", choice_mustache},
+    {"client_snippets.mustache", client_snippets_mustache},
     {"clients.mustache", clients_mustache},
     {"code_panel.mustache", code_panel_mustache},
+    {"column_head.mustache", column_head_mustache},
     {"compared_side.mustache", compared_side_mustache},
     {"complaint.mustache", complaint_mustache},
     {"composite_rows.mustache", composite_rows_mustache},
@@ -512,7 +532,9 @@ static const struct embedded_file files[] = {
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},
     {"field_row.mustache", field_row_mustache},
+    {"find.mustache", find_mustache},
     {"first_steps.mustache", first_steps_mustache},
+    {"folded_form.mustache", folded_form_mustache},
     {"history.mustache", history_mustache},
     {"home.mustache", home_mustache},
     {"import.mustache", import_mustache},
@@ -529,7 +551,6 @@ static const struct embedded_file files[] = {
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
-    {"nothing_found.mustache", nothing_found_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
     {"notifications.mustache", notifications_mustache},
@@ -544,6 +565,7 @@ static const struct embedded_file files[] = {
     {"preview.mustache", preview_mustache},
     {"query.mustache", query_mustache},
     {"query_filters.mustache", query_filters_mustache},
+    {"query_fold.mustache", query_fold_mustache},
     {"query_form.mustache", query_form_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
@@ -574,6 +596,7 @@ static const struct embedded_file files[] = {
     {"result_files.mustache", result_files_mustache},
     {"roles.mustache", roles_mustache},
     {"run.mustache", run_mustache},
+    {"saved_queries.mustache", saved_queries_mustache},
     {"schema.mustache", schema_mustache},
     {"schema_changes.mustache", schema_changes_mustache},
     {"schema_file_form.mustache", schema_file_form_mustache},
@@ -615,6 +638,7 @@ static const struct embedded_file files[] = {
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},
+    {"whereabouts.mustache", whereabouts_mustache},
     {"who_sees.mustache", who_sees_mustache},
     {"who_sees_node.mustache", who_sees_node_mustache},
     {"zone.mustache", zone_mustache},

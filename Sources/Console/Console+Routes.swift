@@ -2,6 +2,7 @@ internal import CloudKitRecordStore
 package import HTTPServing
 internal import HTTPTypes
 package import Hummingbird
+internal import RecordStore
 internal import Records
 
 extension Console {
@@ -23,18 +24,25 @@ extension Console {
     /// Adds the pages outside of any container.
     func addServerPages(to router: Routes.Group) {
         router.get("/") { request, _ in
-            let page = try await HomeView.load(request.queryFields, console: self)
+            let page = try await HomeView.load(request.queryFields, server: request.ownOrigin, console: self)
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in
             let fields = try await request.form(limit: Self.formLimit)
             return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
         }
-        router.get("/find") { request, _ in
-            switch try await Finder.answer(request.queryFields, console: self) {
-            case .redirect(let location): return Response.redirect(to: location)
-            case .page(let page): return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+        if let loadDemo {
+            router.post("/demo") { request, _ in
+                _ = try await request.form(limit: Self.containerFormLimit)
+                try await loadDemo()
+                return Response.redirect(to: "/")
             }
+        }
+        router.get("/find") { request, _ in
+            try answer(try await Finder.answer(request.queryFields, console: self))
+        }
+        router.get("/find/list") { request, _ in
+            try answer(.page(try await FindView.load(request.queryFields, console: self)))
         }
     }
 
@@ -100,7 +108,9 @@ extension Console {
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }
             page = ErrorView(error, back: form ?? Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue)))
         }
-        return try renderer.response(page, in: Frame(title: page.title, tab: type(of: page).tab, visit: visit, staticFiles: renderer.staticFiles))
+        let states = await SectionStates(visit, check: runs.check(of: visit.place), faults: faults.running.count)
+        let frame = Frame(title: page.title, tab: type(of: page).tab, visit: visit, states: states, staticFiles: renderer.staticFiles)
+        return try renderer.response(page, in: frame)
     }
 
     /// - Throws: `RecordError` ACCESS_DENIED for clients on other machines, because injected faults affect all clients.

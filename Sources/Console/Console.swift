@@ -25,6 +25,8 @@ public struct Console: Sendable {
     package let webServices: (any HTTPResponder<ServingRequestContext>)?
     /// Sends notifications again; `nil` if this is not available.
     package let notificationSender: (any NotificationSender)?
+    /// Fills an empty server with demo data; `nil` if this is not available.
+    let loadDemo: (@Sendable () async throws -> Void)?
     package let renderer: PageRenderer
     /// The background jobs that process many records.
     package let runs = BackgroundRuns()
@@ -37,6 +39,7 @@ public struct Console: Sendable {
     ///   - log: the request log of the web services.
     ///   - webServices: answers replayed requests; `nil` disables replays.
     ///   - notificationSender: sends notifications of the log again; `nil` disables this.
+    ///   - loadDemo: fills an empty server with demo data; `nil` disables this.
     ///   - access: the access rules; `nil` lets all clients in.
     ///   - templatesFolder: the folder of the templates, which are read again for each page; `nil` for the templates in the binary.
     ///   - publicFolder: the folder of the style sheet, scripts and icons; `nil` for the files in the binary.
@@ -44,7 +47,8 @@ public struct Console: Sendable {
     public init(
         engine: any RecordEngine, connections: ContainersByEngine? = nil, accounts: Accounts, assets: AssetStores,
         faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(),
-        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, notificationSender: (any NotificationSender)? = nil, access: AccessControl? = nil,
+        webServices: (any HTTPResponder<ServingRequestContext>)? = nil, notificationSender: (any NotificationSender)? = nil,
+        loadDemo: (@Sendable () async throws -> Void)? = nil, access: AccessControl? = nil,
         templatesFolder: String?, publicFolder: String?
     ) throws {
         self.engine = engine
@@ -56,6 +60,7 @@ public struct Console: Sendable {
         self.log = log
         self.webServices = webServices
         self.notificationSender = notificationSender
+        self.loadDemo = loadDemo
         renderer = try PageRenderer(folder: templatesFolder, staticFiles: StaticFiles(folder: publicFolder), faults: faults)
     }
 
@@ -86,6 +91,8 @@ public struct Console: Sendable {
         addServerPages(to: router)
         addContainerPages(to: router)
         show("find", on: router, readsZones: true) { try await Finder.answer($0) }
+        // While somebody types. iCloud is not asked for that.
+        show("find/list", on: router) { .page(try await FindView.load($0)) }
         show("run", on: router) { .page(try RunView.load($0, runs: runs)) }
         act("run/cancel", on: router) { try RunView.cancel($0, runs: runs) }
         return (router, open)

@@ -14,6 +14,13 @@ public struct ClientIdentity: Sendable, Hashable {
         self.userAgent = userAgent
     }
 
+    /// The names of the console: as its pages load and save files and follow feeds, and as it repeats a request of a client.
+    public static let consoleName = "Skylight console"
+    public static let replayName = "Skylight replay"
+
+    /// True for the console, which is no client of an app.
+    public var isOfConsole: Bool { name.map { name in [Self.consoleName, Self.replayName].contains { name.utf8.elementsEqual($0.utf8) } } ?? false }
+
     /// The common id of a client's requests: its name and device, or its user agent if it has neither.
     public var id: String {
         switch (name, deviceID) {

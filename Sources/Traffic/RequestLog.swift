@@ -1,4 +1,5 @@
-internal import Records
+public import JSON
+public import Records
 internal import Synchronization
 internal import Text
 
@@ -112,6 +113,14 @@ public final class RequestLog: Sendable {
 
     /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
+
+    /// A user's known clients of one database.
+    public func clients(of user: Name, in address: DatabaseAddress) -> [SeenClient] {
+        state.withLock { $0.clients.clients(of: user, in: address) }
+    }
+
+    /// The number of requests and items that failed in the minutes from a time on.
+    public func errors(since time: Timestamp) -> Int { state.withLock { $0.telemetry.errors(since: time) } }
 
     /// The statistics since the log was created.
     public var telemetry: Telemetry { state.withLock { $0.telemetry } }

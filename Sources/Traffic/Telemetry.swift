@@ -47,6 +47,11 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
+    /// The number of requests and items that failed in the minutes from a time on.
+    public func errors(since time: Timestamp) -> Int {
+        minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + $1.errors + $1.itemErrors }
+    }
+
     /// Counts an answered request.
     public mutating func note(_ request: ServedRequest) {
         var name = request.operation.utf8.first == UInt8(ascii: "/") ? Self.unknown : request.operation

@@ -195,7 +195,7 @@ struct ServeCommand: AsyncParsableCommand {
             }, logger: logger)
         if demo {
             // Runs within the service, so that signals during this time still shut down in order.
-            application.beforeServerStarts { try await fillDemo(store) }
+            application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.
@@ -230,11 +230,5 @@ struct ServeCommand: AsyncParsableCommand {
     private static func reachable(_ host: String) -> String {
         guard TrustedSites.isWildcard(host) else { return host }
         return host.contains(":") ? "::1" : "127.0.0.1"
-    }
-
-    private func fillDemo(_ store: DataFolder.Store) async throws {
-        func name(_ handle: String) throws -> Name { try store.accounts.caller(named: handle, deviceID: nil).userRecordName }
-        let people = DemoData.People(developer: try name(User.developerHandle), ada: try name("ada"), grace: try name("grace"))
-        _ = try await DemoData(engine: store.engine, assets: store.assets, clock: store.clock, people: people).fill()
     }
 }

@@ -52,7 +52,8 @@ struct ServedRoutes {
         services(.open(store.accounts), nil).addRoutes(to: replays)
         try Console(
             engine: store.containers, connections: store.containers, accounts: store.accounts, assets: store.assets, faults: faults, log: log,
-            webServices: replays.buildResponder(), notificationSender: notifier, access: access, templatesFolder: templates, publicFolder: publicFolder
+            webServices: replays.buildResponder(), notificationSender: notifier, loadDemo: { [demo = DemoFilling(store)] in try await demo.fillEmpty() },
+            access: access, templatesFolder: templates, publicFolder: publicFolder
         ).addRoutes(to: routes)
         return routes
     }

@@ -4,6 +4,12 @@ CHAT = "/c/iCloud.com.example.Chat/development/private"
 JOURNAL = "/c/iCloud.com.example.Journal/development/private"
 LISTS = "/c/iCloud.com.example.Shopping/development/private"
 
+
+def title(page: str, container: str = "iCloud.com.example.Chat", environment: str = "development") -> str:
+    """The title of the browser's tab on a page of a container."""
+    return f"{page} · {container} · {environment}"
+
+
 PAGES = {
     "home": "/",
     "query": CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending",
@@ -102,5 +108,6 @@ PAGES = {
     "copy of a zone": CHAT + "/zone/copy?zone=Chats",
     "connected containers": "/connect",
     "container": "/container?container=iCloud.com.example.Chat",
-    "nothing found": CHAT + "/find?q=nothing",
+    "nothing found": CHAT + "/find?q=nothing+like+it",
+    "found": CHAT + "/find?q=mess",
 }

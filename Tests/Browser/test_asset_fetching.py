@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from chromium import chromium
+from folding import unfold
 from page_server import Server
 from slow_line import SlowLine
 from waiting import until
@@ -361,6 +362,7 @@ def test_without_scripts_the_links_download(open_page, files):
     assert download.value.suggested_filename == "page-2.bin"
     with open(download.value.path(), "rb") as saved:
         assert saved.read() == files["page-2.bin"]
+    unfold(page)
     page.get_by_label("with assets").uncheck()
     page.get_by_role("button", name="Fetch", exact=True).click()
     expect(page.locator("tbody tr")).to_have_count(2)

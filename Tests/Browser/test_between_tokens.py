@@ -3,7 +3,9 @@
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from looks import check_looks
+from pages import title
 
 
 def note(name, number=1):
@@ -31,6 +33,7 @@ def stage(server):
 def test_what_changed_between_two_tokens(open_page, stage, scripts):
     there, first, second = stage
     page = open_page(f"{there}/changes?zone=Notes", java_script_enabled=scripts)
+    unfold(page)
     page.get_by_label("Change token").fill(first)
     if not scripts:
         page.get_by_label("a token", exact=True).check()
@@ -51,7 +54,7 @@ def test_what_changed_between_two_tokens(open_page, stage, scripts):
     expect(page.locator("tbody th.name")).to_have_text(["between3", "early9", "late"])
     page.go_back()
     again.get_by_role("link", name="History").click()
-    expect(page).to_have_title("History of between3 · Skylight")
+    expect(page).to_have_title(title("History of between3", there.split("/")[2]))
 
 
 def test_tokens_that_were_compared_lead_to_what_lies_between(open_page, stage):

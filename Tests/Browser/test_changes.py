@@ -3,7 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
-from pages import CHAT
+from folding import unfold
+from pages import CHAT, title
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -23,6 +24,7 @@ def test_a_token_is_followed(open_page, server, scripts):
         {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "forceDelete", "record": {"recordName": "a"}}]},
     )
     page.goto(there + "/changes?zone=Notes")
+    unfold(page)
     page.get_by_label("Change token").fill(token)
     if not scripts:
         page.get_by_label("a token").check()
@@ -84,7 +86,7 @@ def test_where_there_is_no_feed_the_page_says_why(open_page, path, reason):
     page = open_page(path)
     expect(page.locator("main")).to_contain_text(reason)
     page.locator("main").get_by_role("link", name="Query").last.click()
-    expect(page).to_have_title("Query · " + ("Announcement" if "public" in path else "Setting") + " · Skylight")
+    expect(page).to_have_title(title("Query · " + ("Announcement" if "public" in path else "Setting")))
 
 
 def test_bad_tokens_get_the_errors_of_the_api_and_advice(open_page):
@@ -99,12 +101,13 @@ def test_bad_tokens_get_the_errors_of_the_api_and_advice(open_page):
 def test_a_token_is_explained(open_page):
     page = open_page(CHAT + "/changes?zone=Chats")
     token = page.locator(".newtoken a").inner_text()
+    unfold(page)
     page.get_by_label("Change token").fill(token)
     page.get_by_role("button", name="Explain token").click()
     expect(page.get_by_text("This token is valid")).to_be_visible()
     expect(page.locator("main")).to_contain_text("page of a first pull")
     page.get_by_role("link", name="Fetch changes since this token").click()
-    expect(page).to_have_title("Changes · Chats · Skylight")
+    expect(page).to_have_title(title("Changes · Chats"))
     expect(page.locator("tbody tr")).to_have_count(100)
 
 
@@ -223,4 +226,4 @@ def test_changes_are_followed_and_none_is_missed(open_page, server):
     expect(live.locator("th")).to_have_text(["third", "second", "<b>first</b>"])
     expect(feed).to_contain_text("3 changes followed")
     live.last.get_by_role("link").click()
-    expect(page).to_have_title("<b>first</b> · Skylight")
+    expect(page).to_have_title(title("<b>first</b>", container))

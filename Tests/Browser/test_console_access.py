@@ -92,7 +92,7 @@ def test_pages_work_as_ever(visit):
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Signed in")).to_be_visible()
     # A form that scripts submit, and the form that replaces it.
-    page.goto(QUERY)
+    page.goto(QUERY + "&edit=1")
     page.get_by_label("Field of filter 1").select_option("room")
     expect(page.get_by_label("Value of filter 1")).to_be_visible()
     # The log polls for new requests by itself.

@@ -259,6 +259,7 @@ def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
     page = open_page(place + "/importing")
     page.get_by_text("or paste rows").click()
     page.get_by_label("Rows to import").fill(json.dumps([{"title": "a", "rank": 1}, {"title": "b", "rank": "x"}]))
+    page.get_by_label("Zone", exact=True).select_option("Notes")
     page.get_by_label("record type").fill("Note")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
@@ -271,9 +272,34 @@ def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
     expect(page.locator("#run")).to_contain_text("1 error")
 
 
+def test_the_preview_follows_each_choice(open_page, place, tmp_path):
+    file = tmp_path / "airports.csv"
+    file.write_text("iata,elevation\nSEA,433\nAMS,-11\n")
+    page = open_page(place + "/importing")
+    page.get_by_label("file", exact=True).set_input_files(file)
+    page.get_by_label("record type").fill("Airport")
+    page.get_by_label("Zone", exact=True).select_option("Notes")
+    expect(page.get_by_role("heading", name="2 rows will become records")).to_be_visible()
+    # The console suggests the column with different values, and the choice of another is previewed at once.
+    names = page.get_by_label("record names")
+    expect(names).to_have_value("iata")
+    names.select_option("elevation")
+    expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
+    expect(names).to_be_focused()
+    index = page.get_by_label("Add SORTABLE to elevation")
+    index.check()
+    expect(page.get_by_text("elevation SORTABLE")).to_be_visible()
+    expect(index).to_be_checked()
+    expect(index).to_be_focused()
+    page.get_by_role("button", name="Import 2 records").click()
+    expect(page.locator("#run .state")).to_have_text("done")
+    expect(page.locator("#run")).to_contain_text("elevation SORTABLE")
+
+
 def test_a_dropped_file_is_the_one_to_import(open_page, place):
     page = open_page(place + "/importing")
     page.get_by_label("record type").fill("Dropped")
+    page.get_by_label("Zone", exact=True).select_option("Notes")
     data = page.evaluate_handle(
         "() => { const data = new DataTransfer(); data.items.add(new File(['title\\nMilk\\n'], 'dropped.csv', { type: 'text/csv' })); return data }"
     )

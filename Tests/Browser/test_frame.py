@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from axe import problems
-from pages import CHAT
+from pages import CHAT, title
 
 TABLE = CHAT + "/query?type=Message&zone=Chats"
 
@@ -59,12 +59,12 @@ def test_the_keys_are_listed_and_work(open_page):
     press(page, "p")
     expect(page.locator("tbody tr").first.locator("th a")).to_have_text(name)
     press(page, "g", "t")
-    expect(page).to_have_title("Record types · Skylight")
+    expect(page).to_have_title(title("Record types"))
 
 
 def test_keys_are_letters_where_one_types(open_page):
     page = open_page(TABLE)
-    find = page.get_by_role("searchbox")
+    find = page.get_by_role("dialog", name="Find").get_by_role("searchbox")
     press(page, "/")
     expect(find).to_be_focused()
     page.keyboard.type("gt?j")
@@ -85,7 +85,7 @@ def test_keys_can_be_switched_off(open_page):
     page.get_by_role("checkbox", name="Single keys are commands").check()
     page.keyboard.press("Escape")
     press(page, "/")
-    expect(page.get_by_role("searchbox")).to_be_focused()
+    expect(page.get_by_role("dialog", name="Find").get_by_role("searchbox")).to_be_focused()
 
 
 def test_columns_are_chosen_and_stay(open_page):

@@ -196,7 +196,7 @@ def test_a_refused_signature_is_explained_part_by_part(open_page, server, key):
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_pasted_request_is_checked(open_page, server, key, scripts):
     page = open_page(CHAT + "/keys", java_script_enabled=scripts)
-    page.get_by_role("link", name="Check a signature").click()
+    page.get_by_role("link", name="Signatures").click()
     for target, verdict in [(TARGET, "The signature is correct"), (TARGET.replace("public", "private"), "differs")]:
         said = " ".join(f"-H '{name}: {value}'" for name, value in key.headers(target=target).items())
         page.get_by_label("As a curl command").fill(f"curl -X POST '{server.address}{TARGET}' {said} --data-raw '{BODY.decode()}'")

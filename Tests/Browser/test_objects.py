@@ -32,8 +32,8 @@ def books(server):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_relationships_lead_from_object_to_object(open_page, books, scripts):
-    page = open_page(f"{books}/zones", java_script_enabled=scripts)
-    page.get_by_role("link", name="Objects", exact=True).first.click()
+    page = open_page(f"{books}/query", java_script_enabled=scripts)
+    page.get_by_role("link", name="Objects", exact=True).click()
     entities = page.get_by_role("region", name="Entities")
     expect(entities.get_by_role("row", name="Page")).to_contain_text("number, text")
     expect(entities.get_by_role("row", name="Page")).to_contain_text("book → Book")
@@ -74,8 +74,8 @@ def test_a_table_sorts_by_a_column_and_offers_an_index(open_page):
 
 
 def test_only_containers_with_objects_offer_them(open_page):
-    page = open_page(CHAT + "/zones")
-    expect(page.get_by_role("link", name="Zones").first).to_be_visible()
+    page = open_page(CHAT + "/query")
+    expect(page.get_by_label("Tabs").get_by_role("link", name="Changes")).to_be_visible()
     expect(page.get_by_role("link", name="Objects", exact=True)).to_have_count(0)
 
 

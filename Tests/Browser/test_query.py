@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from pages import CHAT
+from folding import unfold
+from pages import CHAT, title
 
 ENDS = re.compile("marker=")
 
@@ -23,10 +24,10 @@ def test_a_first_visit_shows_records(open_page, scripts):
 
 def test_the_tabs_lead_to_each_other(open_page):
     page = open_page(CHAT + "/query?zone=Chats")
-    tabs = page.get_by_label("Ways to read")
+    tabs = page.get_by_label("Tabs")
     for name, heading in [("Fetch", "Fetch · Chats"), ("Changes", "Changes · Chats"), ("Query", "Query · Message")]:
         tabs.get_by_role("link", name=name).click()
-        expect(page).to_have_title(f"{heading} · Skylight")
+        expect(page).to_have_title(title(heading))
         expect(tabs.get_by_role("link", name=name)).to_have_attribute("aria-current", "page")
 
 
@@ -51,6 +52,7 @@ def test_pages_hold_every_record_once_there_and_back(open_page):
 
 def test_rows_come_and_go_without_loading_the_page(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    unfold(page)
     page.evaluate("window.isSamePage = true")
     page.get_by_label("Field of filter 1").select_option("room")
     page.get_by_label("Value of filter 1").fill("Room/general")
@@ -68,6 +70,7 @@ def test_rows_come_and_go_without_loading_the_page(open_page):
     assert "filter2=sentAt" in page.url
     rooms = page.locator("tbody td a[href*='Room']").all_inner_texts()
     assert set(rooms) == {"Room/general"}
+    unfold(page)
     page.get_by_role("button", name="Remove filter 1").click()
     expect(page.get_by_label("Field of filter 1")).to_have_value("sentAt")
     expect(page.get_by_label("Field of filter 2")).to_have_count(0)
@@ -75,6 +78,7 @@ def test_rows_come_and_go_without_loading_the_page(open_page):
 
 def test_rows_come_and_go_without_scripts(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
+    unfold(page)
     page.get_by_label("Field of filter 1").select_option("text")
     page.get_by_role("button", name="Query").last.click()
     page.get_by_label("Comparison of filter 1").select_option("CONTAINS_ALL_TOKENS")
@@ -89,15 +93,39 @@ def test_rows_come_and_go_without_scripts(open_page):
     assert texts and all("token" in text.lower() for text in texts)
 
 
-def test_what_no_index_allows_is_disabled_and_says_why(open_page):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats")
+def test_fields_without_an_index_say_so_and_can_be_chosen(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&edit=1")
     author = page.get_by_label("Field of filter 1").locator("option[value=author]")
-    expect(author).to_be_disabled()
-    expect(author).to_have_text("author – no QUERYABLE index")
-    expect(page.get_by_label("Field of filter 1").locator("option[value=room]")).to_be_enabled()
-    text = page.get_by_label("Field of sort 1").locator("option[value=text]")
-    expect(text).to_be_disabled()
-    expect(text).to_have_text("text – no SORTABLE index")
+    expect(author).to_be_enabled()
+    expect(author).to_have_text("author – no index")
+    expect(page.get_by_label("Field of filter 1").locator("option[value=room]")).to_have_text("room")
+    expect(page.get_by_label("Field of sort 1").locator("option[value=text]")).to_have_text("text – no index")
+    # No index helps to compare a file.
+    voice = page.get_by_label("Field of filter 1").locator("option[value=voice]")
+    expect(voice).to_be_disabled()
+    expect(voice).to_have_text("voice – can't be queried")
+    page.get_by_label("Field of filter 1").select_option("author")
+    page.get_by_label("Value of filter 1").fill("Person/ada")
+    page.get_by_role("button", name="Query", exact=True).last.click()
+    note = page.get_by_role("alert")
+    expect(note).to_contain_text("Field 'author' is not marked queryable")
+    expect(note.get_by_role("button", name="Add QUERYABLE to author")).to_be_visible()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_head_sorts_by_its_column_and_offers_an_index(open_page, scripts):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=10&filter1=room&is1=EQUALS&value1=Room%2Fgeneral", java_script_enabled=scripts)
+    head = page.get_by_role("columnheader", name="sentAt")
+    # The latest come first; another click turns the order around.
+    for order, arrow in [("descending", "↓"), ("ascending", "↑")]:
+        head.get_by_role("link").click()
+        expect(head).to_contain_text(arrow)
+        expect(head).to_have_attribute("aria-sort", order)
+        expect(page.locator(".words")).to_contain_text("where room is Room/general, sorted by sentAt")
+    expect(page.get_by_role("columnheader", name="place").get_by_role("link")).to_have_count(0)
+    page.get_by_role("columnheader", name="text").get_by_role("link").click()
+    expect(page.get_by_role("alert")).to_contain_text("Field 'text' is not marked sortable")
+    expect(page.get_by_role("button", name="Add SORTABLE to text")).to_be_visible()
 
 
 def test_a_place_is_found_by_its_distance(open_page):
@@ -128,21 +156,40 @@ def test_a_refused_query_gets_its_index(open_page, server, scripts):
     assert page.url.endswith("/query?type=Note")
 
 
-def test_all_missing_indexes_are_listed_and_made_at_once(open_page, server):
+def test_missing_indexes_are_listed_and_chosen(open_page, server):
     container = "iCloud.com.example.Missing"
     server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}, "rank": {"value": 1}}})
     types = f"/c/{container}/development/private/type?type=Note"
     page = open_page(types)
     for index in ["QUERYABLE", "SORTABLE"]:
-        page.get_by_role("button", name=f"Remove {index} from rank").click()
+        page.get_by_role("button", name=f"Delete {index} from rank").click()
         expect(page.get_by_role("status")).to_contain_text("indexes are changed")
-    page.get_by_role("button", name="Remove QUERYABLE from title").click()
+    page.get_by_role("button", name="Delete QUERYABLE from title").click()
     page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
     note = page.get_by_role("alert")
     expect(note.locator("strong")).to_have_text("Field 'title' is not marked queryable")
     expect(note).to_contain_text("2 more indexes")
     expect(note).to_contain_text("Field 'rank' is not marked sortable")
-    note.get_by_role("button", name="Add all 2 indexes").click()
+    # They are selected already, and each can be left out.
+    expect(note.get_by_role("checkbox")).to_have_count(2)
+    note.get_by_label("SORTABLE to rank").uncheck()
+    note.get_by_role("button", name="Add the selected indexes").click()
+    expect(note.locator("strong")).to_have_text("Field 'rank' is not marked sortable")
+    note.get_by_role("button", name="Add SORTABLE to rank").click()
+    expect(page.locator("tbody th.name")).to_have_text("one")
+
+
+def test_all_missing_indexes_are_made_at_once(open_page, server):
+    container = "iCloud.com.example.MissingAll"
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}, "rank": {"value": 1}}})
+    page = open_page(f"/c/{container}/development/private/type?type=Note")
+    for index in ["QUERYABLE", "SORTABLE"]:
+        page.get_by_role("button", name=f"Delete {index} from rank").click()
+        expect(page.get_by_role("status")).to_contain_text("indexes are changed")
+    page.get_by_role("button", name="Delete QUERYABLE from title").click()
+    page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
+    note = page.get_by_role("alert")
+    note.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_text("one")
 
 
@@ -152,7 +199,7 @@ def test_a_refused_query_runs_without_the_row_in_the_way(open_page):
     expect(page.locator("tbody tr")).to_have_count(50)
     page.go_back()
     page.get_by_role("link", name="Browse through Changes").click()
-    expect(page).to_have_title("Changes · Chats · Skylight")
+    expect(page).to_have_title(title("Changes · Chats"))
 
 
 def test_production_schema_is_not_edited(open_page):

@@ -7,6 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
+from folding import unfold
+from pages import title
 from pictures import keep
 
 QUESTION = "type=Item&filter1=author&is1=EQUALS&value1=ada&filter2=title&is2=BEGINS_WITH&value2=Item&sort1=year"
@@ -27,11 +29,11 @@ def items(server, container, count=30):
 
 def drop_all(page, there):
     page.goto(there + "/type?type=Item")
-    while page.get_by_role("button", name="Remove ").count():
-        name = page.get_by_role("button", name="Remove ").first.get_attribute("aria-label")
+    while page.get_by_role("button", name="Delete ").count():
+        name = page.get_by_role("button", name="Delete ").first.get_attribute("aria-label")
         page.get_by_role("button", name=name, exact=True).click()
         # Waits for the new page, not only for the end of the old one.
-        added = name.replace("Remove ", "Add ").replace(" from ", " to ")
+        added = name.replace("Delete ", "Add ").replace(" from ", " to ")
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
 
@@ -47,7 +49,7 @@ def test_all_indexes_with_one_click(open_page, server, scripts):
     for reason in ["'author' is not marked queryable", "'title' is not marked queryable", "'year' is not marked sortable"]:
         expect(note).to_contain_text(reason)
     expect(note.locator("code")).to_have_text("author REFERENCE QUERYABLE,\ntitle STRING QUERYABLE,\nyear INT64 SORTABLE")
-    note.get_by_role("button", name="Add all 3 indexes").click()
+    note.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     assert page.url == url
     keep(page, f"journey refused query {'with' if scripts else 'without'} scripts")
@@ -61,7 +63,7 @@ def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
     drop_all(page, there)
     page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
     # Entries that are still being removed only delay the query.
-    page.get_by_role("button", name="Add all 2 indexes").click()
+    page.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(50, timeout=60_000)
     expect(page.get_by_role("alert")).to_have_count(0)
 
@@ -77,7 +79,7 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
     assert server.address in command
     refused = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
     assert refused["reason"] == "Type is not marked indexable: Item"
-    page.get_by_role("button", name="Add all 3 indexes").click()
+    page.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     answer = json.loads(subprocess.run(["sh", "-c", command], capture_output=True, check=True).stdout)
     shown = page.locator("tbody th.name").all_inner_texts()
@@ -86,14 +88,16 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
-    there = items(server, f"iCloud.com.example.Explained{int(scripts)}", count=2400)
+    container = f"iCloud.com.example.Explained{int(scripts)}"
+    there = items(server, container, count=2400)
     page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10", java_script_enabled=scripts)
     note = page.get_by_role("alert")
     if note.count():
         note.get_by_role("button", name="Add").last.click()
     expect(page.locator("tbody th.name")).to_have_count(10)
+    unfold(page)
     page.get_by_role("button", name="Explain").click()
-    expect(page).to_have_title("Explain · Item · Skylight")
+    expect(page).to_have_title(title("Explain · Item", container))
     figures = page.locator(".figures")
     expect(figures).to_contain_text("records returned")
     read = int(figures.locator("dd").first.inner_text().replace(",", ""))
@@ -107,6 +111,7 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     expect(page.locator("tr.used")).to_contain_text("author + year")
     assert int(figures.locator("dd").first.inner_text().replace(",", "")) < 100
     expect(page.get_by_role("button", name="Add composite index")).to_have_count(0)
+    unfold(page)
     page.get_by_role("button", name="Query").last.click()
     page.wait_for_url("**/query?**")
     expect(page.locator("tbody th.name")).to_have_count(10)
@@ -128,7 +133,8 @@ def test_refused_queries_of_clients_are_served_from_the_advice(open_page, server
         ask()
     # Not on the Query page, because the refusal of its list would count too.
     page.goto(there + "/types")
-    page.get_by_role("link", name="Query advice").click()
+    page.get_by_label("Pages", exact=True).get_by_role("link", name="Health").click()
+    page.get_by_label("Tabs").get_by_role("link", name="Query advice").click()
     refused = page.get_by_role("region", name="Recently refused queries")
     expect(refused).to_contain_text("Item where year is more than 2010, sorted by title A to Z")
     expect(refused).to_contain_text("title SORTABLE")

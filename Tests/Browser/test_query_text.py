@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from pages import CHAT
 from rows import names
 
@@ -10,6 +11,7 @@ from rows import names
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_form_and_text_are_in_step(open_page, scripts):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+    unfold(page)
     text = page.get_by_label("as text")
     text.fill("room = Room/general and sentAt > 2020-01-01 sort by sentAt descending")
     text.press("Enter")
@@ -19,6 +21,7 @@ def test_form_and_text_are_in_step(open_page, scripts):
     assert "where" not in page.url
     shown = names(page)
     assert shown
+    unfold(page)
     page.get_by_label("Value of filter 1").fill("Room/random walk")
     page.get_by_role("button", name="Query", exact=True).last.click()
     expect(page.get_by_label("as text")).to_have_value('room = "Room/random walk" and sentAt > 2020-01-01 sort by sentAt descending')
@@ -27,7 +30,7 @@ def test_form_and_text_are_in_step(open_page, scripts):
 
 
 def test_the_text_follows_the_form_as_it_changes(open_page):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&edit=1")
     page.get_by_label("Field of filter 1").select_option("room")
     page.get_by_label("Value of filter 1").fill("x y")
     page.get_by_label("Value of filter 1").press("Tab")
@@ -44,6 +47,7 @@ def test_the_text_follows_the_form_as_it_changes(open_page):
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_what_cannot_be_read_is_pointed_at(open_page, scripts):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+    unfold(page)
     page.get_by_label("as text").fill("room = Room/general or sentAt > 2020-01-01")
     page.get_by_role("button", name="Use the text").click()
     problem = page.get_by_role("alert")

@@ -3,12 +3,14 @@
 import pytest
 from playwright.sync_api import expect
 
+from folding import unfold
 from pages import CHAT
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_values_are_counted_and_narrow_the_query(open_page, scripts):
     page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+    unfold(page)
     page.get_by_label("and count the values of").select_option("room")
     if not scripts:
         page.get_by_role("button", name="Query", exact=True).last.click()

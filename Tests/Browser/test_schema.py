@@ -54,13 +54,13 @@ def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
     row = page.locator(".indexes tr", has=page.get_by_role("rowheader", name="verses"))
     expect(row).to_contain_text("LIST<STRING>")
     expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
-    row.get_by_role("button", name="Remove QUERYABLE from verses of Song").click()
+    row.get_by_role("button", name="Delete QUERYABLE from verses of Song").click()
     expect(row.locator(".pill.has")).to_have_count(0)
     row.get_by_role("button", name="Add QUERYABLE to verses of Song").click()
     expect(row.locator(".pill.has")).to_have_text(["QUERYABLE"])
-    row.get_by_role("link", name="Remove the field verses…").click()
+    row.get_by_role("link", name="Delete the field verses…").click()
     expect(page.locator("main")).to_contain_text("There is no record with a value in the field.")
-    page.get_by_role("button", name="Remove the field").click()
+    page.get_by_role("button", name="Delete the field").click()
     expect(row).to_have_count(0)
     page.get_by_role("link", name="Delete…", exact=True).click()
     page.get_by_role("link", name="Cancel").click()
@@ -72,8 +72,8 @@ def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
 
 def test_what_is_lost_is_counted_before(open_here, there):
     page = open_here(there + "/field/remove?type=Note&field=title")
-    expect(page.locator("main")).to_contain_text("This permanently removes the values of 12 records with a value in the field, in all databases and of all users.")
-    page.get_by_role("button", name="Remove the field").click()
+    expect(page.locator("main")).to_contain_text("This permanently deletes the values of 12 records with a value in the field, in all databases and of all users.")
+    page.get_by_role("button", name="Delete the field").click()
     page.goto(there + "/record?zone=Notes&name=note3")
     expect(page.locator(".fields")).not_to_contain_text("Milk")
     page.goto(there + "/type/remove?type=Note")
@@ -107,7 +107,7 @@ def test_the_table_of_indexes_is_narrowed_and_changed(open_here, stage, there, s
     if not scripts:
         page.get_by_role("button", name="Filter").click()
     expect(rows).to_have_count(2)
-    rows.first.get_by_role("button", name="Remove SORTABLE").click()
+    rows.first.get_by_role("button", name="Delete SORTABLE").click()
     page.goto(there + "/indexes")
     page.get_by_role("link", name="All fields").click()
     expect(page.get_by_role("link", name="All fields")).to_have_attribute("aria-current", "true")
@@ -137,7 +137,7 @@ def test_composite_indexes_come_and_go(open_here, there, scripts):
     assert "composite" not in page.locator("pre[aria-label='The type in the schema language']").inner_text().lower()
     page.goto(there + "/indexes")
     expect(page.locator(".composites tbody tr")).to_contain_text("Note")
-    page.get_by_role("button", name="Remove the composite index of Note on title by rank").click()
+    page.get_by_role("button", name="Delete the composite index of Note on title by rank").click()
     expect(page.locator(".composites")).to_have_count(0)
 
 
@@ -157,7 +157,7 @@ def test_roles_are_granted_and_taken(open_here, there, scripts):
     expect(page.get_by_role("button", name="Delete the role Editor")).to_have_count(0)
     page.goto(there + "/type?type=Note")
     expect(page.locator(".facts", has_text="Editor")).to_be_visible()
-    page.get_by_role("main").get_by_role("link", name="Security roles").click()
+    page.get_by_label("Tabs").get_by_role("link", name="Security roles").click()
     page.get_by_role("checkbox", name="Editor may WRITE").uncheck()
     page.get_by_role("button", name="Save the grants").click()
     page.get_by_role("button", name="Delete the role Editor").click()
@@ -180,7 +180,7 @@ def test_history_tells_what_was_done(open_here, there):
 def test_production_is_shown_and_left_alone(open_here, there):
     page = open_here(there.replace("development", "production") + "/types")
     for name in ["Record types", "Indexes", "Security roles", "History"]:
-        page.get_by_label("Pages").get_by_role("link", name=name).click()
+        page.get_by_label("Tabs").get_by_role("link", name=name).click()
         expect(page.get_by_role("heading", name=name, level=1, exact=True)).to_be_visible()
         assert page.locator("main form[method=post]").count() == 0, name
 
@@ -208,11 +208,11 @@ def test_work_on_indexes_is_followed_until_it_is_done(open_here, there):
     page.goto(there + "/indexes")
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("building, 12 %")).to_be_visible()
-    page.get_by_role("button", name="Remove SORTABLE from rank of Note").focus()
+    page.get_by_role("button", name="Delete SORTABLE from rank of Note").focus()
     expect(page.get_by_text("building, 57 %")).to_be_visible()
     expect(page.locator("#indexes[data-live]")).to_have_count(0)
     expect(page.locator("main > [role=status]")).to_have_text("The work is done.")
-    expect(page.get_by_role("button", name="Remove SORTABLE from rank of Note")).to_be_focused()
+    expect(page.get_by_role("button", name="Delete SORTABLE from rank of Note")).to_be_focused()
     assert page.evaluate("window.isSamePage") is True
     count = len(looks)
     page.wait_for_timeout(2500)

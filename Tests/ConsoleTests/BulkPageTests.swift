@@ -127,7 +127,7 @@ import Testing
             let wrong = try await stage.page("\(Self.all)&change=set&changed=rank&text-1-1=one&dry=1")
             #expect(wrong.contains("not a whole number") && wrong.contains("value=\"one\"") && !wrong.contains("would get"))
             let nothing = try await stage.page("\(Self.all)&change=set&changed=rank&dry=1")
-            #expect(nothing.contains("To remove the value, choose"))
+            #expect(nothing.contains("To clear it, choose"))
             let lists = try await stage.page("\(Self.all)&change=set&changed=tags&count1=2&text-1-1=a&text-1-2=b&dry=1")
             #expect(lists.contains("4 records would get another tags"))
             _ = try await stage.end(try await stage.send("bulk/run", of: lists))

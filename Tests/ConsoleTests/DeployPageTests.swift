@@ -10,11 +10,11 @@ import Testing
 @testable import AdminPages
 @testable import Console
 
-/// The pages that transfer schemas: Compare and deploy, Import and export, Reset.
+/// The pages that transfer schemas: Deploy, Schema file, Reset.
 @Suite struct DeployPageTests {
     private func text(_ response: TestResponse) -> String { String(buffer: response.body) }
 
-    // MARK: Compare and deploy
+    // MARK: Deploy
 
     @Test func whatDiffersIsShownAndDeployed() async throws {
         try await SchemaStage.run { stage in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    // MARK: Import and export
+    // MARK: Schema file
 
     @Test func whatIsExportedIsImportedWithNothingToDo() async throws {
         try await SchemaStage.run { stage in

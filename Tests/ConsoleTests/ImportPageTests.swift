@@ -46,7 +46,7 @@ import Testing
 
     @Test func aFileIsPreviewedAndImported() async throws {
         try await EditStage.run { stage in
-            #expect(try await stage.page("importing").contains("Import records"))
+            #expect(try await stage.page("importing").contains("<h1>Import</h1>"))
             let answer = try await send(
                 stage, "importing/preview", [("type", "Airport"), ("zone", "Notes"), ("format", "")], file: ("airports.csv", Self.airports))
             let page = EditStage.text(answer)
@@ -68,6 +68,57 @@ import Testing
             #expect(try stage.location(again) == stage.location(begun), "a second click leads to the import of the first")
             let kept = try await send(stage, "importing/preview", chosen)
             #expect(EditStage.text(kept).contains("no longer stored"), "the file is not kept for longer than it is needed")
+        }
+    }
+
+    /// A column that can name the records is suggested, and the user's choice counts.
+    @Test(arguments: [
+        ("iata,title\nSEA,Seattle Tacoma\nAMS,Schiphol\n", "iata"), ("title,code\nThe first,a\nThe second,a\n", "-"),
+        ("weight,code\n1.5,x\n2.5,y\n", "code"), ("code,title\nx,a b\n,c d\n", "-"), ("code\nx\n", "-"), ("recordName,code\na,x\nb,y\n", "recordName"),
+    ])
+    func aColumnWithDifferentValuesIsSuggestedAsTheName(text: String, column: String) async throws {
+        try await EditStage.run { stage in
+            let fields = [("type", "Place"), ("zone", "Notes")]
+            let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("places.csv", text)))
+            #expect(page.contains("<option value=\"\(column)\" selected>") && page.contains("suggested: each row") == (column != "-"))
+            let chosen = fields + [("upload", try upload(page)), ("nameField", "-")]
+            let random = EditStage.text(try await send(stage, "importing/preview", chosen))
+            #expect(random.contains("<option value=\"-\" selected>") && !random.contains("suggested: each row"))
+        }
+    }
+
+    @Test func indexesAreTickedInThePreview() async throws {
+        try await EditStage.run { stage in
+            let fields = [("type", "Airport"), ("zone", "Notes")]
+            let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
+            #expect(page.contains("name=\"index\" value=\"elevation:SORTABLE\" form=\"import\""))
+            #expect(!page.contains("value=\"elevation:SEARCHABLE\""), "a number has no words")
+            let chosen = fields + [("upload", try upload(page)), ("nameField", "iata"), ("index", "elevation:SORTABLE"), ("index", "elevation:QUERYABLE")]
+            let ticked = EditStage.text(try await send(stage, "importing/preview", chosen))
+            #expect(ticked.matches(of: /aria-label="Add (QUERYABLE|SORTABLE) to elevation" checked/).count == 2)
+            #expect(ticked.contains("elevation QUERYABLE SORTABLE"))
+            // An import with other indexes than the preview had is previewed again.
+            let other = chosen.dropLast() + [("previewed", try mark(ticked))]
+            #expect(EditStage.text(try await send(stage, "importing/run", Array(other))).contains("Nothing was imported"))
+            _ = try await stage.end(try await send(stage, "importing/run", chosen + [("previewed", try mark(ticked))]))
+            let type = try #require(try await stage.database().schema().types["Airport"])
+            #expect(type.fields["elevation"]?.indexes == [.queryable, .sortable] && type.fields["opened"]?.indexes == [])
+            let again = EditStage.text(try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
+            #expect(!again.contains("value=\"elevation:SORTABLE\"") && again.contains("value=\"opened:SORTABLE\""))
+        }
+    }
+
+    @Test func theZoneIsAskedFor() async throws {
+        try await EditStage.run { stage in
+            let page = try await stage.page("importing")
+            #expect(page.contains("<option value=\"\" selected>choose a zone</option>"))
+            #expect(try await stage.page("importing?zone=Other").contains("<option value=\"Other\" selected>"))
+            let asked = EditStage.text(try await send(stage, "importing/preview", [("type", "Note"), ("zone", "")], file: ("a.csv", "title\nMilk\n")))
+            #expect(asked.contains("Choose the zone for the records") && !asked.contains("Import 1 record"))
+            // The file is kept meanwhile.
+            let chosen = [("upload", try upload(asked)), ("type", "Note"), ("zone", "Notes")]
+            #expect(EditStage.text(try await send(stage, "importing/preview", chosen)).contains("Import 1 record"))
+            #expect(try await stage.page("importing?user=developer").contains("importing/preview?user=developer"))
         }
     }
 
@@ -125,7 +176,8 @@ import Testing
     @Test func badRowsAreListedAndLeftOutOnlyWhenThatIsMeant() async throws {
         try await EditStage.run { stage in
             let text = "[{\"title\":\"a\",\"rank\":1},{\"title\":\"b\",\"rank\":\"many\"},7,{\"title\":\"d\",\"rank\":4}]"
-            let answer = try await send(stage, "importing/preview", [("type", "Note"), ("zone", "Notes")], file: ("notes.json", text))
+            let answer = try await send(
+                stage, "importing/preview", [("type", "Note"), ("zone", "Notes"), ("nameField", "-")], file: ("notes.json", text))
             let page = EditStage.text(answer)
             #expect(page.contains("2 rows can’t be imported") && page.contains("the field &#39;rank&#39; has type INT64") && page.contains("Import 2 records"))
             let fields = [("upload", try upload(page)), ("type", "Note"), ("zone", "Notes"), ("nameField", "-"), ("previewed", try mark(page))]

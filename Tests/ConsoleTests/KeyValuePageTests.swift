@@ -33,7 +33,7 @@ import Testing
             #expect(page.contains("value=\"DOUBLE\" selected"))
             _ = try await stage.post("keyvalues", "key=font+size&saved=1&kind=STRING&value=a%0D%0Ab")
             #expect(try await Self.values(stage) == ["font size": .string("a\nb")])
-            #expect(try await stage.page("keyvalues/remove?key=font+size").contains("Remove the key font size?"))
+            #expect(try await stage.page("keyvalues/remove?key=font+size").contains("Delete the key font size?"))
             let removed = try await stage.post("keyvalues/remove", "key=font+size")
             #expect(removed.status == .seeOther)
             #expect(try await Self.values(stage).isEmpty)

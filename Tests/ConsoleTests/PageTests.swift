@@ -103,9 +103,9 @@ import Testing
         try await withConsole { client, _ in
             let added = try await get("\(Self.there)/query?type=Note&filter1=&sort1=rank&add=filter", client)
             #expect(added.status == .seeOther)
-            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank")
+            #expect(added.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&is1=EQUALS&value1=&sort1=rank&edit=1")
             let removed = try await get("\(Self.there)/query?type=Note&filter1=&filter2=title&value2=x&filter3=rank&value3=1&remove=filter3&draft=1", client)
-            #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1")
+            #expect(removed.headers[.location] == "\(Self.there)/query?type=Note&filter1=title&value1=x&draft=1&edit=1")
         }
     }
 
@@ -194,7 +194,7 @@ import Testing
                 #expect(again.status == .notModified)
                 #expect(again.headers[.cacheControl] == "no-cache")
             }
-            #expect(try await get("/static/find.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
+            #expect(try await get("/static/palette.js", client).headers[.contentType] == "text/javascript; charset=utf-8")
             // A script imports others from its own folder, so their addresses have the version too.
             let imported = try await get(String(path).replacing("skylight.css", with: "columns.js"), client)
             #expect(imported.status == .ok && imported.headers[.cacheControl]?.contains("immutable") == true)

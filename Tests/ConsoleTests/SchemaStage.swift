@@ -110,7 +110,8 @@ struct SchemaStage: Sendable {
     func press(_ button: String, on page: String) async throws -> TestResponse {
         let forms = page.matches(of: /<form\b[^>]*action="([^"]*)"[^>]*method="post"[^>]*>(?s:.*?)<\/form>/).map { ($0.output.1, $0.output.0) }
         let (action, form) = try #require(forms.first { $0.1.contains(">\(button)</button>") }, "There is no button \(button)")
-        var fields = form.matches(of: /<input type="hidden" name="([^"]*)" value="([^"]*)">/).map { (Self.plain($0.output.1), Self.plain($0.output.2)) }
+        var fields = form.matches(of: /<input type="(hidden|checkbox)" name="([^"]*)" value="([^"]*)"( checked)?>/)
+            .filter { $0.output.1 == "hidden" || $0.output.4 != nil }.map { (Self.plain($0.output.2), Self.plain($0.output.3)) }
         let buttons = form.matches(of: /<button\b([^>]*)>([^<]*)<\/button>/).filter { $0.output.2 == button }
         let attributes = try #require(buttons.first?.output.1)
         if let named = attributes.firstMatch(of: /name="([^"]*)" value="([^"]*)"/)?.output { fields.append((Self.plain(named.1), Self.plain(named.2))) }

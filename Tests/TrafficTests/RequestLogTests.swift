@@ -211,4 +211,34 @@ import Traffic
         #expect(await iterator.next() != nil)
         #expect(log.page(after: 99, limit: 1000).requests.map(\.id) == ["after"])
     }
+
+    @Test("Errors count from a time on, those of whole requests and those of items")
+    func recentErrors() {
+        let log = RequestLog()
+        let start = Requests.request("").started.milliseconds
+        for (seconds, status, items) in [(0, 500, 0), (60, 200, 0), (120, 404, 0), (125, 200, 2)] {
+            log.note(
+                Requests.request("\(seconds)", at: Int64(seconds)) { request in
+                    request.status = status
+                    request.itemErrors = Array(repeating: Requests.unknown, count: items)
+                })
+        }
+        for (seconds, count) in [(Int64(-3600), 4), (60, 3), (200, 0)] {
+            #expect(log.errors(since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
+        }
+    }
+
+    @Test("The clients of one database and user are told apart from others")
+    func clientsOfOne() {
+        let log = RequestLog()
+        for (client, user) in [("app", "_anna"), ("app", "_ben"), ("tool", "_anna")] as [(String, Name)] {
+            log.note(Requests.request("\(client) of \(user)", client: client, user: user))
+        }
+        var elsewhere = Requests.address
+        elsewhere.environment = .production
+        log.note(Requests.request("there") { $0.address = elsewhere })
+        #expect(Set(log.clients(of: "_anna", in: Requests.address).map(\.identity.label)) == ["app", "tool"])
+        #expect(log.clients(of: "_ben", in: Requests.address).count == 1 && log.clients(of: "_anna", in: elsewhere).count == 1)
+        #expect(log.clients(of: "_ben", in: elsewhere).isEmpty)
+    }
 }

@@ -39,6 +39,18 @@ import Traffic
         }
     }
 
+    @Test("A request of the console's own pages has the console's name, unless it brings one", arguments: [
+        (["Sec-Fetch-Site: same-origin"], ClientIdentity.consoleName), (["Sec-Fetch-Site: same-origin", "X-Skylight-Client: Notes"], "Notes"),
+        (["Sec-Fetch-Site: none"], nil),
+    ] as [([String], String?)])
+    func console(headers: [String], name: String?) async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server, headers: headers)
+            let noted = try client.noted(try await client.send("GET", "zones/list"))
+            #expect(noted.client.name == name && noted.client.isOfConsole == (name == ClientIdentity.consoleName))
+        }
+    }
+
     @Test("A query is noted with how it was answered, and one that was refused without")
     func plans() async throws {
         try await TestServer.run { server in

@@ -13,7 +13,7 @@ enum CheckActions {
         if let ledger = store?.ledger { isStored = { checksum in try await ledger.entry(of: checksum) != nil } }
         let people = visit.people
         let check = RecordCheck(visit.database, zoneID: visit.place.zoneID, isStored: isStored, isKnown: { people.user(invitedBy: $0) != nil })
-        let (place, findings) = (place(visit), CheckFindings())
+        let (place, findings) = (visit.place.inAllZonesUnlessNamed, CheckFindings())
         let back = Frame.Link(text: "Check", href: place.link(Tab.check.rawValue))
         let run = BackgroundRun(heading: "Check", verb: "checked", total: 0, place: place, back: back, check: findings)
         try runs.start(run, priority: .utility) { _ in
@@ -29,12 +29,7 @@ enum CheckActions {
     }
 
     static func cancel(_ visit: Visit, runs: BackgroundRuns) -> String {
-        runs.check(of: place(visit))?.cancel()
+        runs.check(of: visit.place)?.cancel()
         return visit.place.link(Tab.check.rawValue)
-    }
-
-    /// The place to check: all zones if the address names none.
-    static func place(_ visit: Visit) -> Place {
-        visit.place.with { if $0.zone == .unspecified { $0.zone = .all } }
     }
 }

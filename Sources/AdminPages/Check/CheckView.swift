@@ -52,7 +52,7 @@ struct CheckView: Page {
         let groups: [Group]
     }
 
-    let title = "Check"
+    let title = Self.tab.title
     /// The scope of the check: a zone, or the whole database.
     let scope: String
     let rules: [Rule]
@@ -65,7 +65,7 @@ struct CheckView: Page {
     let milliseconds: String
 
     static func load(_ visit: Visit, runs: BackgroundRuns) -> CheckView {
-        let run = runs.check(of: CheckActions.place(visit))
+        let run = runs.check(of: visit.place)
         let place = visit.place
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",

@@ -7,7 +7,7 @@ internal import Records
 /// The page Connected containers: those in iCloud that the console shows, and the form for another one.
 struct ConnectView: Page {
     static let template = "connect"
-    static let tab = Tab.connect
+    static let tab = Tab.home
 
     struct Row: ViewModel {
         let container: String
@@ -76,7 +76,7 @@ struct ConnectView: Page {
 /// The page that waits for a sign-in at iCloud.
 struct SignInWaitView: Page {
     static let template = "connect_sign_in"
-    static let tab = Tab.connect
+    static let tab = Tab.home
 
     let title: String
     let container: String
@@ -102,7 +102,7 @@ struct SignInWaitView: Page {
 /// The page to which a sign-in at iCloud comes back. The session's cookie does not come with it, so it leads on to the console.
 struct SignInReturnView: Page {
     static let template = "connect_return"
-    static let tab = Tab.connect
+    static let tab = Tab.home
 
     let title = "Back from iCloud"
     let script: String

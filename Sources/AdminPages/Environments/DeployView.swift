@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// The page Compare and deploy: the differences between the schemas of development and production, and the button that deploys them.
+/// The page Deploy: the differences between the schemas of development and production, and the button that deploys them.
 struct DeployView: Page {
     static let template = "deploy"
     static let tab = Tab.deploy
@@ -16,7 +16,7 @@ struct DeployView: Page {
         let isInProduction: Bool
     }
 
-    let title = "Compare and deploy"
+    let title = Self.tab.title
     let container: String
     let notice: String?
     /// True if the schemas changed between the preview and the confirmation.
@@ -96,7 +96,7 @@ extension DeployView {
         switch change {
         case .removeType(let type): "Development no longer has the type \(type.name). Create it there again: production can't delete it."
         case .removeField(let key, let definition, let type):
-            "Development no longer has \(type).\(key.schemaName) \(definition.type.schemaName). Add it there again: production can't remove it."
+            "Development no longer has \(type).\(key.schemaName) \(definition.type.schemaName). Add it there again: production can't delete it."
         case .changeField(let key, let old, let new, let type):
             "\(type).\(key.schemaName) is \(old.type.schemaName) in production and \(new.type.schemaName) in development. Give the new field another name."
         default: nil

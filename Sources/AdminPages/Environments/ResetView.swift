@@ -14,7 +14,7 @@ struct ResetView: Page {
         let records: String?
     }
 
-    let title = "Reset development"
+    let title = Self.tab.title
     let container: String
     let notice: String?
     let isProduction: Bool

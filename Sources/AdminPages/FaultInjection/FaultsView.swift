@@ -37,7 +37,7 @@ struct FaultsView: Page {
         let obstacle: String?
     }
 
-    let title = "Rehearsals"
+    let title = Self.tab.title
     let notice: String?
     let running: [Running]
     let readings: [Row]

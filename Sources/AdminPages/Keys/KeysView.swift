@@ -61,7 +61,7 @@ struct KeysView: Page {
         let fields: FormFields
     }
 
-    let title = "API tokens & keys"
+    let title = Self.tab.title
     let status: HTTPResponse.Status
     let notice: String?
     let container: String

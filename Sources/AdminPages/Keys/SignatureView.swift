@@ -8,7 +8,7 @@ internal import Records
 /// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
 struct SignatureView: Page {
     static let template = "signature"
-    static let tab = Tab.keys
+    static let tab = Tab.signature
 
     struct Part: ViewModel {
         let name: String
@@ -30,12 +30,11 @@ struct SignatureView: Page {
         let remarks: [String]
     }
 
-    let title = "Check a signature"
+    let title = Self.tab.title
     let action: String
     let form: SignatureForm
     let complaint: Complaint?
     let result: Result?
-    let back: String
     let milliseconds: String
 
     static func load(_ visit: Visit) throws -> SignatureView { SignatureView(SignatureForm(), nil, nil, visit) }
@@ -61,7 +60,6 @@ struct SignatureView: Page {
         self.form = form
         self.result = result
         self.complaint = complaint
-        back = visit.place.link("keys")
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 }

@@ -27,7 +27,7 @@ extension CompositeIndexRow {
                 sort: composite.sort.label.string, work: works.words(of: composite, in: type.name),
                 space: usage.map { Digits.bytes(Int64($0.compositeBytes[composite] ?? 0)) },
                 value: canEdit ? "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)" : nil,
-                label: "Remove the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)")
+                label: "Delete the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)")
         }
     }
 }

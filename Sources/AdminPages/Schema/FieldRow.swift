@@ -51,7 +51,7 @@ extension FieldRow {
         remove =
             isOwn && visit.canEditSchema
             ? visit.place.link("field/remove", [("type", type.name.string), ("field", field.name.string)]) : nil
-        removeLabel = "Remove the field \(field.name)…"
+        removeLabel = "Delete the field \(field.name)…"
     }
 }
 

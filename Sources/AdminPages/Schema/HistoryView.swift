@@ -24,7 +24,7 @@ struct HistoryView: Page {
     /// The number of initially visible lines of an entry.
     private static let lineLimit = 8
 
-    let title = "History"
+    let title = Self.tab.title
     let rows: [Row]
     let environment: String
     /// True if the page begins with the latest entry.

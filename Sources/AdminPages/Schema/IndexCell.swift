@@ -3,7 +3,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// One index of a field: present, possible or impossible, with the progress of its build or removal.
+/// One index of a field: present, possible or impossible, with the progress of its build or deletion.
 struct IndexCell: ViewModel {
     struct Button: ViewModel {
         let value: String
@@ -46,7 +46,7 @@ extension IndexCell {
             let isPossible = field.allowedIndexes.contains(index)
             let button = Button(
                 value: "\(typeName)/\(field.key.schemaName):\(name)",
-                label: isThere ? "Remove \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+                label: isThere ? "Delete \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
             return IndexCell(
                 index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
                 button: canEdit && isPossible ? button : nil)

@@ -37,7 +37,7 @@ struct IndexesView: Page {
     /// The maximum number of rows. The filter finds the other fields.
     private static let rowLimit = 400
 
-    let title = "Indexes"
+    let title = Self.tab.title
     let notice: String?
     let isProduction: Bool
     let canEdit: Bool

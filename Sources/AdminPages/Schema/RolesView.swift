@@ -76,7 +76,7 @@ struct RolesView: Page {
     /// The roles of every container, from the widest to the narrowest.
     static let systemRoles: [Name] = ["_world", "_icloud", "_creator"]
 
-    let title = "Security roles"
+    let title = Self.tab.title
     let notice: String?
     let isProduction: Bool
     let canEdit: Bool

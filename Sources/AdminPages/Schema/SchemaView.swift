@@ -2,12 +2,12 @@ internal import Console
 internal import RecordStore
 internal import Records
 
-/// The page Import and export: the schema in CloudKit's schema language, and the form that imports another one.
+/// The page Schema file: the schema in CloudKit's schema language, and the form that imports another one.
 struct SchemaView: Page {
     static let template = "schema"
     static let tab = Tab.schema
 
-    let title = "Import and export"
+    let title = Self.tab.title
     let notice: String?
     let text: String
     let fileName: String
@@ -25,7 +25,7 @@ struct SchemaView: Page {
         return SchemaView(
             notice: Notice.text(visit.fields["notice"]), text: schema.text, fileName: fileName(visit), export: visit.place.link("schema/export"),
             form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"), works: try await visit.indexWorks().panel,
-            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty }, count: Digits.count(schema.types.count, "type"),
+            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty }, count: Digits.count(visit.types.count, "record type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 

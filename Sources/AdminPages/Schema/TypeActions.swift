@@ -59,13 +59,13 @@ enum TypeActions {
         let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
         let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
         return ConfirmationView(
-            title: "Remove the field \(name) from \(type.name)?",
+            title: "Delete the field \(name) from \(type.name)?",
             lines: [
-                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "removes the values of"),
+                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "deletes the values of"),
                 "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,
             ].compactMap { $0 },
             action: visit.place.link("field/remove"),
-            fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Remove the field",
+            fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Delete the field",
             cancel: visit.place.link("type", [("type", type.name.string)]))
     }
 

@@ -21,7 +21,7 @@ struct TypesView: Page {
         let query: String
     }
 
-    let title = "Record types"
+    let title = Self.tab.title
     let notice: String?
     let rows: [Row]
     let isProduction: Bool
@@ -29,7 +29,6 @@ struct TypesView: Page {
     let create: String?
     let nameLimit: String
     let here: String
-    let schema: String
     let firstSteps: FirstSteps?
     let count: String
     let milliseconds: String
@@ -61,8 +60,8 @@ struct TypesView: Page {
                     query: visit.place.link("query", [("type", type.name.string)]))
             },
             isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
-            nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"), schema: visit.place.link("schema"),
-            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(all.count, "type"),
+            nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
+            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(visit.types.count, "record type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

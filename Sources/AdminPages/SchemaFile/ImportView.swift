@@ -16,7 +16,7 @@ struct ImportView: Page {
         let excerpt: String?
     }
 
-    let title = "Import"
+    let title = "Import a schema file"
     let container: String
     let form: SchemaFileForm
     /// The syntax errors of the text.

@@ -23,7 +23,7 @@ enum UserRemovalActions {
                     + "To delete the data too, purge the user's zones first.",
                 "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
                     + "or send a request that names the user.",
-            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Remove",
+            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Delete the user",
             cancel: visit.place.link("users/user", [(field, user.handle)]))
     }
 

@@ -29,7 +29,7 @@ struct UsersView: Page {
         let sharedHref: String
     }
 
-    let title = "Users"
+    let title = Self.tab.title
     let rows: [Row]
     let environments: [String]
     /// True if requests name their user in a header.

@@ -64,9 +64,42 @@ package struct Frame: ViewModel {
         }
     }
 
+    /// A short text beside an entry of the navigation, such as `3 errors`.
+    struct State: ViewModel {
+        let text: String
+        /// The end of the sentence that the text begins, for screen readers and under the pointer.
+        let rest: String?
+        /// `bad`, `warn`, `modified` or `faint`.
+        let tone: String
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "text": text
+            case "rest": rest ?? Absent()
+            case "tone": tone
+            default: nil
+            }
+        }
+    }
+
     struct Section: ViewModel {
         let title: String
-        let entries: [Entry]
+        let href: String
+        let isCurrent: Bool
+        let state: State?
+        /// The pages that are one click away on every page.
+        let pages: [Entry]
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "title": title
+            case "href": href
+            case "isCurrent": isCurrent
+            case "state": state ?? Absent()
+            case "pages": pages
+            default: nil
+            }
+        }
     }
 
     package struct Entry: ViewModel {
@@ -106,6 +139,7 @@ package struct Frame: ViewModel {
         }
     }
 
+    /// The whole title of the browser's tab.
     let title: String
     let stylesheet: String
     /// The script that blocks the rendering of pages.
@@ -114,7 +148,10 @@ package struct Frame: ViewModel {
     let icon: String
     let chips: [Chip]
     let sections: [Section]
+    /// The pages of the current section.
     let tabs: [Entry]
+    /// The pages that a keyboard shortcut leads to.
+    let shortcuts: [Entry]
     let findAction: String
     /// The acting user and the zone.
     let findFields: [Hidden]
@@ -135,18 +172,19 @@ extension Frame {
     package init(title: String, staticFiles: StaticFiles) {
         let url = staticFiles.urls()
         self.init(
-            title: title, stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
-            chips: [], sections: [], tabs: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
+            title: "\(title) · Skylight", stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            chips: [], sections: [], tabs: [], shortcuts: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
     /// The frame of a page about a place.
-    init(title: String, tab: Tab, visit: Visit, staticFiles: StaticFiles) {
+    init(title: String, tab: Tab, visit: Visit, states: SectionStates, staticFiles: StaticFiles) {
         let place = visit.place
-        let builder = FrameBuilder(visit: visit, tab: tab)
+        let builder = FrameBuilder(visit: visit, tab: tab, states: states)
         let url = staticFiles.urls()
         self.init(
-            title: title, stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
-            chips: builder.chips, sections: builder.sections, tabs: builder.tabs,
+            title: "\(title) · \(place.address.container) · \(place.address.environment.rawValue)",
+            stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            chips: builder.chips, sections: builder.sections, tabs: builder.tabs, shortcuts: builder.shortcuts,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue), connection: ConnectionBanner(visit))
     }

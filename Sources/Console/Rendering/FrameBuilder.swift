@@ -7,13 +7,19 @@ internal import Records
 struct FrameBuilder {
     let visit: Visit
     let tab: Tab
+    let states: SectionStates
 
     var place: Place { visit.place }
 
     /// The same page at another place. Drops parameters that are specific to one database, such as names, tokens and markers.
     func here(_ place: Place) -> String {
         let kept = tab == .query ? visit.fields["type"].map { [("type", $0)] } ?? [] : []
-        return place.link(tab == .home ? Tab.query.rawValue : tab.rawValue, kept)
+        switch tab {
+        case .home: return place.link(Tab.query.rawValue)
+        // The public database has no shares.
+        case .sharing where !place.hasFeed: return place.link(Tab.zones.rawValue)
+        default: return place.link(tab.rawValue, kept)
+        }
     }
 
     var chips: [Frame.Chip] {
@@ -114,54 +120,54 @@ struct FrameBuilder {
             find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone") : nil)
     }
 
+    /// The section of the page. Pages that belong to none, such as questions and errors, show the tabs of the records.
+    private var section: Tab.Section { tab.section ?? .records }
+
+    /// The tabs of one section.
     var tabs: [Frame.Entry] {
-        guard tab.readsRecords else { return [] }
-        return [("Query", Tab.query), ("Fetch", .fetch), ("Changes", .changes)].map { text, tab in
-            Frame.Entry(text: text, href: place.link(tab.rawValue), count: nil, key: tab.key, isCurrent: tab == self.tab)
-        }
+        Tab.allCases.filter { $0.section == section && ($0 == tab || visit.offers($0)) }.map { Frame.Entry($0, count: count(of: $0), isCurrent: $0 == tab, at: place) }
+    }
+
+    /// The pages with a keyboard shortcut, of all sections.
+    var shortcuts: [Frame.Entry] {
+        Tab.allCases.filter { $0.key != nil && visit.offers($0) }.map { Frame.Entry($0, count: nil, isCurrent: false, at: place) }
     }
 
     var sections: [Frame.Section] {
-        func entry(_ text: String, _ tab: Tab, _ count: Int? = nil) -> Frame.Entry {
-            Frame.Entry(
-                text: text, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key, isCurrent: tab == self.tab)
+        let offered = Dictionary(grouping: Tab.allCases.filter(visit.offers)) { $0.section }
+        return Tab.Section.allCases.compactMap { section in
+            guard let tabs = offered[section], let first = tabs.first else { return nil }
+            return Frame.Section(
+                title: section.title, href: place.link(first.rawValue), isCurrent: section == tab.section, state: states[section] ?? size(of: section),
+                pages: tabs.filter(\.readsRecords).map { Frame.Entry($0, count: nil, isCurrent: $0 == tab, at: place) })
         }
-        // On the pages that read records, the tabs have the keyboard shortcuts. Elsewhere, the shortcut leads to the first tab.
-        let records = Frame.Entry(
-            text: "Records", href: place.link(Tab.query.rawValue), count: nil, key: tab.readsRecords ? nil : Tab.query.key, isCurrent: tab.readsRecords)
-        let objects = visit.hasObjects ? [entry("Objects", .objects)] : []
-        let knowsZones = visit.connection == nil || !visit.zones.isEmpty
-        let subscriptions = visit.database.can(.keepSubscriptions) ? [entry("Subscriptions", .subscriptions)] : []
-        let keyValues = visit.database.can(.keepKeyValues) ? [entry("Key-value store", .keyvalues)] : []
-        var sections = [
-            Frame.Section(
-                title: "Data",
-                entries: [records] + objects + [entry("Zones", .zones, knowsZones ? visit.zones.count : nil)] + subscriptions + keyValues
-                    + [entry("Import", .importing)]
-                    + (visit.connection == nil ? [] : [entry("Mirror", .mirror)]) + (visit.origin == nil ? [] : [entry("Not sent", .unsent)]))
-        ]
-        if visit.schema != nil, visit.database.can(.showSchema) {
-            let reset = visit.canEditSchema ? [entry("Reset", .reset)] : []
-            sections.append(
-                Frame.Section(
-                    title: "Schema",
-                    entries: [
-                        entry("Record types", .types, visit.types.count), entry("Indexes", .indexes), entry("Security roles", .roles),
-                        entry("Compare and deploy", .deploy), entry("Import and export", .schema),
-                    ] + reset + [entry("History", .history)]))
+    }
+
+    private func count(of tab: Tab) -> Int? {
+        switch tab {
+        case .types: visit.types.count
+        case .zones: knowsZones ? visit.zones.count : nil
+        case .users: visit.people.count
+        default: nil
         }
-        let notifications = visit.database.can(.fireSubscriptions) ? [entry("Notifications", .notifications)] : []
-        let tokens = visit.database.can(.explainTokens) ? [entry("Tokens", .token)] : []
-        let check = visit.database.can(.listRecords) ? [entry("Check", .check)] : []
-        let advice = visit.database.can(.keepQueryStatistics) ? [entry("Query advice", .advice)] : []
-        sections.append(
-            Frame.Section(
-                title: "Debugging",
-                entries: [entry("Requests", .requests), entry("Clients", .clients)] + notifications + advice + tokens
-                    + [entry("Errors", .errors)] + check + [entry("Rehearsals", .rehearsals)]))
-        sections.append(Frame.Section(title: "Access", entries: [entry("API tokens & keys", .keys), entry("Users", .users, visit.people.count)]))
-        sections.append(Frame.Section(title: "Server", entries: [entry("Telemetry", .telemetry)]))
-        return sections
+    }
+
+    /// True unless the zones are in iCloud and the page has not asked for them.
+    private var knowsZones: Bool { visit.connection == nil || !visit.zones.isEmpty }
+
+    /// The state of a section about which nothing has to be said: how much it holds.
+    private func size(of section: Tab.Section) -> Frame.State? {
+        switch section {
+        case .zones where knowsZones: Frame.State(text: Digits.grouped(visit.zones.count), rest: visit.zones.count == 1 ? "zone" : "zones", tone: "faint")
+        case .schema: Frame.State(text: Digits.count(visit.types.count, "type"), rest: nil, tone: "faint")
+        default: nil
+        }
+    }
+}
+
+extension Frame.Entry {
+    fileprivate init(_ tab: Tab, count: Int?, isCurrent: Bool, at place: Place) {
+        self.init(text: tab.title, href: place.link(tab.rawValue), count: count.map { Digits.grouped($0) }, key: tab.key, isCurrent: isCurrent)
     }
 }
 

@@ -4,9 +4,9 @@ package import HTTPTypes
 package protocol Page: ViewModel {
     /// The name of the template.
     static var template: String { get }
-    /// The navigation entry of the page.
+    /// The tab of the page.
     static var tab: Tab { get }
-    /// The title of the browser tab, without the product name.
+    /// The title of the browser's tab, without the container and its environment.
     var title: String { get }
     var status: HTTPResponse.Status { get }
     /// Seconds after which the same request can succeed; `nil` where that is not in question.

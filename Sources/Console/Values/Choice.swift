@@ -1,7 +1,7 @@
 /// An option of a selection.
 package struct Choice: ViewModel {
     package let value: String
-    let text: String
+    package let text: String
     package let isSelected: Bool
     let isDisabled: Bool
 

@@ -12,13 +12,20 @@ package enum RecordLabel {
     /// - Returns: `nil` for a record without one.
     /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
     package static func text(of record: StoredRecord) throws -> String? {
+        try wholeText(of: record).map(shortened)
+    }
+
+    /// The same in full length.
+    static func wholeText(of record: StoredRecord) throws -> String? {
         let values = try record.fields.values(of: Set(fields))
-        let found = fields.lazy.compactMap { name -> String? in
+        return fields.lazy.compactMap { name -> String? in
             guard case .string(let text)? = values[name], !text.isEmpty else { return nil }
             return text
         }.first
-        guard let found else { return nil }
-        let beginning = found.prefix(length)
-        return beginning.endIndex == found.endIndex ? found : "\(beginning)…"
+    }
+
+    static func shortened(_ text: String) -> String {
+        let beginning = text.prefix(length)
+        return beginning.endIndex == text.endIndex ? text : "\(beginning)…"
     }
 }

@@ -36,6 +36,11 @@ package struct Place: Sendable, Hashable {
     package func inZone(_ zoneID: ZoneID) -> Place {
         with { $0.zone = .one(zoneID) }
     }
+
+    /// All zones if the URL names none.
+    package var inAllZonesUnlessNamed: Place {
+        with { if $0.zone == .unspecified { $0.zone = .all } }
+    }
 }
 
 // MARK: URLs

@@ -34,6 +34,29 @@ extension Importer {
         try profiles { _ in }.map(\.name)
     }
 
+    /// The first column that can name the records: each row has a value, the values differ, and each is a name without spaces.
+    /// - Returns: `nil` if there is none, or fewer than two rows.
+    /// - Throws: `ImportError` if the files can't be read; `CancellationError` if the task is cancelled.
+    public func namingColumn() throws -> Name? {
+        var candidates = try profiles { _ in }.filter { [.string, .int64].contains($0.type?.valueType) && $0.type?.isList == false }.map(\.name)
+        var seen: [Name: Set<Name>] = [:]
+        var count = 0
+        for file in files {
+            var reader = try FileRowReader(file)
+            while !candidates.isEmpty, let outcome = try reader.next() {
+                try Task.checkCancellation()
+                guard case .row(let row) = outcome else { continue }
+                count += 1
+                let cells = Dictionary(row.cells.map { ($0.0, $0.1) }, uniquingKeysWith: { first, _ in first })
+                candidates.removeAll { column in
+                    guard let name = cells[column]?.plainRecordName else { return true }
+                    return !seen[column, default: []].insert(name).inserted
+                }
+            }
+        }
+        return count > 1 ? candidates.first : nil
+    }
+
     private func samples(_ plan: ImportPlan, limit: Int) throws -> [ImportPreview.Sample] {
         guard let file = files.first else { return [] }
         var converter = RowConverter(plan, nameField: options.nameField, files: files)
@@ -53,5 +76,20 @@ extension Importer {
             samples.append(ImportPreview.Sample(line: row.line, recordName: draft.recordName, values: values))
         }
         return samples
+    }
+}
+
+extension Cell {
+    /// The cell as a record name; `nil` if it can't be one, or has spaces, as titles and sentences do.
+    fileprivate var plainRecordName: Name? {
+        let text: String
+        switch self {
+        case .text(let value), .json(.string(let value)): text = value
+        case .json(.integer(let integer)): text = String(integer)
+        case .json: return nil
+        }
+        let name = Name(text)
+        guard !isEmpty, !text.utf8.contains(UInt8(ascii: " ")), (try? NameRules.checkRecordName(name)) != nil else { return nil }
+        return name
     }
 }

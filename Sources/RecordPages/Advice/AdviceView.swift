@@ -40,7 +40,7 @@ struct AdviceView: Page {
         let label: String
     }
 
-    let title = "Query advice"
+    let title = Self.tab.title
     let notice: String?
     let since: ValueView
     let refusals: [RefusalRow]
@@ -150,6 +150,6 @@ extension AdviceView.Drop {
             Frame.Hidden(name: "type", value: place.typeName.string), Frame.Hidden(name: "drop", value: value),
             Frame.Hidden(name: "back", value: visit.place.link("advice", [Notice.indexesChanged.parameter])),
         ]
-        label = "Remove \(place.index.words) of \(place.typeName)"
+        label = "Delete \(place.index.words) of \(place.typeName)"
     }
 }

@@ -64,7 +64,7 @@ struct BulkForm: Sendable {
         guard let field else { throw EntryProblem(reason: "Choose a field.") }
         if change == .clear { return .cleared }
         guard let value = try field.value(in: place) else {
-            throw EntryProblem(reason: "Enter a value for the field. To remove the value, choose ‘clear a field’.")
+            throw EntryProblem(reason: "Enter a value for the field. To clear it, choose ‘clear a field’.")
         }
         return EditedField.input(value, field.type)
     }

@@ -9,7 +9,8 @@ struct ExplainView: Page {
     static let tab = Tab.query
 
     let title: String
-    /// `nil` if the container has no types.
+    /// The form as one line; `nil` if the container has no types.
+    let folded: FoldedForm?
     let editor: QueryEditor?
     let firstSteps: FirstSteps?
     let refusal: QueryRefusal?
@@ -40,7 +41,7 @@ extension ExplainView {
         if form.type == nil { form.type = visit.usualType(await visit.recordCounts())?.name }
         guard let typeName = form.type else {
             return ExplainView(
-                title: "Explain", editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil, remark: nil, answer: nil, works: nil,
+                title: "Explain", folded: nil, editor: nil, firstSteps: FirstSteps(visit), refusal: nil, complaint: nil, remark: nil, answer: nil, works: nil,
                 isWaiting: false, now: "", code: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
         }
         let known = visit.schema?.types[typeName]
@@ -54,8 +55,10 @@ extension ExplainView {
         let isAskedNow = visit.fields["now"] != nil
         let isWaiting = awaited != nil && plan.canRun && !isDraft && !isAskedNow
         func page(refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, answer: Explained? = nil) -> ExplainView {
-            ExplainView(
-                title: "Explain · \(typeName)", editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
+            let isRun = answer?.isRun ?? false
+            return ExplainView(
+                title: "Explain · \(typeName)",
+                folded: form.folded(plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
                 answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,

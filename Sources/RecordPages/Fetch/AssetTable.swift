@@ -12,10 +12,13 @@ struct AssetTable: ViewModel {
         /// `nil` if the record was not found.
         let found: Found?
         let complaint: Complaint?
+        let whereabouts: [Whereabouts]
     }
 
     struct Found: ViewModel {
         let recordHref: String
+        /// The zone, if records of all zones are shown.
+        let zone: String?
         let type: String
         let typeHref: String
         /// The text for a record without files.
@@ -52,17 +55,19 @@ struct AssetTable: ViewModel {
     let fileCount: Int
     let size: String
 
-    init(_ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit) throws {
+    init(_ answer: FetchAnswer, visit: Visit) throws {
         var count = 0
         var total: Int64 = 0
-        rows = try zip(names, results).map { name, result in
+        rows = try answer.items.map { recordID, result in
+            let name = recordID.recordName.string
             switch result {
-            case .failure(let error): return Row(recordName: name, found: nil, complaint: Complaint(error))
+            case .failure(let error):
+                return Row(recordName: name, found: nil, complaint: Complaint(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
             case .success(let record):
                 let assets = try record.fields.assets()
                 count += assets.count
                 total = assets.reduce(total) { $0.addingSaturated($1.asset.size) }
-                return Row(recordName: name, found: Found(record, assets, links: links, visit: visit), complaint: nil)
+                return Row(recordName: name, found: Found(record, assets, answer, visit: visit), complaint: nil, whereabouts: [])
             }
         }
         isChecked = visit.connection == nil
@@ -72,12 +77,13 @@ struct AssetTable: ViewModel {
 }
 
 extension AssetTable.Found {
-    fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], links: AssetLinks?, visit: Visit) {
-        var addresses = links.map { links in assets.map { links.downloadURL(of: $0.asset, in: $0.field) } } ?? []
+    fileprivate init(_ record: StoredRecord, _ assets: [(field: Name, asset: Asset)], _ answer: FetchAnswer, visit: Visit) {
+        var addresses = answer.links.map { links in assets.map { links.downloadURL(of: $0.asset, in: $0.field) } } ?? []
         if visit.connection != nil { addresses = ConnectedFile.addresses(of: assets, of: record.recordID, visit.place) }
         let files = zip(assets, addresses).map { AssetTable.File($0.asset, in: $0.field, href: $1) }
         let total = assets.reduce(Int64(0)) { $0.addingSaturated($1.asset.size) }
         recordHref = visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID)
+        zone = answer.showsZones ? visit.zoneName(record.recordID.zoneID) : nil
         type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])
         nothing = files.isEmpty ? (visit.fields["return"] == "system" ? "not requested" : "no assets") : nil

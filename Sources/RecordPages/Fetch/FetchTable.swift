@@ -34,6 +34,7 @@ struct FetchTable: ViewModel {
     struct Missing: ViewModel {
         let recordName: String
         let complaint: Complaint
+        let whereabouts: [Whereabouts]
     }
 
     struct Column: ViewModel {
@@ -49,8 +50,8 @@ struct FetchTable: ViewModel {
     let width: String
     let caption: String
 
-    init(_ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit) throws {
-        let records = results.compactMap { try? $0.get() }
+    init(_ answer: FetchAnswer, visit: Visit) throws {
+        let records = answer.records
         let fields = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
@@ -58,22 +59,25 @@ struct FetchTable: ViewModel {
         for record in records where !order.contains(record.recordType) { order.append(record.recordType) }
         let ordered = Self.fields(zip(records, fields).map { ($0.recordType, $1) }, visit)
         columns = [Column(name: "recordName", type: nil, isNumber: false)]
+            + (answer.showsZones ? [Column(name: "zone", type: nil, isNumber: false)] : [])
             + ordered.map { Column(name: $0.name.string, type: $0.types.joined(separator: ", "), isNumber: $0.isNumber) }
             + [Column(name: "modified", type: nil, isNumber: false)]
         width = String(columns.count)
         let rows = zip(records, fields).map { record, values in
-            (record.recordType, Row(record, values, ordered.map(\.name), links: links, visit: visit))
+            (record.recordType, Row(record, values, ordered.map(\.name), answer, visit: visit))
         }
         var groups = order.map { type in
             let own = rows.filter { $0.0 == type }.map(\.1)
             return Group(
                 title: "\(type), \(Digits.count(own.count, "record"))", typeHref: visit.place.link("type", [("type", type.string)]), rows: own, missing: [])
         }
-        let missing = zip(names, results).compactMap { name, result in
-            if case .failure(let error) = result { Missing(recordName: name, complaint: Complaint(error)) } else { nil }
+        let missing: [Missing] = answer.items.compactMap { recordID, result in
+            guard case .failure(let error) = result else { return nil }
+            return Missing(
+                recordName: recordID.recordName.string, complaint: Complaint(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
         }
         if !missing.isEmpty {
-            let title = results.contains(.failure(.tooManyBytes)) ? "Not fetched" : "Not found"
+            let title = answer.items.contains { $1 == .failure(.tooManyBytes) } ? "Not fetched" : "Not found"
             groups.append(Group(title: title, typeHref: nil, rows: [], missing: missing))
         }
         self.groups = groups
@@ -117,14 +121,15 @@ struct FetchTable: ViewModel {
 }
 
 extension RecordRow<FetchTable.Cell> {
-    fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], links: AssetLinks?, visit: Visit) {
+    fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit) {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links)
         let declared = visit.schema?.types[record.recordType]?.fields
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
         pick = PickedRecord(record).text(in: visit.place)
-        cells = names.map { name in
+        let zone = answer.showsZones ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
+        cells = zone + names.map { name in
             if values[name] == nil, let declared, declared[name] == nil { return .none }
             return .value(values[name].map { presenter.view($0, of: name) } ?? .blank)
         } + [.value(ValueView(.time(record.modified.timestamp)))]

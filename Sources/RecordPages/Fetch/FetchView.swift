@@ -4,9 +4,8 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
-/// The tab Fetch: records of any type by name, from one zone.
+/// The tab Fetch: records of any type by name, from one zone or from all.
 struct FetchView: Page {
     static let template = "fetch"
     static let tab = Tab.fetch
@@ -23,12 +22,16 @@ struct FetchView: Page {
         /// `nil` if the record was not found.
         let found: Found?
         let complaint: Complaint?
+        /// Traces of a missing record.
+        let whereabouts: [Whereabouts]
     }
 
     struct Found: ViewModel {
         let href: String
         /// Identifies the record in actions on ticked records.
         let pick: String
+        /// The zone, if records of all zones are shown.
+        let zone: String?
         let type: String
         let typeHref: String
         let fields: [NamedValue]
@@ -63,14 +66,19 @@ struct FetchView: Page {
     }
 
     let title: String
+    /// The form as one line; `nil` if there is no zone to fetch from.
+    let folded: FoldedForm?
     let action: String
     let hidden: [Frame.Hidden]
     let zones: [Choice]
     let names: String
     let rowsOfText: Int
+    let showsZones: Bool
     let returnsSystemFieldsOnly: Bool
     let withAssets: Bool
     let complaint: Complaint?
+    /// A note about zones that were not searched.
+    let remark: String?
     let rows: [Row]
     /// Replaces the rows if the page also fetches assets.
     let assets: AssetTable?
@@ -81,7 +89,6 @@ struct FetchView: Page {
     let notice: String?
     /// The actions for ticked records.
     let picking: PickingBar?
-    let zone: String
     let example: Example?
     let noZones: Bool
     /// The fetch as client code; `nil` if nothing is fetched.
@@ -96,11 +103,12 @@ extension FetchView {
     }
 
     private static func page(_ visit: Visit) async throws -> FetchView {
-        let zoneID = visit.place.zoneID ?? visit.usualZoneID
-        let names = names(in: visit.fields)
+        let asked = FetchedNames(visit)
+        let (names, zoneID) = (asked.names, asked.zoneID)
         let systemOnly = visit.fields["return"] == "system"
         let withAssets = visit.fields["assets"] == "with"
         var results: [Result<StoredRecord, RecordError>] = []
+        var unsearched = 0
         var rows: [Row] = []
         var assets: AssetTable?
         var table: FetchTable?
@@ -110,41 +118,53 @@ extension FetchView {
             complaint = Complaint(
                 RecordError(.badRequest, "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
                 advice: ["Fetch them in several requests."])
-        } else if let zoneID, !names.isEmpty {
+        } else if !names.isEmpty {
             do {
-                let recordIDs = names.map { RecordID(recordName: Name($0), zoneID: zoneID) }
+                let recordIDs: [RecordID]
+                (recordIDs, unsearched) = try await asked.recordIDs(visit)
                 results = try await visit.measure {
                     try await visit.database.fetch(recordIDs, desiredKeys: systemOnly ? [] : nil, bytesLimit: bytesLimit)
                 }
                 try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
+                let missing = zip(recordIDs, results).compactMap { $1.isMissing ? $0.recordName : nil }
+                let answer = FetchAnswer(
+                    items: Array(zip(recordIDs, results)), showsZones: zoneID == nil, whereabouts: try await Whereabouts.all(of: missing, notIn: zoneID, visit),
+                    links: links)
                 if withAssets {
-                    assets = try AssetTable(names, results, links: links, visit: visit)
+                    assets = try AssetTable(answer, visit: visit)
                 } else if isTable {
-                    table = try FetchTable(names, results, links: links, visit: visit)
+                    table = try FetchTable(answer, visit: visit)
                 } else {
-                    rows = try Self.rows(names, results, links: links, visit: visit)
+                    rows = try answer.items.map { try Row($0, $1, answer, visit) }
                 }
             } catch let error as RecordError {
                 complaint = Complaint(error)
             }
         }
         let there = zoneID.map { visit.inZone($0) } ?? visit
-        let example = names.isEmpty ? try await Example(there) : nil
+        let example = names.isEmpty ? try await Example(in: zoneID ?? visit.usualZoneID, visit) : nil
+        let noZones = zoneID == nil && visit.zones.isEmpty
         let foundCount = results.count { (try? $0.get()) != nil }
-        let asked = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
+        let parameters = [("names", names.joined(separator: "\n"))] + (systemOnly ? [("return", "system")] : [])
         let shape = isTable ? [("as", "table")] : []
-        let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", asked + (isTable ? [] : [("as", "table")])))
+        let otherShape = Frame.Link(text: isTable ? "As a list" : "As a table", href: there.place.link("fetch", parameters + (isTable ? [] : [("as", "table")])))
         return FetchView(
-            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch", action: "\(visit.place.path)/fetch",
+            title: zoneID.map { "Fetch · \(visit.zoneName($0))" } ?? "Fetch",
+            folded: noZones ? nil : folded(asked, results, systemOnly: systemOnly, withAssets: withAssets, visit: visit),
+            action: "\(visit.place.path)/fetch",
             hidden: visit.place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-            zones: there.zoneChoices(allowsAll: false), names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
-            returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint, rows: rows, assets: assets, table: table,
+            zones: there.zoneChoices(allowsAll: zoneID == nil || visit.zones.count > 1 || visit.place.address.scope == .shared),
+            names: names.joined(separator: "\n"), rowsOfText: min(max(names.count + 1, 4), 12),
+            showsZones: zoneID == nil, returnsSystemFieldsOnly: systemOnly, withAssets: withAssets, complaint: complaint,
+            remark: unsearched == 0
+                ? nil : "\(Digits.count(unsearched, "zone")) of this database \(unsearched == 1 ? "is" : "are") not searched. Choose a zone to search it.",
+            rows: rows, assets: assets, table: table,
             shape: isTable ? "table" : nil, notice: Notice.text(visit.fields["notice"]),
-            picking: foundCount == 0 || withAssets ? nil : PickingBar(back: there.place.link("fetch", asked + shape), visit: there),
-            zone: zoneID.map(visit.zoneName) ?? "", example: example, noZones: zoneID == nil,
+            picking: foundCount == 0 || withAssets ? nil : PickingBar(back: there.place.link("fetch", parameters + shape), visit: there),
+            example: example, noZones: noZones,
             code: results.isEmpty
-                ? nil : zoneID.map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
+                ? nil : (zoneID ?? onlyZone(of: results)).map { CodePanel(fetching: names.map { Name($0) }, keys: systemOnly ? [] : nil, zoneID: $0, visit: visit) },
             foot: results.isEmpty
                 ? nil
                 : Foot(
@@ -152,30 +172,66 @@ extension FetchView {
                     missing: foundCount < results.count ? "\(results.count - foundCount) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")" : nil,
                     files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
-                    exports: ResultFiles(to: "fetch", asked, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
+                    exports: ResultFiles(to: "fetch", parameters, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }
 
-    /// The names in the input, one per line.
-    static func names(in fields: FormFields) -> [String] {
-        (fields["names"] ?? "").formLines.map { $0.trimmingSpaces }.filter { !$0.isEmpty }
+    private static func folded(
+        _ asked: FetchedNames, _ results: [Result<StoredRecord, RecordError>], systemOnly: Bool, withAssets: Bool, visit: Visit
+    ) -> FoldedForm {
+        let names = asked.names
+        let what = switch names.count {
+        case 0: "Records"
+        case 1...3: names.joined(separator: ", ")
+        default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
+        }
+        let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
+        let found = results.count { (try? $0.get()) != nil }
+        return FoldedForm(
+            "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",
+            outcome: results.isEmpty ? "not fetched" : found == results.count ? "\(found) found" : "\(found) of \(results.count) found",
+            isAnswered: !results.isEmpty, visit: visit)
     }
 
-    private static func rows(
-        _ names: [String], _ results: [Result<StoredRecord, RecordError>], links: AssetLinks?, visit: Visit
-    ) throws -> [Row] {
-        try zip(names, results).map { name, result in
-            switch result {
-            case .failure(let error): Row(recordName: name, found: nil, complaint: Complaint(error))
-            case .success(let record): Row(recordName: name, found: try Found(record, links: links, visit: visit), complaint: nil)
-            }
+    /// The zone of the records, if they are all in one. Code asks for one zone.
+    private static func onlyZone(of results: [Result<StoredRecord, RecordError>]) -> ZoneID? {
+        let zoneIDs = Set(results.compactMap { try? $0.get().recordID.zoneID })
+        return zoneIDs.count == 1 ? zoneIDs.first : nil
+    }
+}
+
+/// The answer to a fetch: for each record the result, and traces of those that are missing.
+struct FetchAnswer {
+    let items: [(RecordID, Result<StoredRecord, RecordError>)]
+    /// True if the records may be of several zones.
+    let showsZones: Bool
+    let whereabouts: [Name: [Whereabouts]]
+    let links: AssetLinks?
+
+    var records: [StoredRecord] { items.compactMap { try? $1.get() } }
+}
+
+extension Result<StoredRecord, RecordError> {
+    /// True if no record of the name is in the zone. Other failures say nothing about it.
+    var isMissing: Bool {
+        if case .failure(let error) = self { [.notFound, .zoneNotFound].contains(error.code) } else { false }
+    }
+}
+
+extension FetchView.Row {
+    fileprivate init(_ recordID: RecordID, _ result: Result<StoredRecord, RecordError>, _ answer: FetchAnswer, _ visit: Visit) throws {
+        recordName = recordID.recordName.string
+        switch result {
+        case .failure(let error): (found, complaint, whereabouts) = (nil, Complaint(error), answer.whereabouts[recordID.recordName] ?? [])
+        case .success(let record): (found, complaint, whereabouts) = (try FetchView.Found(record, answer, visit: visit), nil, [])
         }
     }
 }
 
 extension FetchView.Found {
-    fileprivate init(_ record: StoredRecord, links: AssetLinks?, visit: Visit) throws {
+    fileprivate init(_ record: StoredRecord, _ answer: FetchAnswer, visit: Visit) throws {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links)
+        zone = answer.showsZones ? [visit.zoneName(zoneID), visit.ownerName(zoneID)].compactMap(\.self).joined(separator: " ") : nil
         let type = visit.schema?.types[record.recordType]
         let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
             guard let left = type?.queryField(named: left.name), let right = type?.queryField(named: right.name) else { return left.name < right.name }
@@ -195,8 +251,8 @@ extension FetchView.Found {
 
 extension FetchView.Example {
     /// A few records of the zone, of different types if possible. The feed lists records without an index.
-    fileprivate init?(_ visit: Visit) async throws {
-        guard let zoneID = visit.place.zoneID, visit.hasFeed(zoneID) else { return nil }
+    fileprivate init?(in zoneID: ZoneID?, _ visit: Visit) async throws {
+        guard let zoneID, visit.hasFeed(zoneID) else { return nil }
         let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
         // Examples are optional, so errors are ignored. A real request reports them.
         guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
@@ -205,11 +261,13 @@ extension FetchView.Example {
         let firsts = records.filter { types.insert($0.recordType).inserted }
         let others = records.filter { record in !firsts.contains { $0.recordID == record.recordID } }
         let chosen = (firsts + others).prefix(4)
+        // Another zone may have records of the same names.
+        let place = visit.place.inZone(zoneID)
         zone = visit.zoneName(zoneID)
         names = chosen.map { record in
             Frame.Link(
-                text: record.recordID.recordName.string, href: visit.place.link("fetch", [("names", record.recordID.recordName.string)]))
+                text: record.recordID.recordName.string, href: place.link("fetch", [("names", record.recordID.recordName.string)]))
         }
-        all = visit.place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
+        all = place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
     }
 }

@@ -24,6 +24,7 @@ enum ImportActions {
                 upload = try uploads.upload(id, as: form.format)
             }
             guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
+            if visit.importZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
             let preview = try preview(form, upload, visit)
             return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
@@ -51,7 +52,7 @@ enum ImportActions {
             let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
         }
-        let zoneID = visit.place.zoneID ?? .default
+        guard let zoneID = visit.importZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
         let back = Frame.Link(text: "The records", href: visit.place.link("query", [("type", form.typeName)]))
@@ -102,12 +103,13 @@ enum ImportActions {
     /// Reads all rows. Blocks the thread, so it must run on one that may block.
     private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
-        let zoneID = visit.place.zoneID ?? .default
+        let zoneID = visit.importZoneID ?? .default
         let database = visit.database
         return try reading {
             let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
-            let columns = try Importer([upload.url], options: open, into: database).columns()
-            let options = form.options(zoneID, format: upload.format, columns: columns)
+            let importer = try Importer([upload.url], options: open, into: database)
+            let suggested = form.nameField == nil ? try importer.namingColumn() : nil
+            let options = form.options(zoneID, format: upload.format, columns: try importer.columns(), suggested: suggested)
             return try Importer([upload.url], options: options, into: database).preview(schema, sampleLimit: ImportingView.sampleLimit)
         }
     }
@@ -133,9 +135,12 @@ extension ImportProgress.Phase {
 }
 
 extension Visit {
-    /// The same visit in the zone that the form names, else in the zone of the address or the default zone.
+    /// The same visit in the zone that the form names, if it names one.
     fileprivate var inChosenZone: Visit {
         if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
-        return place.zoneID != nil ? self : usualZoneID.map(inZone) ?? self
+        return importZoneID.map(inZone) ?? self
     }
+
+    /// The zone of the address, or the only one; `nil` if somebody must choose.
+    var importZoneID: ZoneID? { place.zoneID ?? (zones.count == 1 ? zones[0].zoneID : nil) }
 }

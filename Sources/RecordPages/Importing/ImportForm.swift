@@ -11,33 +11,47 @@ struct ImportForm: Sendable {
     static let noColumn = "-"
 
     var typeName: String
-    /// `nil` if the user made no choice: then a column called recordName supplies the record names.
+    /// `nil` if the user made no choice: then a column called recordName supplies the record names, or else one with a different value in each row.
     var nameField: String?
     var skipsBadRows: Bool
     var format: FileFormat?
+    /// The ticked indexes.
+    var indexes: [Name: Indexes]
+
+    /// The form field of ticked indexes: `title:QUERYABLE`.
+    static let indexField = "index"
 
     init(_ fields: FormFields, visit: Visit) {
         typeName = (fields["type"] ?? "").trimmingSpaces
         nameField = fields["nameField"]
         skipsBadRows = fields["skip"] != nil
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
+        indexes = fields.all(Self.indexField).reduce(into: [:]) { indexes, text in
+            // Field names have no colon.
+            let parts = text.split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let index = Indexes(name: String(parts[1])) else { return }
+            indexes[Name(String(parts[0])), default: []].formUnion(index)
+        }
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,
-    /// format or name column, so the button can't start an import without a preview.
+    /// format, name column or index, so the button can't start an import without a preview.
     /// - Parameter nameField: the submitted value of the form.
     func mark(_ upload: ImportUploads.Upload, nameField: String, at place: Place) -> String {
         var mark = FNV1a()
         let zone = place.zoneID.map(place.zoneText) ?? ""
-        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField] { mark.add(text: text) }
+        let ticked = indexes.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.rawValue)" }.joined(separator: " ")
+        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked] { mark.add(text: text) }
         return mark.text
     }
 
-    /// - Parameter columns: the columns of the file.
-    func options(_ zoneID: ZoneID, format: FileFormat, columns: [Name]) -> ImportOptions {
+    /// - Parameters:
+    ///   - columns: the columns of the file.
+    ///   - suggested: the column that supplies the record names if the user made no choice and none is called recordName.
+    func options(_ zoneID: ZoneID, format: FileFormat, columns: [Name], suggested: Name? = nil) -> ImportOptions {
         let named = nameField.map { Name($0) }
-        let usual = columns.first { SystemField(named: $0) == .recordID }
+        let usual = columns.first { SystemField(named: $0) == .recordID } ?? suggested
         let nameField = named == nil ? usual : columns.contains { $0 == named } ? named : nil
-        return ImportOptions(recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, skipsBadRows: skipsBadRows)
+        return ImportOptions(recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, indexes: indexes, skipsBadRows: skipsBadRows)
     }
 }

@@ -20,6 +20,17 @@ struct ImportingView: Page {
         let type: String
         let columns: String
         let isNew: Bool
+        /// The indexes that the field may have; empty where the schema can't be edited.
+        let indexes: [IndexTick]
+    }
+
+    /// An index to add with the import.
+    struct IndexTick: ViewModel {
+        let index: String
+        let value: String
+        let label: String
+        let isTicked: Bool
+        let isThere: Bool
     }
 
     struct SampleRow: ViewModel {
@@ -40,6 +51,10 @@ struct ImportingView: Page {
         /// Identifies the previewed import, so that the button can't start another one.
         let mark: String
         let nameFields: [Choice]
+        /// True if the console chose the column with the record names.
+        let isSuggested: Bool
+        /// True if the import may add indexes.
+        let offersIndexes: Bool
         let fields: [FieldRow]
         let moreFields: String?
         let samples: [SampleRow]
@@ -55,7 +70,7 @@ struct ImportingView: Page {
         let isPossible: Bool
     }
 
-    let title = "Import records"
+    let title = Self.tab.title
     let container: String
     let typeName: String
     let types: [Choice]
@@ -78,8 +93,9 @@ struct ImportingView: Page {
         container = place.address.container.description
         typeName = form.typeName
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: false) }
-        let current = place.zoneID ?? visit.usualZoneID
-        zones = visit.zones.map { zone in
+        let current = visit.importZoneID
+        let none = current == nil ? [Choice("", "choose a zone", isSelected: true)] : []
+        zones = none + visit.zones.map { zone in
             Choice(
                 place.zoneText(zone.zoneID), [visit.zoneName(zone.zoneID), visit.ownerName(zone.zoneID)].compactMap { $0 }.joined(separator: " "),
                 isSelected: current.map { place.isSame($0, zone.zoneID) } ?? false)
@@ -91,8 +107,10 @@ struct ImportingView: Page {
         self.complaint = complaint.map { Complaint($0) }
         self.remark = remark
         self.preview = upload.map { Preview(form, $0, preview, visit: visit) }
-        action = "\(place.path)/importing/preview"
-        run = "\(place.path)/importing/run"
+        // The form names the zone.
+        let whole = place.with { $0.zone = .unspecified }
+        action = whole.link("importing/preview")
+        run = whole.link("importing/run")
         command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
@@ -108,11 +126,14 @@ extension ImportingView.Preview {
         if let named = preview?.nameField, !columns.contains(named) { columns.append(named) }
         nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
+        offersIndexes = visit.canEditSchema
+        isSuggested = form.nameField == nil && preview?.nameField != nil
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
         moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
         fields = shown.map { field in
             ImportingView.FieldRow(
-                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew)
+                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew,
+                indexes: visit.canEditSchema ? ImportingView.IndexTick.all(of: field, form, visit) : [])
         }
         let presenter = ValuePresenter(place: visit.place, zoneID: visit.place.zoneID ?? .default, links: nil)
         samples = (preview?.samples ?? []).map { sample in
@@ -124,7 +145,7 @@ extension ImportingView.Preview {
         if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
         if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
-        if !made.isEmpty { notes.append("The import adds indexes, so that the console can list the records: \(made.joined(separator: ", ")).") }
+        if !made.isEmpty { notes.append("The import adds indexes: \(made.joined(separator: ", ")). With QUERYABLE on recordName, the console can list the records.") }
         if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
         self.notes = notes
         let goodRows = preview?.goodRows ?? 0
@@ -144,5 +165,16 @@ extension ImportingView.Preview {
     /// A note about the items that are not shown; `nil` for none.
     private static func more(_ count: Int, _ noun: String) -> String? {
         count > 0 ? "… and \(Digits.count(count, noun)) more." : nil
+    }
+}
+
+extension ImportingView.IndexTick {
+    fileprivate static func all(of field: ImportPreview.Column, _ form: ImportForm, _ visit: Visit) -> [ImportingView.IndexTick] {
+        let there = visit.schema?.types[Name(form.typeName)]?.fields[field.fieldName]?.indexes ?? []
+        return Indexes.named.filter { field.type.allowedIndexes.contains($0.index) }.map { name, index in
+            ImportingView.IndexTick(
+                index: name, value: "\(field.fieldName):\(name)", label: "Add \(name) to \(field.fieldName)",
+                isTicked: form.indexes[field.fieldName]?.contains(index) ?? false, isThere: there.contains(index))
+        }
     }
 }

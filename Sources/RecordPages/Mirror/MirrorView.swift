@@ -40,7 +40,7 @@ struct MirrorView: Page {
         let seconds: String
     }
 
-    let title = "Mirror"
+    let title = Self.tab.title
     let origin: String
     /// The container of the copy.
     let copy: String

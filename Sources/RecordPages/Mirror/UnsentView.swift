@@ -42,7 +42,7 @@ struct UnsentView: Page {
         let reason: String
     }
 
-    let title = "Not sent"
+    let title = Self.tab.title
     /// The container in iCloud, with its environment.
     let origin: String
     let isReadOnly: Bool

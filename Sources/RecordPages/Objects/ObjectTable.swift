@@ -5,19 +5,6 @@ internal import Records
 
 /// Objects of one entity in a table: a column for each attribute and to-one relationship.
 struct ObjectTable: ViewModel {
-    struct Column: ViewModel {
-        let name: String
-        /// The type as the API names it.
-        let type: String?
-        /// `↑` or `↓` if the column is the sort key.
-        let arrow: String?
-        /// `ascending` or `descending` if the column is the sort key.
-        let order: String?
-        /// The link that sorts by the column; `nil` if no index could allow it.
-        let sort: String?
-        let isNumber: Bool
-    }
-
     struct Row: ViewModel {
         let href: String
         /// The text that tells the object from others, or else its record name.
@@ -35,7 +22,7 @@ struct ObjectTable: ViewModel {
     }
 
     let caption: String
-    let columns: [Column]
+    let columns: [TableColumn]
     let rows: [Row]
     /// The link that shows all columns, if some are missing.
     let allColumns: Frame.Link?
@@ -64,19 +51,15 @@ struct ObjectTable: ViewModel {
             names = names.filter(kept.contains)
         }
         allColumns = names.count == count ? nil : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: page(form.withAllColumns))
-        func column(_ property: String) -> Column {
-            let field = type.queryField(named: MirroredNaming.field(of: property))
-            let sort = form.sorts.first.flatMap { type.key(named: $0.field) == field?.key ? $0 : nil }
-            let sorted = form.changed {
-                $0.sorts = [QueryForm.Sort(field: MirroredNaming.field(of: property), isDescending: sort.map { !$0.isDescending } ?? false, origin: "")]
+        func column(_ property: String) -> TableColumn {
+            if let field = type.queryField(named: MirroredNaming.field(of: property)) {
+                return TableColumn(field, named: property, of: type, form: form, visit: visit, page: page)
             }
-            return Column(
-                name: property, type: field?.definition.type.label ?? "ASSET", arrow: sort.map { $0.isDescending ? "↓" : "↑" },
-                order: sort.map { $0.isDescending ? "descending" : "ascending" },
-                sort: field?.couldSort ?? false ? page(sorted) : nil, isNumber: field?.definition.type.isNumber ?? false)
+            var column = TableColumn(property)
+            column.type = "ASSET"
+            return column
         }
-        func plain(_ name: String) -> Column { Column(name: name, type: nil, arrow: nil, order: nil, sort: nil, isNumber: false) }
-        columns = [first.map(column) ?? plain("record name")] + names.map(column) + [plain("modified")]
+        columns = [first.map(column) ?? TableColumn("record name")] + names.map(column) + [TableColumn("modified")]
         let links = try await visit.links(toAssetsOf: records)
         let leading = zip(records, values).flatMap { record, values in
             names.compactMap { ObjectTargets.mayBeRecordName(values[MirroredNaming.field(of: $0)]) }

@@ -34,7 +34,7 @@ struct ObjectsView: Page {
         let secondName: String
     }
 
-    let title = "Objects"
+    let title = Self.tab.title
     let zone: String
     let rows: [Row]
     let pairs: [Pair]

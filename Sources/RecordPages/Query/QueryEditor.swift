@@ -185,27 +185,31 @@ private struct QueryEditorBuilder {
     private func filterChoices(_ selected: Name?) -> [ChoiceGroup] {
         let none = selected == nil ? [Choice("", "anything", isSelected: true)] : []
         return groups(none, selected) { field in
-            if field.canFilter { return nil }
-            return field.comparators.isEmpty || field.allowedIndexes.isEmpty ? "can't be queried" : "no QUERYABLE index"
+            field.comparators.isEmpty || field.allowedIndexes.isEmpty ? .never("can't be queried") : field.canFilter ? nil : .noIndex
         }
     }
 
     private func sortChoices(_ selected: Name?) -> [ChoiceGroup] {
         let none = [Choice("", selected == nil ? "recordName" : "nothing", isSelected: selected == nil)]
-        return groups(none, selected) { field in
-            if field.canSort { return nil }
-            return field.couldSort ? "no \(field.sortIndex.names.joined(separator: " or ")) index" : "can't be sorted"
-        }
+        return groups(none, selected) { field in field.canSort ? nil : field.couldSort ? .noIndex : .never("can't be sorted") }
     }
 
-    /// The fields as choices. An unusable field is disabled and shows the reason. The chosen field has its mark beside it.
-    private func groups(_ first: [Choice], _ selected: Name?, _ obstacle: (QueryField) -> String?) -> [ChoiceGroup] {
+    private enum Obstacle {
+        /// The field can be chosen: the refusal of the query offers the index.
+        case noIndex
+        case never(String)
+    }
+
+    /// The fields as choices. A field says why a query with it is refused. The chosen field has its mark beside it.
+    private func groups(_ first: [Choice], _ selected: Name?, _ obstacle: (QueryField) -> Obstacle?) -> [ChoiceGroup] {
         func choice(_ field: QueryField) -> Choice {
             let isSelected = selected.map { type.key(named: $0) == field.key } ?? false
-            let obstacle = obstacle(field)
-            return Choice(
-                field.name.string, isSelected ? field.name.string : obstacle.map { "\(field.name) – \($0)" } ?? field.name.string,
-                isSelected: isSelected, isDisabled: obstacle != nil && !isSelected)
+            let name = field.name.string
+            return switch isSelected ? nil : obstacle(field) {
+            case nil: Choice(name, name, isSelected: isSelected)
+            case .noIndex?: Choice(name, "\(name) – no index", isSelected: false)
+            case .never(let reason)?: Choice(name, "\(name) – \(reason)", isSelected: false, isDisabled: true)
+            }
         }
         var own = first + fields.filter { !$0.isSystem }.map(choice)
         if let selected, type.queryField(named: selected) == nil { own.append(Choice(selected.string, selected.string, isSelected: true)) }
@@ -217,11 +221,11 @@ private struct QueryEditorBuilder {
     private func comparatorChoices(_ field: QueryField, _ selected: Comparator?) -> [Choice] {
         field.comparators.map { comparator, words in
             let isChosen = comparator == selected
-            let isAllowed = isChosen || field.allows(comparator)
             let missing = comparator.requiredIndexes.intersection(field.allowedIndexes).names.joined(separator: " or ")
+            if isChosen || field.allows(comparator) { return Choice(comparator.rawValue, words, isSelected: isChosen) }
             return Choice(
-                comparator.rawValue, isAllowed ? words : "\(words) – no \(missing) index", isSelected: isChosen,
-                isDisabled: !isAllowed)
+                comparator.rawValue, missing.isEmpty ? "\(words) – can't be indexed" : "\(words) – no \(missing) index", isSelected: false,
+                isDisabled: missing.isEmpty)
         }
     }
 

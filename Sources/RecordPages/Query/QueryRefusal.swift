@@ -5,26 +5,27 @@ internal import Records
 
 /// The reason why a query can't run, in the API's words, with all remedies.
 struct QueryRefusal: ViewModel {
-    /// One problem and its remedies.
-    struct Remedy: ViewModel {
-        /// The API's message; `nil` if the page already shows it above.
+    /// One problem in the API's words; `nil` if the page already shows them above.
+    struct Reason: ViewModel {
         let reason: String?
-        let buttons: [Button]
         let note: String?
     }
 
-    struct Button: ViewModel {
-        let text: String
+    /// The form that adds the missing indexes at once.
+    struct Addition: ViewModel {
         let fields: [Frame.Hidden]
+        /// The indexes that help, those that suffice selected; empty if there is only one.
+        let choices: [Choice]
+        let verb: String
     }
 
     let complaint: Complaint
     let typeName: String
     /// `one more index`, `2 more indexes`; `nil` if the problem is not a missing index.
     let needs: String?
-    let remedies: [Remedy]
-    /// Adds all missing indexes at once; `nil` unless there are several.
-    let all: Button?
+    let reasons: [Reason]
+    /// `nil` if no index can help.
+    let addition: Addition?
     /// The fields' lines in a schema file, including the missing indexes; `nil` if no index can help.
     let schemaLines: String?
     /// The incomplete indexes of the query. If there is no other problem, the page reloads by itself.
@@ -54,27 +55,19 @@ extension QueryRefusal {
     ) {
         let place = visit.place
         let typeName = form.type ?? ""
-        let common = [
-            Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back),
-        ]
         let needs = IndexNeeds(problems, of: plan.query, type: type, building: works.builds)
         let isOnlyOne = needs.problems.count == 1 && needs.problems.first == problems.first
-        remedies = needs.problems.map { problem in
-            let reason = isOnlyOne ? nil : problem.error.reason
-            guard case .missingIndex(let key, let indexes, _) = problem else { return Remedy(reason: reason, buttons: [], note: problem.note) }
-            let valueType = type?.definition(of: key)?.type.schemaName ?? "this"
-            return Remedy(
-                reason: reason,
-                buttons: indexes.names.map { name in
-                    Button(
-                        text: "Add \(name) to \(key.label)", fields: common + [Frame.Hidden(name: "add", value: "\(key.schemaName):\(name)")])
-                },
-                note: indexes.isEmpty ? "A field of type \(valueType) can't have this index." : nil)
+        reasons = needs.problems.compactMap { problem in
+            var note = problem.note
+            if case .missingIndex(let key, let indexes, _) = problem, indexes.isEmpty {
+                note = "A field of type \(type?.definition(of: key)?.type.schemaName ?? "this") can't have this index."
+            }
+            return isOnlyOne && note == nil ? nil : Reason(reason: isOnlyOne ? nil : problem.error.reason, note: note)
         }
+        addition = Addition(needs, fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)])
         complaint = Complaint(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
         self.needs = needs.count == 0 ? nil : needs.count == 1 ? "one more index" : "\(needs.count) more indexes"
-        all = needs.count > 1 ? Button(text: "Add all \(needs.count) indexes", fields: common + needs.fields) : nil
         schemaLines = needs.count == 0 ? nil : type.map { needs.schemaLines(in: $0).joined(separator: ",\n") }
         let awaited = needs.problems.compactMap { problem in
             if case .indexBeingBuilt(let key, let indexes, _) = problem { (key, indexes) } else { nil }
@@ -114,6 +107,25 @@ extension QueryRefusal {
             links.append(Frame.Link(text: "Run without the sort by \(sort.field)", href: visit.place.link(page, without.parameters)))
         }
         return links
+    }
+}
+
+extension QueryRefusal.Addition {
+    /// - Returns: `nil` if no index can help.
+    fileprivate init?(_ needs: IndexNeeds, fields: [Frame.Hidden]) {
+        var choices: [Choice] = []
+        for case .missingIndex(let key, let indexes, _) in needs.problems {
+            let suffices = needs.additions.first { $0.key == key }?.indexes ?? []
+            for name in indexes.names where !choices.contains(where: { $0.value == "\(key.schemaName):\(name)" }) {
+                let isSelected = Indexes(name: name).map(suffices.contains) ?? false
+                choices.append(Choice("\(key.schemaName):\(name)", "\(name) to \(key.label)", isSelected: isSelected))
+            }
+        }
+        guard let first = choices.first else { return nil }
+        let isOnlyOne = choices.count == 1
+        self.init(
+            fields: fields + (isOnlyOne ? [Frame.Hidden(name: "add", value: first.value)] : []), choices: isOnlyOne ? [] : choices,
+            verb: isOnlyOne ? "Add \(first.text)" : "Add the selected indexes")
     }
 }
 

@@ -7,8 +7,9 @@ enum QuerySentence {
     /// The maximum length of a value, in characters.
     private static let valueLimit = 60
 
-    static func text(of query: Query, type: RecordType?) -> String {
-        var parts = [query.recordType.string]
+    /// - Parameter zone: the zone in words, such as `Chats` or `all zones`; `nil` to leave it out.
+    static func text(of query: Query, type: RecordType?, in zone: String? = nil) -> String {
+        var parts = [query.recordType.string + (zone.map { " in \($0)" } ?? "")]
         if !query.filters.isEmpty { parts.append("where " + query.filters.map { text(of: $0, type: type) }.joined(separator: " and ")) }
         let sorts = query.sorts.map { text(of: $0, type: type) }
         return parts.joined(separator: " ") + (sorts.isEmpty ? "" : ", sorted by " + sorts.joined(separator: ", then by "))

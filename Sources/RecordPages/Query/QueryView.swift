@@ -13,6 +13,8 @@ struct QueryView: Page {
     struct Foot: ViewModel {
         /// `50 records`, or `Not run`.
         let count: String
+        /// `50 of 1,940`, for the line of the folded form.
+        let outcome: String
         /// `of 1,940`; `nil` if the total is unknown.
         let total: String?
         /// The link that counts all matches, if the total is unknown.
@@ -27,7 +29,8 @@ struct QueryView: Page {
     }
 
     let title: String
-    /// `nil` if the container has no types.
+    /// The form as one line; `nil` if the container has no types.
+    let folded: FoldedForm?
     let editor: QueryEditor?
     let refusal: QueryRefusal?
     let complaint: Complaint?
@@ -70,6 +73,7 @@ extension QueryView {
     /// The page, or the redirect of a form button.
     static func answer(_ visit: Visit) async throws -> Answer {
         let form = QueryForm(visit.fields)
+        if let alike = try await form.alike(visit) { return alike }
         return if let changed = form.redirect(visit, to: "query") { changed } else { .page(try await load(visit, form)) }
     }
 
@@ -90,11 +94,13 @@ extension QueryView {
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
         ) -> QueryView {
-            QueryView(
-                title: "Query · \(typeName)", editor: editor, refusal: refusal, complaint: complaint, remark: remark,
+            let foot = foot ?? notRun(visit)
+            return QueryView(
+                title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit),
+                editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
-                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot ?? notRun(visit))
+                picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }
         if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
@@ -145,13 +151,13 @@ extension QueryView {
                 action: "\(place.path)/query", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: Untold(visit))
         return QueryView(
-            title: "Query", editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
+            title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil, foot: nil)
     }
 
     private static func notRun(_ visit: Visit) -> Foot {
         Foot(
-            count: "Not run", total: nil, countAll: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
+            count: "Not run", outcome: "not run", total: nil, countAll: nil, page: nil, milliseconds: visit.stopwatch.elapsed.millisecondsText, first: nil, previous: nil,
             next: nil, exports: nil)
     }
 }
@@ -161,7 +167,16 @@ extension QueryForm {
     func redirect(_ visit: Visit, to page: String) -> Answer? {
         guard let changed = pressed(visit) else { return nil }
         let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
-        return .redirect(visit.place.link(page, changed.parameters + draft))
+        let editing = visit.fields[QueryWritten.fieldName] == nil ? [FoldedForm.editing] : []
+        return .redirect(visit.place.link(page, changed.parameters + draft + editing))
+    }
+
+    /// The form as one line. It stays open while a filter lacks its value.
+    func folded(_ plan: QueryPlan, type: RecordType?, outcome: String, isAnswered: Bool, visit: Visit) -> FoldedForm {
+        let zone = visit.place.zoneID.map(visit.zoneName) ?? (visit.queriesSeveralZones ? "all zones" : nil)
+        return FoldedForm(
+            QuerySentence.text(of: plan.query, type: type, in: zone), outcome: outcome, isAnswered: isAnswered && !filters.contains(where: \.isUnfinished),
+            visit: visit)
     }
 
     /// The form after such a button.
@@ -205,19 +220,23 @@ extension QueryView.Foot {
         _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit
     ) async throws {
         count = Digits.count(answer.records.count, "record")
+        var all: String?
         let whole: [Name: Int]? = if !plan.query.filters.isEmpty { nil } else if let counts { counts } else { await visit.recordCounts() }
         if let whole {
             // The engine keeps the counts of whole types.
-            total = "of \(Digits.grouped(whole[plan.query.recordType] ?? 0))"
+            all = Digits.grouped(whole[plan.query.recordType] ?? 0)
             countAll = nil
         } else if form.page == 1, answer.continuationMarker != nil {
             // Counting filtered records reads all of them, so the page counts only on request.
             let isAsked = visit.fields["count"] == "all"
-            total = isAsked ? "of \(try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text)" : nil
+            all = isAsked ? try await visit.measure { try await MatchCount(request, after: answer, in: visit.database) }.text : nil
             countAll = isAsked ? nil : visit.place.link("query", form.parameters + [("count", "all")])
         } else {
-            (total, countAll) = (nil, nil)
+            countAll = nil
         }
+        total = all.map { "of \($0)" }
+        let shown = Digits.grouped(answer.records.count)
+        outcome = if let all, all != shown { "\(shown) of \(all)" } else { answer.records.isEmpty ? "no records" : count }
         page = form.page > 1 || answer.continuationMarker != nil ? "page \(Digits.grouped(form.page))" : nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
         func link(_ form: QueryForm) -> String { visit.place.link("query", form.parameters) }

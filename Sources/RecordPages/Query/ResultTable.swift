@@ -5,15 +5,6 @@ internal import Records
 
 /// Records of one type in a table.
 struct ResultTable: ViewModel {
-    struct Column: ViewModel {
-        let name: String
-        /// The type as the API names it; `nil` for self-explanatory system fields.
-        let type: String?
-        /// `↑` or `↓` if the column is a sort key.
-        let arrow: String?
-        let isNumber: Bool
-    }
-
     typealias Row = RecordRow<ValueView>
 
     /// The maximum number of columns for fields without a value on the page.
@@ -22,8 +13,10 @@ struct ResultTable: ViewModel {
     static let columnLimit = 20
 
     let caption: String
-    let columns: [Column]
+    let columns: [TableColumn]
     let rows: [Row]
+    /// The address of the query that also filters by a value of the table, without that value.
+    let alike: String
     /// The link that shows all columns, if some are missing.
     let allColumns: Frame.Link?
 
@@ -52,16 +45,23 @@ struct ResultTable: ViewModel {
         allColumns = fields.count == count
             ? nil
             : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
-        let sorts = Dictionary(form.sorts.map { (type.key(named: $0.field), $0.isDescending ? "↓" : "↑") }, uniquingKeysWith: { first, _ in first })
-        var columns = [Column(name: "recordName", type: nil, arrow: sorts[.system(.recordID)], isNumber: false)]
-        if showsZones { columns.append(Column(name: "zone", type: nil, arrow: nil, isNumber: false)) }
-        columns += fields.map { field in
-            Column(
-                name: field.name.string, type: field.definition.type.label, arrow: sorts[field.key], isNumber: field.definition.type.isNumber)
+        alike = visit.place.link("query", form.changed { _ in }.parameters)
+        func column(_ field: QueryField) -> TableColumn {
+            TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
         }
+        func column(_ field: SystemField, _ name: String) -> TableColumn {
+            guard let definition = type.definition(of: .system(field)) else { return TableColumn(name) }
+            return TableColumn(QueryField(.system(field), of: type, definition: definition), named: name, showsType: false, of: type, form: form, visit: visit) {
+                visit.place.link("query", $0.parameters)
+            }
+        }
+        var columns = [column(.recordID, "recordName")]
+        if showsZones { columns.append(TableColumn("zone")) }
+        columns += fields.map(column)
+        let sorts = Set(form.sorts.map { type.key(named: $0.field) })
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
-        let shownSystem = system.filter { field, _ in field == .modTime || sorts[.system(field)] != nil || form.returnsSystemFieldsOnly }
-        columns += shownSystem.map { field, name in Column(name: name, type: nil, arrow: sorts[.system(field)], isNumber: false) }
+        let shownSystem = system.filter { field, _ in field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly }
+        columns += shownSystem.map(column)
         self.columns = columns
         rows = zip(records, decoded).map { record, values in
             let zoneID = record.recordID.zoneID
@@ -84,8 +84,4 @@ extension QueryForm {
         form.showsAllColumns = true
         return form
     }
-}
-
-extension FieldType {
-    var isNumber: Bool { !isList && (valueType == .int64 || valueType == .double) }
 }

@@ -80,15 +80,7 @@ extension FacetPanel.Value {
             return
         }
         isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name($0.value) == Name(text) }
-        let narrowed = form.changed { form in
-            let row = QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: "")
-            // A scalar can't equal two values, so the new filter replaces the old one. A list can contain both.
-            if let index = form.filters.firstIndex(where: { $0.field == field.name && $0.comparator == .equals }) {
-                form.filters[index] = row
-            } else if form.filters.count < QueryForm.rowLimit {
-                form.filters.append(row)
-            }
-        }
+        let narrowed = form.narrowed(by: QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: ""))
         href = isChosen ? nil : visit.place.link("query", narrowed.parameters)
     }
 }
@@ -110,19 +102,9 @@ private struct FacetTally {
     mutating func add(_ records: [StoredRecord]) throws {
         for record in records {
             self.records += 1
-            let values = Set(try self.values(of: record).map { Name(QueryForm.text(of: FieldInput($0), as: field)) })
+            let values = Set((try field.value(of: record)?.elements ?? []).map { Name(QueryForm.text(of: FieldInput($0), as: field)) })
             if values.isEmpty { counts[.none, default: 0] += 1 }
             for value in values { counts[.some(value), default: 0] += 1 }
-        }
-    }
-
-    private func values(of record: StoredRecord) throws -> [FieldValue] {
-        guard case .system(let system) = field.key else { return try record.fields.values(of: [field.name])[field.name]?.elements ?? [] }
-        return switch system {
-        case .createdBy: [.reference(Reference(recordName: record.created.userRecordName))]
-        case .modifiedBy: [.reference(Reference(recordName: record.modified.userRecordName))]
-        case .parent: record.parent.map { [.reference(Reference(recordName: $0))] } ?? []
-        default: []
         }
     }
 

@@ -11,23 +11,18 @@ struct FetchResults {
     let format: ResultFormat
     let origin: String
 
-    /// The records that the request names, one name per line in `names`, all in one zone.
+    /// The records that the request names, one name per line in `names`, in one zone or in all.
     /// - Throws: `RecordError` BAD_REQUEST if there are none, or more than a request may fetch.
     func response() async throws -> Response {
-        guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
-        let names = FetchView.names(in: visit.fields)
-        if names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
-        return try await response(names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, keys: visit.fields["return"] == "system" ? [] : nil)
+        let asked = FetchedNames(visit)
+        if asked.names.isEmpty { throw RecordError(.badRequest, "Enter record names in 'names', one per line") }
+        return try await response(try await asked.recordIDs(visit).recordIDs, keys: visit.fields["return"] == "system" ? [] : nil)
     }
 
     /// - Parameter keys: the fields to return; `nil` for all.
-    /// - Throws: `RecordError` BAD_REQUEST for more than a request may have, TRY_AGAIN_LATER when there is no room for them.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER when there is no room for them.
     func response(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {
-        guard recordIDs.count <= FetchView.nameLimit else {
-            throw RecordError(
-                .badRequest, "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(recordIDs.count)); send several requests")
-        }
-        return try await RequestMemory.makeAnswer { try await file(recordIDs, keys: keys) }
+        try await RequestMemory.makeAnswer { try await file(recordIDs, keys: keys) }
     }
 
     private func file(_ recordIDs: [RecordID], keys: Set<Name>?) async throws -> Response {

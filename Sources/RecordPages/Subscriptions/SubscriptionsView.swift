@@ -34,14 +34,13 @@ struct SubscriptionsView: Page {
         let rows: [Row]
     }
 
-    let title = "Subscriptions"
+    let title = Self.tab.title
     let notice: String?
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]
     let groups: [Group]
     let make: String
-    let notifications: String?
     let next: String?
     let count: String
     let milliseconds: String
@@ -80,7 +79,7 @@ extension SubscriptionsView {
             areas: knowsAll ? [Choice("", "all users", isSelected: !isOfUser), Choice("user", actor.displayName, isSelected: isOfUser)] : [],
             groups: order.enumerated().map { number, key in
                 Group(groups[key] ?? [], number: number + 1, of: key.user, in: key.scope, knowsPositions: knowsAll, visit)
-            }, make: place.link("subscription"), notifications: knowsAll ? place.link(Tab.notifications.rawValue) : nil,
+            }, make: place.link("subscription"),
             next: all.endIndex > shown.endIndex ? place.link(Tab.subscriptions.rawValue, area + [(name: "from", value: String(shown.endIndex))]) : nil,
             count: Digits.count(all.count, "subscription"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

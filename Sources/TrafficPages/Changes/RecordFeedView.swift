@@ -59,6 +59,8 @@ struct RecordFeedView: Page {
     }
 
     let title: String
+    /// The form as one line.
+    let folded: FoldedForm
     let action: String
     let hidden: [Frame.Hidden]
     let zones: [Choice]
@@ -132,7 +134,8 @@ extension RecordFeedView {
         let nothing = isEmpty ? Self.nothing(form) : nil
         let offersNew = isEmpty && form.since == nil && !isBetween ? try await visit.canSave(in: zoneID) : false
         return RecordFeedView(
-            title: "Changes · \(visit.zoneName(zoneID))", action: "\(place.path)/changes",
+            title: "Changes · \(visit.zoneName(zoneID))", folded: folded(form, page, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil, visit: visit),
+            action: "\(place.path)/changes",
             hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
             types: [Choice("", "all types", isSelected: form.type == nil)]
                 + visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == form.type) },
@@ -161,6 +164,19 @@ extension RecordFeedView {
             // The API has no requests with an end token.
             code: hasFeed && !isBetween ? CodePanel(changesOf: zoneID, form: form, visit: visit) : nil,
             foot: page.map { Foot($0, form: form, visit: visit) })
+    }
+
+    /// - Parameter isChecked: true if the page answers without a list of its own.
+    private static func folded(_ form: RecordFeedForm, _ page: ZoneChangesPage?, zone: String, isChecked: Bool, visit: Visit) -> FoldedForm {
+        let what = if form.upto != nil { "Records of \(zone) that last changed between two tokens" } else if form.since != nil {
+            "Changes of \(zone) since the token"
+        } else { "All records of \(zone) by latest change" }
+        let type = form.type.map { ", only \($0)" } ?? ""
+        let fields = form.returnsSystemFieldsOnly ? ", system fields only" : ""
+        let outcome = page.map { page in page.changes.isEmpty ? "no changes" : Digits.count(page.changes.count, "change") + (page.moreComing ? ", more coming" : "") }
+        return FoldedForm(
+            "\(what)\(type)\(fields)\(form.isReverse && form.upto == nil ? ", newest first" : "")", outcome: outcome ?? (isChecked ? "changed again" : "not fetched"),
+            isAnswered: page != nil || isChecked, visit: visit)
     }
 
     private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {

@@ -32,6 +32,8 @@ struct ZoneFeedView: Page {
     }
 
     let title: String
+    /// The form as one line.
+    let folded: FoldedForm
     let action: String
     let hidden: [Frame.Hidden]
     let zones: [Choice]
@@ -79,7 +81,11 @@ extension ZoneFeedView {
         }
         let isEmpty = page != nil && rows.isEmpty
         return ZoneFeedView(
-            title: "Changes", action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
+            title: "Changes",
+            folded: FoldedForm(
+                isSince && !text.isEmpty ? "Zones that changed since the token" : "All zones by latest change",
+                outcome: page == nil ? "not fetched" : rows.isEmpty ? "no zones" : Digits.count(rows.count, "zone"), isAnswered: page != nil, visit: visit),
+            action: "\(place.path)/changes", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
             zones: visit.zoneChoices(allowsAll: true), token: token, isSince: isSince && !text.isEmpty, complaint: complaint, rows: rows,
             nothing: isEmpty ? (isSince && !text.isEmpty ? "No zone has changed since the token." : "No zone has a changes feed yet.") : nil,
             noFeed: place.hasFeed ? nil : NoFeed(place, reason: NoFeed.publicReason), newToken: page.map { output($0.syncToken) },

@@ -13,7 +13,7 @@ struct ClientsView: Page {
     /// The maximum number of clients on the page.
     private static let limit = 60
 
-    let title = "Clients"
+    let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let `where`: String

@@ -25,7 +25,7 @@ struct NotificationsView: Page {
         let waiting: String
     }
 
-    let title = "Notifications"
+    let title = Self.tab.title
     let notice: String?
     let action: String
     let hidden: [Frame.Hidden]
@@ -34,7 +34,6 @@ struct NotificationsView: Page {
     let rows: [NotificationRow]
     let devices: [Device]
     let more: String?
-    let subscriptions: String
     let older: String?
     let count: String
     let milliseconds: String
@@ -68,7 +67,7 @@ extension NotificationsView {
             ],
             isOff: !visit.log.isOn, rows: shown.map { NotificationRow($0, visit) },
             devices: tokens.prefix(limit).map { Device($0, waiting: waiting[$0.key.id] ?? 0, now: now, visit) },
-            more: tokens.count > limit ? "\(Digits.count(tokens.count - limit, "more token"))." : nil, subscriptions: place.link(Tab.subscriptions.rawValue),
+            more: tokens.count > limit ? "\(Digits.count(tokens.count - limit, "more token"))." : nil,
             older: found.count > limit
                 ? shown.last.map { place.link(Tab.notifications.rawValue, area.map { (name: $0.0, value: $0.1) } + [(beforeField, String($0.id))]) } : nil,
             count: Digits.count(shown.count, "notification"), milliseconds: visit.stopwatch.elapsed.millisecondsText)

@@ -10,7 +10,7 @@ struct ErrorsView: Page {
     static let template = "errors"
     static let tab = Tab.errors
 
-    let title = "Errors"
+    let title = Self.tab.title
     let action: String
     let text: String
     let isTooLongToShow: Bool

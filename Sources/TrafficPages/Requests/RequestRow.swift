@@ -93,20 +93,6 @@ struct RequestRow: ViewModel {
 }
 
 extension ServedRequest {
-    /// The colour of the status.
-    var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty ? "good" : "warn" }
-
-    /// The status, or a note that there was no answer.
-    var statusWords: String { status == 0 ? "no response" : isBrokenOff ? "\(status), incomplete" : String(status) }
-
-    /// `CONFLICT`, `2 items CONFLICT`, `3 items failed`; `nil` if nothing failed.
-    var errorWords: String? {
-        if let error { return error.code.rawValue }
-        guard let first = itemErrors.first else { return nil }
-        let isOne = itemErrors.allSatisfy { $0.code == first.code }
-        return "\(Digits.count(itemErrors.count, "item")) \(isOne ? first.code.rawValue : "failed")"
-    }
-
     /// The first zones by name.
     var zoneWords: String {
         if zoneIDs.isEmpty { return "" }

@@ -31,7 +31,7 @@ struct RequestsView: Page {
         let example: String?
     }
 
-    let title = "Requests"
+    let title = Self.tab.title
     let action: String
     let hidden: [Frame.Hidden]
     let areas: [Choice]

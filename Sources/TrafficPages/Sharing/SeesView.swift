@@ -7,7 +7,7 @@ internal import Records
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
 struct SeesView: Page {
     static let template = "who_sees"
-    static let tab = Tab.zones
+    static let tab = Tab.sharing
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the previous page of a list.
     static let viewerField = "viewer"
     static let topField = "under"
@@ -50,7 +50,6 @@ struct SeesView: Page {
     let parts: [Part]
     /// Says what is left out.
     let incomplete: [String]
-    let sharing: String
     let count: String
     let milliseconds: String
 }
@@ -108,7 +107,7 @@ extension SeesView {
                 found.count > shareLimit
                     ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them." : nil,
             ].compactMap(\.self),
-            sharing: place.link("sharing"), count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// Maximum size of the fields that are read for these texts. Records beyond it go without.

@@ -7,7 +7,7 @@ internal import Text
 /// The page Sharing: the shares of a zone, or of all zones of a database.
 struct SharingView: Page {
     static let template = "zone_sharing"
-    static let tab = Tab.zones
+    static let tab = Tab.sharing
 
     struct Panel: ViewModel {
         let id: String
@@ -28,7 +28,7 @@ struct SharingView: Page {
         let smells: [String]
     }
 
-    let title = "Sharing"
+    let title = Self.tab.title
     let scope: String
     let zoneHref: String?
     let sees: String?

@@ -59,7 +59,7 @@ struct TelemetryView: Page {
         let assetBytes: String?
     }
 
-    let title = "Telemetry"
+    let title = Self.tab.title
     /// True if request logging is off, so that there are no numbers.
     let isOff: Bool
     let figures: [Figure]

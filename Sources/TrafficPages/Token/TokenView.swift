@@ -14,7 +14,7 @@ struct TokenView: Page {
     /// The maximum number of tokens of one text that the store explains.
     private static let explainedLimit = 100
 
-    let title = "Tokens"
+    let title = Self.tab.title
     let action: String
     let text: String
     let other: String

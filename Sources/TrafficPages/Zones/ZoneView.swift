@@ -36,8 +36,7 @@ struct ZoneView: Page {
     let name: String
     let owner: String?
     let notice: String?
-    /// The pages about the shares of the zone; `nil` if there can be none.
-    let shares: String?
+    /// The page Who sees what; `nil` if the zone can have no shares.
     let sees: String?
     let types: [TypeRow]
     let records: String?
@@ -64,7 +63,7 @@ struct ZoneView: Page {
         let isOwned = place.address.scope == .private && visit.hasFeed(asked)
         return ZoneView(
             title: visit.zoneName(asked), name: visit.zoneName(asked), owner: visit.ownerName(asked), notice: Notice.text(visit.fields["notice"]),
-            shares: visit.mayShare(asked) ? place.link("sharing") : nil, sees: visit.mayShare(asked) ? place.link("sees") : nil,
+            sees: visit.mayShare(asked) ? place.link("sees") : nil,
             types: (counts?.records ?? [:]).filter { $0.value > 0 }.sorted { $0.key < $1.key }.map { type, count in
                 TypeRow(name: type.string, count: Digits.grouped(count), query: place.link("query", [("type", type.string)]))
             },

@@ -24,7 +24,7 @@ struct ZonesView: Page {
         let marks: [Pill]
     }
 
-    let title = "Zones"
+    let title = Self.tab.title
     let rows: [Row]
     /// The search form for many zones, and its text.
     let find: Frame.Find?
@@ -36,8 +36,6 @@ struct ZonesView: Page {
     let create: String?
     /// The reason why zones can't be created.
     let rule: String?
-    /// The page about the shares of all zones; `nil` if there can be none.
-    let sharing: String?
     let others: [Frame.Link]
     /// A note about zones that are not listed.
     let more: String?
@@ -70,7 +68,6 @@ struct ZonesView: Page {
             rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone") : nil,
             found: found, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
             notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
-            sharing: visit.customZones.contains { visit.mayShare($0.zoneID) } ? visit.place.with { $0.zone = .all }.link("sharing") : nil,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),

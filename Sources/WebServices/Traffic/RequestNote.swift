@@ -45,8 +45,10 @@ final class RequestNote: Sendable {
         let header = request.headers[.skylightClient]
         let parameter = request.queryParameter("clientId")
         let device = request.headers[.skylightDevice].flatMap { $0.isEmpty || Name($0) == unknownDevice ? nil : $0 }
-        return ClientIdentity(
-            name: header.flatMap { $0.isEmpty ? nil : $0 } ?? parameter.flatMap { $0.isEmpty ? nil : $0 }, deviceID: device, userAgent: request.headers[.userAgent])
+        let name = header.flatMap { $0.isEmpty ? nil : $0 } ?? parameter.flatMap { $0.isEmpty ? nil : $0 }
+        // The pages of the console are the only ones on this origin, and a page can't set this header.
+        let isOfConsole = request.headers[.secFetchSite] == "same-origin"
+        return ClientIdentity(name: name ?? (isOfConsole ? ClientIdentity.consoleName : nil), deviceID: device, userAgent: request.headers[.userAgent])
     }
 
     func update(_ change: (inout ServedRequest) -> Void) {

@@ -6,19 +6,19 @@ package struct CodeSample: ViewModel {
     let label: String
     /// The text before the server's address.
     let before: String
-    /// True if the text contains the server's address, which the browser inserts.
-    let hasAddress: Bool
+    /// The server's address within the text, which the browser replaces by the one that it uses; `nil` if the text has none.
+    let address: String?
     let after: String
 
     package init(_ title: String, of subject: String, text: String) {
-        self.init(title, of: subject, before: text, hasAddress: false, after: "")
+        self.init(title, of: subject, before: text, address: nil, after: "")
     }
 
-    init(_ title: String, of subject: String, before: String, hasAddress: Bool = true, after: String) {
+    init(_ title: String, of subject: String, before: String, address: String?, after: String) {
         self.title = title
         label = "\(subject) in \(title)"
         self.before = before
-        self.hasAddress = hasAddress
+        self.address = address
         self.after = after
     }
 }

@@ -7,10 +7,13 @@ package struct CodeWriter {
     let place: Place
     /// `nil` for all zones, and for requests without a zone.
     let zoneID: ZoneID?
+    /// The server's address, such as `http://127.0.0.1:8080`.
+    let server: String
 
-    package init(_ place: Place, zoneID: ZoneID?) {
+    package init(_ place: Place, zoneID: ZoneID?, server: String = "http://127.0.0.1:8080") {
         self.place = place
         self.zoneID = zoneID
+        self.server = server
     }
 
     private var address: DatabaseAddress { place.address }
@@ -42,7 +45,7 @@ package struct CodeWriter {
         let user = place.user.map { " \\\n  -H \("X-Skylight-User: \($0)".shellQuoted)" } ?? ""
         let text = RecordJSON.laidOut(.object(JSONObject(body)))
         return CodeSample(
-            "curl", of: subject, before: "curl -s \(SignedIn.curlOption)",
+            "curl", of: subject, before: "curl -s \(SignedIn.curlOption)", address: server,
             after: "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/\(path)\(user) \\\n"
                 + "  -d \(text.shellQuoted)")
     }
@@ -92,6 +95,7 @@ package struct CodeWriter {
                   services: {
                     \(redirection.0)
                 """,
+            address: server,
             after: """
                 \(redirection.1)
                   },

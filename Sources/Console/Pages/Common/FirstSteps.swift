@@ -3,24 +3,22 @@ internal import Records
 /// First steps for an empty database.
 package struct FirstSteps: ViewModel {
     let container: String
-    /// The address to which a client sends its first record.
-    let path: String
-    let isProduction: Bool
+    /// A first save; `nil` in production, where a save makes no types.
+    let client: ClientSnippets?
     /// The links to the form of a new record and to the import of files.
     let newRecord: String
     let importing: String
+    /// The page that imports a schema file; `nil` if the engine has no schema.
+    let schema: String?
     let development: String
-    /// Links to other users whose databases are not empty.
-    let others: [Frame.Link]
 
-    package init(_ visit: Visit, others: [Frame.Link] = []) {
-        let address = visit.place.address
-        container = address.container.description
-        path = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/records/modify"
-        isProduction = address.environment == .production
-        newRecord = visit.place.link("record/new")
-        importing = visit.place.link("importing")
-        development = visit.place.with { $0.address.environment = .development }.link("query")
-        self.others = others
+    package init(_ visit: Visit) {
+        let place = visit.place
+        container = place.address.container.description
+        client = place.address.environment == .production ? nil : ClientSnippets(place, server: visit.server)
+        newRecord = place.link("record/new")
+        importing = place.link(Tab.importing.rawValue)
+        schema = visit.canEditSchema ? place.link(Tab.schema.rawValue) : nil
+        development = place.with { $0.address.environment = .development }.link(Tab.query.rawValue)
     }
 }

@@ -33,7 +33,7 @@ package struct IndexWorkPanel: ViewModel {
     struct Row: ViewModel {
         let typeName: String
         let what: String
-        /// `building` or `removing`.
+        /// `building` or `deleting`.
         let verb: String
         let percent: String
         /// `430,000 of 1,000,000 records`
@@ -51,7 +51,7 @@ extension IndexWorkPanel.Row {
             case .field(let key, let indexes): "\(key.label) \(indexes.names.joined(separator: " "))"
             case .composite(let composite): composite.words
             }
-        verb = build.work == .building ? "building" : "removing"
+        verb = build.work == .building ? "building" : "deleting"
         percent = String(build.percent)
         let noun = build.work == .building ? "records" : "entries"
         count = "\(Digits.grouped(build.done)) of \(Digits.grouped(max(build.total, build.done))) \(noun)"
@@ -60,7 +60,7 @@ extension IndexWorkPanel.Row {
 
 extension IndexBuildProgress {
     fileprivate var words: String {
-        work == .building ? "building, \(percent) %" : "being removed, \(percent) %"
+        work == .building ? "building, \(percent) %" : "being deleted, \(percent) %"
     }
 }
 

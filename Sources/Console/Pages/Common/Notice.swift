@@ -62,7 +62,7 @@ package enum Notice: String {
         case .typeCreated: "The record type is created. Add fields to it, or save a record with fields."
         case .typeRemoved: "The record type and its records are deleted."
         case .fieldAdded: "The field is added."
-        case .fieldRemoved: "The field and its values are removed."
+        case .fieldRemoved: "The field and its values are deleted."
         case .roleAdded: "The role is created. Now grant it permissions on a type."
         case .roleRemoved: "The role is deleted."
         case .roleGiven: "The user has the role, starting with the next request."
@@ -100,7 +100,7 @@ package enum Notice: String {
         case .subscriptionDeleted: "The subscription is deleted."
         case .notificationSent: "The notification is in the queue of its device again."
         case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
-        case .keyValueRemoved: "The key is removed."
+        case .keyValueRemoved: "The key is deleted."
         }
     }
 

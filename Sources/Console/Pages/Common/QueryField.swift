@@ -18,7 +18,7 @@ package struct QueryField: Sendable {
         if case .system(let field) = key { field.allowedIndexes } else { definition.type.allowedIndexes }
     }
 
-    init(_ key: FieldKey, of type: RecordType, definition: FieldDefinition) {
+    package init(_ key: FieldKey, of type: RecordType, definition: FieldDefinition) {
         self.key = key
         self.definition = definition
         if case .system(let field) = key, type.key(named: field.alias) == key { name = field.alias } else { name = key.schemaName }

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Text
 
-/// The start page: the containers and the first steps.
+/// The start page: the server, its containers, the latest requests, and a first request. An empty server offers three ways to fill it.
 struct HomeView: Page {
     static let template = "home"
     static let tab = Tab.home
@@ -32,18 +32,20 @@ struct HomeView: Page {
         let whole: String?
     }
 
-    struct Example: ViewModel {
-        let path: String
-        let type: String
-    }
-
-    let title = "Containers"
+    let title = "A local CloudKit server"
+    /// The server's address, as the browser used it.
+    let server: String
+    /// True if this console can load the demo data.
+    let offersDemo: Bool
     let rows: [Row]
     let isEmpty: Bool
     /// The page that connects containers in iCloud; `nil` if this console can't.
     let connect: String?
-    /// An example of a first request.
-    let example: Example?
+    /// A first request to one of the containers, or to the one that it creates.
+    let client: ClientSnippets
+    let latest: LatestRequests?
+    /// The container that the form of an empty server suggests.
+    let suggestion: String
     /// `Containers 101 to 200 of 2,000`; `nil` if the page shows all.
     let shown: String?
     let previous: String?
@@ -56,17 +58,20 @@ struct HomeView: Page {
     private static let openedLimit = 12
     /// The number of containers to search for an example if the page does not open each one.
     private static let exampleLimit = 3
+    /// The pages on which a new container may begin.
+    private static let firstPages: [Tab] = [.query, .schema, .importing]
 
-    static func load(_ fields: FormFields, console: Console) async throws -> HomeView {
+    /// - Parameter server: the server's address.
+    static func load(_ fields: FormFields, server: String, console: Console) async throws -> HomeView {
         let stopwatch = Stopwatch()
         let engine = console.engine
         let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
         let last = max(1, (all.count + limit - 1) / limit)
         let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
-        let first = (page - 1) * limit
-        let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(first).prefix(limit)), engine) }
+        let start = (page - 1) * limit
+        let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(start).prefix(limit)), engine) }
         var rows: [Row] = []
-        var example: Example?
+        var client: ClientSnippets?
         let opensAll = all.count <= openedLimit
         var left = opensAll ? openedLimit : exampleLimit
         for summary in summaries {
@@ -78,7 +83,7 @@ struct HomeView: Page {
                 continue
             }
             var row = Row(summary, home: home, engine: engine)
-            if row.trouble == nil, left > 0, opensAll || example == nil {
+            if row.trouble == nil, left > 0, opensAll || client == nil {
                 left -= 1
                 do {
                     let visit = try await Visit(home, fields: FormFields(), console: console, containers: all, stopwatch: stopwatch)
@@ -86,7 +91,7 @@ struct HomeView: Page {
                         let zones = Digits.count(visit.zones.count, "private zone")
                         row.content = "\(Digits.count(visit.types.count, "record type")), \(zones) in development"
                     }
-                    if example == nil { example = await Example(visit) }
+                    if client == nil { client = await ClientSnippets(visit, server: server) }
                 } catch {
                     // With many containers, the rows show only what the files tell.
                     if opensAll { row.trouble = (error as? RecordError)?.reason ?? "\(error)" }
@@ -95,9 +100,13 @@ struct HomeView: Page {
             rows.append(row)
         }
         func link(_ number: Int) -> String? { number >= 1 && number <= last ? FormFields.url("/", [("page", String(number))]) : nil }
+        let suggestion = "iCloud.com.example.App"
+        let first = try all.first ?? container(named: suggestion)
         return HomeView(
-            rows: rows, isEmpty: rows.isEmpty, connect: console.connections == nil ? nil : "/connect", example: example,
-            shown: last == 1 ? nil : "Containers \(Digits.grouped(first + 1)) to \(Digits.grouped(first + rows.count)) of \(Digits.grouped(all.count))",
+            server: server, offersDemo: console.loadDemo != nil, rows: rows, isEmpty: rows.isEmpty, connect: console.connections == nil ? nil : "/connect",
+            client: client ?? ClientSnippets(place(first, .development, .private), server: server), latest: LatestRequests(console.log, in: all),
+            suggestion: suggestion,
+            shown: last == 1 ? nil : "Containers \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(all.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
@@ -110,26 +119,30 @@ struct HomeView: Page {
         return containers.map { ContainerSummary(container: $0) }
     }
 
-    /// Creates a container and returns its address.
+    /// Creates a container and returns the page to begin with.
     static func create(_ fields: FormFields, engine: any RecordEngine, accounts: Accounts) async throws -> String {
-        let text = fields["container"]?.trimmingSpaces ?? ""
-        guard let container = ContainerID(text) else {
-            throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
-        }
+        let container = try container(named: fields["container"]?.trimmingSpaces ?? "")
         let home = place(container, .development, .private)
         let developer = try People(accounts, actingAs: nil).actor
         // A read does not create a container, but an empty save does.
         _ = try await engine.database(home.address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
-        return home.link("query")
+        let begin = firstPages.first { Name($0.rawValue) == Name(fields["then"] ?? "") } ?? .query
+        return home.link(begin.rawValue)
+    }
+
+    private static func container(named name: String) throws -> ContainerID {
+        guard let container = ContainerID(name) else {
+            throw RecordError(.badRequest, "A container name starts with iCloud. and has only letters, digits, dots and hyphens: iCloud.com.example.App")
+        }
+        return container
     }
 }
 
-extension HomeView.Example {
+extension ClientSnippets {
     /// - Returns: `nil` if the container has no type that can be listed.
-    fileprivate init?(_ visit: Visit) async {
+    fileprivate init?(_ visit: Visit, server: String) async {
         guard let type = visit.usualType(await visit.recordCounts()), type.isListable else { return nil }
-        path = "/database/1/\(visit.place.address.container)/development/private/records/query"
-        self.type = type.name.string
+        self.init(visit.place, server: server, querying: type.name)
     }
 }
 

@@ -28,9 +28,10 @@ package final class BackgroundRuns: Sendable {
         run.start(priority: priority, work)
     }
 
-    /// The latest check of a place.
+    /// The latest check of a place. A place without a zone is checked in all zones.
     package func check(of place: Place) -> BackgroundRun? {
-        runs.withLock { $0.last { $0.check != nil && $0.place == place } }
+        let place = place.inAllZonesUnlessNamed
+        return runs.withLock { $0.last { $0.check != nil && $0.place == place } }
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the place has no such job, or its result is no longer kept.

@@ -1,0 +1,130 @@
+// The menu of a cell: filters by its value, copies it, opens the record it names. A click opens it. With the keyboard, the arrow keys
+// lead from the name of a record through its cells, and Enter opens the menu. All cells share one menu: a table has thousands of cells.
+
+const interactive = 'a, button, input, summary, label, select'
+
+export function enableCells() {
+  const table = document.querySelector('table[data-cells]')
+  if (!table || !HTMLElement.prototype.showPopover) return
+  const menu = new CellMenu(table)
+  table.addEventListener('click', event => {
+    const cell = event.target.closest('tbody td')
+    if (!cell || event.target.closest(interactive) || !getSelection().isCollapsed) return
+    menu.open(cell)
+  })
+  table.addEventListener('keydown', event => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const cell = event.target.closest('tbody :is(th, td)')
+    if (!cell || event.target.closest('summary, input')) return
+    const to = neighbour(cell, event.key)
+    if (to) {
+      event.preventDefault()
+      focus(to)
+    } else if (event.target === cell && ['Enter', ' '].includes(event.key)) {
+      event.preventDefault()
+      menu.open(cell)
+    }
+  })
+}
+
+// The cell in the direction of an arrow key. The keys only move up and down from cell to cell: the names of records have keys of their own.
+function neighbour(cell, key) {
+  const sideways = { ArrowLeft: 'previousElementSibling', ArrowRight: 'nextElementSibling' }[key]
+  if (sideways) {
+    let to = cell[sideways]
+    while (to && to.offsetParent === null) to = to[sideways]
+    return to
+  }
+  const upright = { ArrowUp: 'previousElementSibling', ArrowDown: 'nextElementSibling' }[key]
+  return upright && cell.matches('td') ? cell.parentElement[upright]?.cells[cell.cellIndex] : null
+}
+
+function focus(cell) {
+  const target = cell.querySelector(':scope > a') && cell.matches('th') ? cell.querySelector(':scope > a') : cell
+  if (target === cell) cell.tabIndex = -1
+  target.focus()
+  cell.scrollIntoView({ block: 'nearest', inline: 'nearest' })
+}
+
+class CellMenu {
+  constructor(table) {
+    this.table = table
+    this.heads = [...table.tHead.rows[0].cells]
+    this.menu = document.createElement('div')
+    this.menu.className = 'cellmenu'
+    this.menu.popover = 'auto'
+    this.menu.setAttribute('role', 'group')
+    table.parentElement.after(this.menu)
+    // The cell is where it was only until the table scrolls.
+    table.parentElement.addEventListener('scroll', () => this.menu.matches(':popover-open') && this.menu.hidePopover())
+    this.menu.addEventListener('toggle', event => event.newState === 'closed' && this.cell?.classList.remove('chosen'))
+  }
+
+  open(cell) {
+    this.cell = cell
+    const head = this.heads[cell.cellIndex]
+    const name = head.firstChild.textContent.trim()
+    const text = value(cell)
+    const title = document.createElement('p')
+    title.className = 'faint'
+    title.textContent = name
+    const items = [title]
+    const pick = cell.parentElement.querySelector('input[name="pick"]')?.value
+    if (head.dataset.field && pick && text !== '') items.push(link('Filter by this value', this.alike(head.dataset.field, pick)))
+    if (text !== '' && navigator.clipboard) items.push(this.copier(text))
+    for (const there of cell.querySelectorAll('a[href]')) items.push(link(`${there.download ? 'Download' : 'Open'} ${there.textContent}`, there.href))
+    if (items.length === 1) items.push(Object.assign(document.createElement('p'), { textContent: 'No value' }))
+    this.menu.ariaLabel = `${name} of ${cell.parentElement.querySelector('th').textContent.trim()}`
+    this.menu.replaceChildren(...items)
+    this.menu.showPopover()
+    this.place(cell)
+    cell.classList.add('chosen')
+    this.menu.querySelector('a, button')?.focus()
+  }
+
+  // Below the cell, or above it where the window ends.
+  place(cell) {
+    const { left, top, bottom } = cell.getBoundingClientRect()
+    const { width, height } = this.menu.getBoundingClientRect()
+    const x = Math.max(8, Math.min(left, innerWidth - width - 8))
+    const y = bottom + height + 8 <= innerHeight ? bottom : Math.max(8, top - height)
+    Object.assign(this.menu.style, { left: `${x}px`, top: `${y}px` })
+  }
+
+  alike(field, pick) {
+    const address = new URL(this.table.dataset.cells, location.href)
+    address.searchParams.set('alike', field)
+    address.searchParams.set('pick', pick)
+    return address.href
+  }
+
+  copier(text) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'bare'
+    button.textContent = 'Copy'
+    button.addEventListener('click', async () => {
+      try {
+        await navigator.clipboard.writeText(text)
+        button.textContent = 'Copied'
+        setTimeout(() => this.menu.hidePopover(), 700)
+      } catch {
+        button.textContent = 'Not allowed'
+      }
+    })
+    return button
+  }
+}
+
+function link(text, href) {
+  return Object.assign(document.createElement('a'), { textContent: text, href })
+}
+
+// The value without the notes beside it. A long text is there in full.
+function value(cell) {
+  const items = [...cell.querySelectorAll('li:not(.faint)')].map(item => item.textContent.trim())
+  if (items.length > 0) return items.join(', ')
+  const part = cell.querySelector('.long > div, time, a, code') ?? cell
+  const text = part === cell ? [...cell.childNodes].filter(node => !(node instanceof Element && node.matches('.faint'))).map(node => node.textContent).join('') : part.textContent
+  return text.trim()
+}

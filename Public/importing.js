@@ -1,0 +1,75 @@
+// The import page: the preview follows each choice without a page load, and a file dropped anywhere on the page is imported.
+import { enableCopying } from './copy.js'
+import { enableTimes } from './times.js'
+
+let latest = 0
+
+export function enableImporting() {
+  if (!importForm()) return
+  document.addEventListener('change', event => {
+    const form = importForm()
+    if (event.target.form === form && hasRows(form)) follow(event.target)
+  })
+  enableDropping()
+}
+
+// The form is replaced with each preview.
+function importForm() { return document.querySelector('form[data-import]') }
+
+function hasRows(form) {
+  const { file, text, upload } = form.elements
+  return file.files.length > 0 || text.value !== '' || upload !== undefined
+}
+
+async function follow(control) {
+  const form = importForm()
+  // A new file asks for the other choices. They are made one after the other, without more questions.
+  if (!(control.type === 'file' ? form.reportValidity() : form.checkValidity())) return
+  const number = ++latest
+  const button = form.querySelector('button:not([formaction])')
+  try {
+    const answer = await fetch(form.getAttribute('action'), { method: 'POST', headers: { Accept: 'text/html' }, body: new FormData(form) })
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+    const fresh = page.querySelector('main')
+    if (!fresh?.querySelector('form[data-import]')) throw new Error('no form')
+    if (number !== latest) return
+    const focus = document.activeElement
+    document.querySelector('main').replaceChildren(...[...fresh.childNodes].map(part => document.importNode(part, true)))
+    enableCopying(document)
+    enableTimes(document)
+    same(focus)?.focus({ preventScroll: true })
+  } catch {
+    // The page after a page load says more.
+    if (number === latest) importForm().requestSubmit(control.isConnected ? button : undefined)
+  }
+}
+
+// The control that corresponds to the focused one.
+function same(control) {
+  if (!control?.name) return control?.id ? document.getElementById(control.id) : null
+  const value = control.type === 'checkbox' ? `[value="${CSS.escape(control.value)}"]` : ''
+  return document.querySelector(`main [name="${CSS.escape(control.name)}"]${value}`)
+}
+
+function enableDropping() {
+  const place = () => document.querySelector('[data-drop-file]')
+  const carriesFiles = event => [...event.dataTransfer?.types ?? []].includes('Files')
+  document.addEventListener('dragover', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    place().classList.add('over')
+  })
+  document.addEventListener('dragleave', event => {
+    if (!event.relatedTarget) place().classList.remove('over')
+  })
+  document.addEventListener('drop', event => {
+    if (!carriesFiles(event)) return
+    event.preventDefault()
+    place().classList.remove('over')
+    const form = importForm()
+    const input = form.querySelector('input[type=file]')
+    input.files = event.dataTransfer.files
+    if (form.elements.type.value) follow(input)
+    else form.elements.type.focus()
+  })
+}

@@ -1,0 +1,93 @@
+"""A record beside the table of results, and the columns that the browser remembers."""
+
+import pytest
+from playwright.sync_api import expect
+
+from axe import problems
+from rows import names, notes
+
+
+@pytest.fixture
+def table(open_page, server):
+    page = open_page(notes(server, "iCloud.com.example.Beside"), reduced_motion="reduce")
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    return page
+
+
+def test_records_open_beside_the_table(table):
+    page = table
+    panel = page.get_by_role("region", name="Record beside the table")
+    expect(panel).to_have_count(0)
+    page.keyboard.press("j")
+    page.keyboard.press("v")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("note0")
+    expect(panel).to_contain_text("rank")
+    assert not problems(page)
+    for key, name in [("j", "note1"), ("j", "note2"), ("k", "note1")]:
+        page.keyboard.press(key)
+        expect(panel.get_by_role("heading", level=2).first).to_have_text(name)
+    # A click chooses the row and stays on the page.
+    page.locator("tbody th.name").get_by_role("link", name="note4").click()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("note4")
+    expect(page.locator("tr[aria-current=true] th a")).to_have_text("note4")
+    assert names(page) == [f"note{number}" for number in range(5)]
+    # Another page of the browser remembers it, and Enter opens the record's own page.
+    page.reload()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("note0")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note1")
+    page.go_back()
+    page.get_by_role("button", name="Beside").click()
+    expect(panel).to_have_count(0)
+    page.locator("tbody th.name").get_by_role("link", name="note3").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
+
+
+def test_the_letter_after_g_leads_to_a_page(table):
+    page = table
+    page.keyboard.type("gv")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Check")
+    page.go_back()
+    expect(page.get_by_role("button", name="Beside")).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_narrow_window_has_no_room_beside(table):
+    page = table
+    page.get_by_role("button", name="Beside").click()
+    panel = page.get_by_role("region", name="Record beside the table")
+    expect(panel).to_be_visible()
+    page.set_viewport_size({"width": 900, "height": 800})
+    expect(panel).to_be_hidden()
+    expect(page.get_by_role("button", name="Beside")).to_be_hidden()
+    page.locator("tbody th.name").get_by_role("link", name="note3").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
+
+
+def test_hidden_columns_are_remembered_unless_the_query_asks_for_them(open_page, server):
+    container = "iCloud.com.example.Remembered"
+    server.save(container, "Notes", *[
+        {"recordType": "Note", "recordName": f"note{number}", "fields": {"rank": {"value": number}, "title": {"value": f"Note {number}"}}} for number in range(3)])
+    question = f"/c/{container}/development/private/query?type=Note&zone=Notes&filter1=rank&is1=GREATER_THAN_OR_EQUALS&value1="
+    page = open_page(question + "0")
+    menu = page.get_by_role("group", name="Columns that are shown")
+
+    def head(name: str):
+        return page.get_by_role("columnheader", name=name)
+
+    page.locator(".foot summary", has_text="Columns").click()
+    menu.get_by_label("title").uncheck()
+    menu.get_by_label("modified").uncheck()
+    menu.get_by_label("rank").uncheck()
+    for name in ["title", "modified", "rank"]:
+        expect(head(name)).to_have_count(0)
+    # The next query filters by the rank, so it shows it.
+    page.goto(question + "1")
+    expect(page.locator("tbody tr")).to_have_count(2)
+    expect(head("rank")).to_be_visible()
+    for name in ["title", "modified"]:
+        expect(head(name)).to_have_count(0)
+    page.goto(question + "1&sort1=modifiedTimestamp")
+    expect(head("title")).to_have_count(0)
+    expect(head("modified")).to_be_visible()

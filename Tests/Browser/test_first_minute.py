@@ -1,0 +1,51 @@
+"""The start page of an empty server: demo data, imports, and the first request of a client."""
+
+import re
+
+from playwright.sync_api import expect
+
+APP = "iCloud.com.example.App"
+
+
+def test_the_first_request_is_received_live(empty_server, open_page):
+    page = open_page(at=empty_server)
+    latest = page.get_by_role("region", name="Latest requests")
+    expect(latest).to_contain_text("Waiting for your first request")
+    # The samples have the address of this server.
+    expect(page.locator(".snippets details[open] code")).to_contain_text(f"curl -s {empty_server.address}/database/1/{APP}/development/private")
+    page.locator(".snippets summary", has_text="pyicloud").click()
+    expect(page.locator(".snippets details[open] code")).to_contain_text(f'"{empty_server.address}/database/1/{APP}/development/private"')
+    empty_server.save(APP, "Notes", {"recordName": "a", "recordType": "Note", "fields": {"title": {"value": "Hello"}}})
+    expect(latest).to_contain_text("Received ✓")
+    expect(latest).to_contain_text("Python-urllib")
+    page.reload()
+    latest.get_by_role("link", name="records/modify").click()
+    expect(page).to_have_url(re.compile(f"/c/{APP}/development/private/requests\\?id="))
+
+
+def test_demo_data_is_loaded(empty_server, open_page):
+    page = open_page(at=empty_server)
+    page.get_by_role("button", name="Load demo data").click()
+    expect(page.get_by_role("link", name="iCloud.com.example.Chat", exact=True)).to_be_visible()
+    expect(page.locator(".containers li")).to_have_count(3)
+    expect(page.get_by_role("button", name="Load demo data")).to_have_count(0)
+
+
+def test_a_container_begins_with_an_import(empty_server, open_page):
+    page = open_page(at=empty_server, java_script_enabled=False)
+    page.get_by_label("into the new container").fill("iCloud.com.example.Mine")
+    page.get_by_role("button", name="Import a schema").click()
+    expect(page).to_have_url(re.compile("/c/iCloud.com.example.Mine/development/private/schema"))
+    expect(page.get_by_label("or a file")).to_be_visible()
+
+
+def test_an_upload_of_the_console_is_no_client(empty_server, open_page):
+    empty_server.save(APP, "Notes", {"recordName": "a", "recordType": "Note", "fields": {"title": {"value": "Hello"}}})
+    place = f"/c/{APP}/development/private"
+    page = open_page(f"{place}/requests", at=empty_server)
+    page.evaluate(f"fetch('/database/1/{APP}/development/private/zones/list')")
+    row = page.locator("tbody[data-rows] tr", has_text="zones/list")
+    expect(row).to_contain_text("Skylight console")
+    page.goto(f"{place}/clients")
+    expect(page.get_by_role("main")).to_contain_text("Python-urllib")
+    expect(page.get_by_role("main")).not_to_contain_text("Skylight console")

@@ -1,0 +1,90 @@
+"""The form of Query, Fetch and Changes is one line once it has an answer, so that the answer begins near the top."""
+
+import pytest
+from playwright.sync_api import expect
+
+from folding import unfold
+from pages import CHAT
+
+ANSWERED = {
+    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", "Message in Chats where room is Room/general, sorted by sentAt newest first"),
+    "changes": (CHAT + "/changes?zone=Chats", "All records of Chats by latest change"),
+    "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", "Person/ada, nobody from Chats"),
+    "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", "Person/ada, nobody from all zones"),
+    "zones": (CHAT + "/changes", "All zones by latest change"),
+}
+UNANSWERED = {
+    "refused": CHAT + "/query?type=Message&filter1=author&is1=EQUALS&value1=x",
+    "unreadable": CHAT + "/query?type=Message&filter1=sentAt&is1=GREATER_THAN&value1=yesterday",
+    "without a value": CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=",
+    "without names": CHAT + "/fetch?zone=Chats",
+    "bad token": CHAT + "/changes?zone=Chats&since=1&token=garbage",
+}
+
+
+@pytest.mark.parametrize("page_name", ANSWERED)
+def test_the_answer_begins_in_the_upper_third(look, page_name):
+    path, words = ANSWERED[page_name]
+    page = look(path)
+    page.set_viewport_size({"width": 1360, "height": 720})
+    expect(page.locator(".words")).to_have_text(words)
+    assert page.locator(".answer thead").bounding_box()["y"] < 240
+    page.set_viewport_size({"width": 390, "height": 844})
+    expect(page.locator(".answer tbody tr").first.locator("th")).to_be_in_viewport(ratio=1)
+
+
+def test_the_line_counts_the_records(look):
+    page = look(CHAT + "/query?type=Room&zone=Chats")
+    count = page.locator("tbody tr").count()
+    expect(page.locator(".outcome")).to_have_text(f"{count} records")
+    page.goto(CHAT + "/query?type=Message&zone=Chats&limit=10")
+    expect(page.locator(".outcome")).to_contain_text("10 of ")
+    page.goto(ANSWERED["fetch"][0])
+    expect(page.locator(".outcome")).to_have_text("1 of 2 found")
+
+
+@pytest.mark.parametrize("page_name", UNANSWERED)
+def test_a_form_without_an_answer_is_open(look, page_name):
+    page = look(UNANSWERED[page_name])
+    expect(page.locator("form.ask button.go")).to_be_visible()
+    expect(page.locator(".words")).to_be_hidden()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_form_opens_stays_open_while_it_changes_and_folds_when_it_runs(open_page, scripts):
+    page = open_page(ANSWERED["query"][0], java_script_enabled=scripts)
+    button = page.get_by_role("button", name="Query", exact=True)
+    expect(page.locator("form.ask button.go")).to_be_hidden()
+    page.get_by_text("Edit", exact=True).click()
+    page.get_by_role("button", name="+ sort").click()
+    expect(page.get_by_label("Field of sort 2")).to_be_visible()
+    page.get_by_role("button", name="Remove sort 2").click()
+    expect(page.get_by_label("Field of sort 2")).to_have_count(0)
+    button.last.click()
+    expect(page.locator("form.ask button.go")).to_be_hidden()
+    expect(page.locator(".words")).to_have_text(ANSWERED["query"][1])
+    assert "edit=" not in page.url
+
+
+def test_another_type_leaves_the_form_open(open_page):
+    page = open_page(ANSWERED["query"][0])
+    unfold(page)
+    page.get_by_label("Record type").select_option("Room")
+    page.wait_for_url("**type=Room**")
+    expect(page.get_by_label("Field of filter 1")).to_be_visible()
+    page.get_by_role("button", name="Query", exact=True).last.click()
+    expect(page.locator(".words")).to_have_text("Room in Chats")
+    assert "edit=" not in page.url
+
+
+def test_many_filters_scroll_and_the_button_stays_in_reach(look):
+    filters = "&".join(f"filter{number}=room&is{number}=EQUALS&value{number}=Room%2Fgeneral" for number in range(1, 21))
+    page = look(f"{CHAT}/query?type=Message&zone=Chats&{filters}")
+    page.set_viewport_size({"width": 1360, "height": 720})
+    unfold(page)
+    expect(page.get_by_role("button", name="Query", exact=True).last).to_be_in_viewport(ratio=1)
+    expect(page.locator(".foot")).to_be_in_viewport(ratio=1)
+    last = page.get_by_label("Value of filter 20")
+    last.focus()
+    expect(last).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("button", name="Query", exact=True).last).to_be_in_viewport(ratio=1)

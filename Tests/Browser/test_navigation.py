@@ -1,0 +1,84 @@
+"""The nine entries of the navigation, their tabs and their states."""
+
+import urllib.error
+
+import pytest
+from playwright.sync_api import expect
+
+from axe import problems
+from pages import CHAT, PAGES, title
+
+ENTRIES = ["Records", "Zones", "Schema", "Requests", "Clients", "Explain", "Health", "Rehearsals", "Access"]
+READING = ["Query", "Fetch", "Changes"]
+# Pages outside of a container have no navigation.
+INSIDE = [name for name, path in PAGES.items() if path.startswith("/c/")]
+
+
+def entries(page):
+    return page.get_by_label("Pages", exact=True)
+
+
+def tabs(page):
+    return page.get_by_label("Tabs", exact=True)
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_the_tabs_are_at_one_place_and_reading_is_one_click_away(look, name):
+    page = look(PAGES[name])
+    # Below the bar, at the edge of the navigation.
+    row, bar, side = (page.locator(part).bounding_box() for part in ("nav.tabs", ".bar", ".sections"))
+    assert abs(row["x"] - side["width"]) < 1 and abs(row["y"] - bar["height"]) < 1, name
+    for text in READING:
+        expect(entries(page).get_by_role("link", name=text, exact=True)).to_be_in_viewport(ratio=1)
+    page.set_viewport_size({"width": 390, "height": 760})
+    for text in READING:
+        # On their own pages, they are tabs.
+        link = entries(page).get_by_role("link", name=text, exact=True).or_(tabs(page).get_by_role("link", name=text, exact=True)).first
+        expect(link).to_be_in_viewport(ratio=1)
+        assert link.evaluate("link => { const at = link.getBoundingClientRect(); return link.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)) }"), f"{text} on {name}"
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_each_entry_leads_to_its_tabs(open_page, scripts):
+    page = open_page(CHAT + "/query", java_script_enabled=scripts)
+    for entry in ENTRIES:
+        entries(page).get_by_role("link", name=entry).click()
+        expect(entries(page).locator("[aria-current=true]")).to_contain_text(entry)
+        for name in tabs(page).get_by_role("link").evaluate_all("links => links.map(link => link.firstChild.textContent.trim())"):
+            tab = tabs(page).get_by_role("link", name=name)
+            tab.click()
+            expect(tab).to_have_attribute("aria-current", "page")
+            expect(page.get_by_role("heading", level=1)).to_contain_text(name)
+            assert page.title().startswith(name) and page.title().endswith(" · iCloud.com.example.Chat · development")
+    assert not scripts or not problems(page)
+
+
+def test_the_entries_tell_their_state(empty_server, open_page):
+    container = "iCloud.com.example.States"
+    note = {"recordType": "Note", "recordName": "one", "fields": {"n": {"value": 1}}}
+    empty_server.save(container, "Notes", note)
+    there = f"/c/{container}/development/private"
+    page = open_page(there + "/zones", at=empty_server)
+    for entry in ["Requests", "Clients", "Health", "Rehearsals"]:
+        expect(entries(page).get_by_role("link", name=entry, exact=True)).to_be_visible()
+    empty_server.ask(f"/{container}/development/private/changes/zone", {"zones": [{"zoneID": {"zoneName": "Notes"}}]})
+    with pytest.raises(urllib.error.HTTPError):
+        empty_server.ask(f"/{container}/development/private/records/query", {"query": {"recordType": "Nothing"}, "zoneID": {"zoneName": "Notes"}})
+    empty_server.save(container, "Notes", note | {"recordName": "two"})
+    page.reload()
+    expect(entries(page).get_by_role("link", name="Requests 1 error in the last hour")).to_be_visible()
+    expect(entries(page).get_by_role("link", name="Clients 1 behind the changes of this database")).to_be_visible()
+    assert not problems(page)
+
+
+def test_a_shortcut_leads_to_a_tab_of_another_entry(open_page):
+    page = open_page(CHAT + "/query")
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    for keys, name in [("ga", "Query advice"), ("gm", "Telemetry"), ("gx", "Rehearsals"), ("gu", "Users")]:
+        page.keyboard.type(keys)
+        expect(page).to_have_title(title(name))
+        expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    page.keyboard.press("?")
+    keys = page.get_by_role("dialog", name="Keyboard shortcuts")
+    keys.get_by_role("link", name="Record types").click()
+    expect(page).to_have_title(title("Record types"))

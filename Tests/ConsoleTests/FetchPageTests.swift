@@ -1,0 +1,75 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+/// The tab Fetch in all zones, and its answers about names that are not there.
+@Suite struct FetchPageTests {
+    private static let other = ZoneID(zoneName: "Other")
+
+    @Test(arguments: ["", "&as=table", "&assets=with"])
+    func namesAreFoundInAllZones(shape: String) async throws {
+        try await EditStage.run { stage in
+            try await stage.save("note", ["title": .string("in Notes")])
+            try await stage.save("far", ["title": .string("in Other")], in: Self.other)
+            try await stage.save("both", ["title": .string("twice")])
+            try await stage.save("both", ["title": .string("twice")], in: Self.other)
+            for zone in ["", "&zone="] {
+                let page = try await stage.page("fetch?names=far%0Anote%0Aboth%0Anobody\(zone)\(shape)")
+                #expect(page.contains("<option value=\"\" selected>all zones</option>"))
+                #expect(page.contains("<b>4 records</b> found") && page.contains("1 not found"))
+                #expect(page.contains("record?zone=Other&amp;name=far") && page.contains("record?zone=Notes&amp;name=note"))
+                #expect(page.contains("record?zone=Other&amp;name=both") && page.contains("record?zone=Notes&amp;name=both"))
+                if shape != "&assets=with" { #expect(page.contains(">zone<") && page.contains("Other</")) }
+            }
+            // In one zone, the zone is not repeated on each line.
+            let one = try await stage.page("fetch?zone=Notes&names=note\(shape)")
+            #expect(one.contains("<b>1 record</b> found") && !one.contains("<th scope=\"col\">zone"))
+        }
+    }
+
+    @Test(arguments: ["", "&as=table", "&assets=with"])
+    func aNameThatIsNotThereSaysWhereItIs(shape: String) async throws {
+        try await EditStage.run { stage in
+            try await stage.save("far", [:], in: Self.other)
+            try await stage.save("gone", ["title": .string("x")])
+            let deletion = RecordOperation(.forceDelete, recordName: "gone")
+            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) { _ = try result.get() }
+            let page = try await stage.page("fetch?zone=Notes&names=far%0Agone%0Anobody\(shape)")
+            #expect(page.contains(">in Other</a>") && page.contains("record?zone=Other&amp;name=far"))
+            #expect(page.contains(/>deleted [^<]* by Developer<\/a>/) && page.matches(of: />restore<\/a>/).count == 1)
+            #expect(page.contains("3 not found") && page.matches(of: />NOT_FOUND</).count == 3)
+            let restore = try #require(page.firstMatch(of: /\(<a href="([^"]*record\/restore[^"]*)"/)?.output.1)
+            #expect(try await stage.get(String(restore).replacing("&amp;", with: "&")).status == .ok)
+            let everywhere = try await stage.page("fetch?names=gone\(shape)")
+            #expect(everywhere.contains(/>deleted in Notes [^<]* by Developer<\/a>/))
+            let elsewhere = try await stage.page("fetch?zone=Other&names=gone\(shape)")
+            #expect(elsewhere.contains(/>deleted in Notes [^<]* by Developer<\/a>/))
+        }
+    }
+
+    @Test func aFileHasTheRecordsOfAllZones() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("note", ["title": .string("a")])
+            try await stage.save("far", ["title": .string("b")], in: Self.other)
+            let text = String(buffer: try await stage.get("fetch.csv?names=far%0Anote%0Anobody").body)
+            #expect(text.contains("far") && text.contains("Other") && text.contains("Notes") && text.contains("nobody"))
+            let many = (0...200).map { "r\($0)" }.joined(separator: "%0A")
+            #expect(try await stage.get("fetch.csv?names=\(many)").status == .badRequest)
+            #expect(try await stage.page("fetch?names=\(many)").contains("A request may have 200 record names"))
+        }
+    }
+
+    @Test func codeAsksForTheZoneOfTheRecords() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("note", [:])
+            try await stage.save("far", [:], in: Self.other)
+            #expect(try await stage.page("fetch?names=far").contains("zoneName: &quot;Other&quot;"))
+            let both = try await stage.page("fetch?names=far%0Anote")
+            #expect(!both.contains("This fetch as code"))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+import JSON
+import RecordStore
+import Records
+import TestSupport
+import Testing
+import Traffic
+
+@testable import Console
+
+/// The nine entries of the navigation, their tabs and their states.
+@Suite struct NavigationTests {
+    /// The texts and the addresses of the links in one of the navigations, and the texts of the current ones.
+    private static func links(of navigation: String, in page: String) throws -> (texts: [String], addresses: [String], current: [String]) {
+        let start = try #require(page.firstRange(of: "<nav class=\"\(navigation)\""), "\(navigation)")
+        let rest = page[start.lowerBound...]
+        let links = rest[..<(rest.firstRange(of: "</nav>")?.lowerBound ?? rest.endIndex)].matches(of: #/<a href="([^"]*)"( aria-current="[a-z]*")?>([^<]*)/#)
+        // A state follows after a space.
+        let texts = links.map { link in link.output.3.replacing("&amp;", with: "&").split(separator: " ").joined(separator: " ") }
+        return (texts, links.map { String($0.output.1) }, zip(links, texts).filter { $0.0.output.2 != nil }.map(\.1))
+    }
+
+    private static func tabs(
+        on path: String, in place: String = RequestStage.there, of stage: RequestStage
+    ) async throws -> (texts: [String], addresses: [String], current: [String]) {
+        try links(of: "tabs", in: try await stage.page(path, in: place))
+    }
+
+    private static func state(_ section: String, in page: String) throws -> String? {
+        let entry = try Regex("<a href=\"[^\"]*\"(?: aria-current=\"true\")?>\(section)(.*?)</a>")
+        let link = try #require(page.firstMatch(of: entry), "\(section)")
+        return link.output[1].substring?.firstMatch(of: #/title="([^"]*)"/#).map { String($0.output.1) }
+    }
+
+    private static func state(_ section: String, on path: String, _ stage: RequestStage) async throws -> String? {
+        try state(section, in: try await stage.page(path))
+    }
+
+    @Test func everyPageHasItsNameInItsTabItsHeadingAndTheTitle() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            for tab in Tab.allCases {
+                // A container of this machine has no mirror, and this one no objects of Core Data.
+                guard let section = tab.section, ![.objects, .mirror, .unsent].contains(tab) else { continue }
+                let escaped = tab.title.replacing("&", with: "&amp;")
+                let page = try await stage.page(tab.rawValue)
+                let tabs = try Self.links(of: "tabs", in: page)
+                #expect(tabs.current == [tab.title], "\(tab)")
+                #expect(page.contains("<title>\(escaped)"), "\(tab)")
+                #expect(page.contains(" · iCloud.com.example.App · development</title>"), "\(tab)")
+                let heading = try Regex("<h1[^>]*>\(escaped)")
+                #expect(page.contains(heading), "\(tab)")
+                let sections = try Self.links(of: "sections", in: page)
+                #expect(sections.texts.filter { !["Query", "Fetch", "Changes"].contains($0) } == Tab.Section.allCases.map(\.title), "\(tab)")
+                #expect(sections.current.first == section.title, "\(tab)")
+                // An entry leads to the first of its tabs.
+                let entry = try #require(sections.texts.firstIndex(of: section.title))
+                #expect(sections.addresses[entry] == tabs.addresses.first, "\(tab)")
+                // These are one click away everywhere.
+                for address in ["query", "fetch", "changes"] { #expect(sections.addresses.contains("\(RequestStage.there)/\(address)"), "\(address) on \(tab)") }
+            }
+        }
+    }
+
+    @Test func pagesOutsideOfTheTabsKeepTheirRow() async throws {
+        try await RequestStage.with { stage in
+            for path in ["zone?zone=Nothing", "find?q=nothing", "zone/delete?zone=Notes"] {
+                let tabs = try await Self.tabs(on: path, of: stage)
+                #expect(Array(tabs.texts.prefix(3)) == ["Query", "Fetch", "Changes"], "\(path)")
+            }
+        }
+    }
+
+    @Test func theTabsAreThoseThatThePlaceHas() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            #expect(try await Self.tabs(on: "zones", of: stage).texts == ["Zones", "Sharing"])
+            #expect(try await Self.tabs(on: "zones", in: "/c/iCloud.com.example.App/development/public", of: stage).texts == ["Zones"])
+            // The other databases of a page about shares.
+            let sharing = try await stage.page("sharing")
+            #expect(sharing.contains("/development/shared/sharing\"") && sharing.contains("/development/public/zones\""))
+            let schema = try await Self.tabs(on: "types", of: stage).texts
+            #expect(schema == ["Record types", "Indexes", "Security roles", "Deploy", "History", "Schema file", "Reset"])
+            let production = "/c/iCloud.com.example.App/production/private"
+            #expect(try await Self.tabs(on: "types", in: production, of: stage).texts == schema.dropLast())
+            // The page of a tab that the place does not offer says where it is.
+            #expect(try await Self.tabs(on: "reset", in: production, of: stage).current == ["Reset"])
+            #expect(try await stage.page("types", in: production).contains(" · iCloud.com.example.App · production</title>"))
+        }
+    }
+
+    @Test func everyShortcutIsAnother() {
+        let keys = Tab.allCases.compactMap(\.key)
+        #expect(Set(keys).count == keys.count && keys.allSatisfy { $0.utf8.count == 1 })
+    }
+
+    @Test func errorsOfTheLastHourCount() async throws {
+        try await RequestStage.with { stage in
+            stage.note(stage.request("records/query"))
+            let calm = try await Self.state("Requests", on: "zones", stage)
+            #expect(calm == nil)
+            var refused = stage.request("records/query")
+            refused.status = 400
+            stage.note(refused)
+            #expect(try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour")
+            var partial = stage.request("records/modify")
+            partial.itemErrors = [ServedRequest.ItemError(name: "a", code: .conflict, reason: "no"), ServedRequest.ItemError(name: "b", code: .conflict, reason: "no")]
+            stage.note(partial)
+            refused.started = Timestamp(milliseconds: refused.started.milliseconds - 2 * 3_600_000)
+            stage.note(refused)
+            #expect(try await Self.state("Requests", on: "zones", stage) == "3 errors in the last hour")
+        }
+    }
+
+    @Test func clientsThatLackChangesCount() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            let token = try await stage.pull(from: "phone")
+            try await stage.pull(from: "tablet")
+            #expect(try await Self.state("Clients", on: "zones", stage) == nil, "both have all")
+            try await stage.save("two")
+            #expect(try await Self.state("Clients", on: "zones", stage) == "2 behind the changes of this database")
+            try await stage.pull(from: "phone", since: token)
+            #expect(try await Self.state("Clients", on: "zones", stage) == "1 behind the changes of this database")
+            #expect(try await Self.state("Clients", on: "zones?user=grace", stage) == nil, "another database")
+            // A page of a pull that goes on.
+            try await stage.pull(from: "phone", limit: 1)
+            #expect(try await Self.state("Clients", on: "zones", stage) == "2 behind the changes of this database")
+        }
+    }
+
+    @Test func theLatestCheckOfThePlaceCounts() async throws {
+        try await RequestStage.with { stage in
+            let field = FieldInput(.reference(Reference(recordName: "nobody")))
+            _ = try await stage.database.modify(
+                ModifyRequest([RecordOperation(.forceUpdate, recordName: "one", recordType: "Note", fields: ["other": field])], zoneID: RequestStage.zone))
+            #expect(try await Self.state("Health", on: "zones", stage) == nil)
+            _ = try await stage.post("check/start", "")
+            try await eventually { try await Self.state("Health", on: "zones", stage) == "1 problem found by the latest check" }
+        }
+    }
+
+    @Test func theSizesAreThoseOfThePages() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            let page = try await stage.page("types")
+            #expect(try Self.state("Zones", in: page) == "2 zones" && page.contains("<b>1 record type</b>"))
+            #expect(try Self.state("Schema", in: page) == "1 type")
+            #expect(try await stage.page("schema").contains("<b>1 record type</b>"))
+            #expect(page.contains(">Record types <span>1</span></a>"))
+        }
+    }
+}

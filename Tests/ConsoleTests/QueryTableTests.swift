@@ -1,0 +1,71 @@
+import Foundation
+import Hummingbird
+import HummingbirdTesting
+import Records
+import Testing
+import Text
+
+/// The table of the tab Query: the folded form above it, its heads, and the filters by its values.
+@Suite struct QueryTableTests {
+    private static let shelf = "type=Item&filter1=shelf&is1=EQUALS&value1=left"
+
+    @Test func aFormIsFoldedOnceItHasAnAnswer() async throws {
+        try await SchemaStage.run { stage in
+            let answered = try await stage.page("query?\(Self.shelf)")
+            #expect(answered.contains(/<span class="words" title="Item[^"]* where shelf is left">/))
+            #expect(answered.contains("<span class=\"outcome\">3 records</span>") && !answered.contains("<details open>"))
+            for question in [
+                "\(Self.shelf)&edit=1", "\(Self.shelf)&draft=1", "\(Self.shelf)&filter2=shelf&value2=", "type=Item&filter1=year&value1=soon",
+                "type=Item&filter1=author&is1=EQUALS&value1=ada", "\(Self.shelf)&where=and+and",
+            ] {
+                #expect(try await stage.page("query?\(question)").contains("<details open>"), "\(question)")
+            }
+            // Links from an open form do not keep it open.
+            #expect(!(try await stage.page("query?\(Self.shelf)&edit=1").contains("edit=1\"")))
+        }
+    }
+
+    @Test func headsSortOrLeadToTheIndexThatTheyNeed() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("query?\(Self.shelf)")
+            #expect(page.contains(/<a href="[^"]*sort1=year" class="lacks" title="[^"]*">year<\/a>/))
+            #expect(!page.contains(/sort1=author"/), "no index sorts by a reference")
+            let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
+            _ = try await stage.press("Add SORTABLE to year", on: refused)
+            let sorted = try await stage.page("query?\(Self.shelf)&sort1=year")
+            #expect(sorted.contains("aria-sort=\"ascending\"") && sorted.contains(/<a href="[^"]*sort1=year&amp;order1=descending">year<\/a>/))
+        }
+    }
+
+    @Test func aFieldWithoutAnIndexCanBeChosen() async throws {
+        try await SchemaStage.run { stage in
+            let page = try await stage.page("query?type=Item&draft=1")
+            #expect(page.contains("<option value=\"title\">title – no index</option>"))
+            #expect(page.contains("<option value=\"shelf\">shelf</option>"))
+            #expect(page.contains("<option value=\"author\" disabled>author – can&#39;t be sorted</option>"))
+        }
+    }
+
+    @Test func aValueOfARecordBecomesAFilter() async throws {
+        try await SchemaStage.run { stage in
+            func location(_ question: String) async throws -> String? {
+                try await stage.get("query?\(question)").headers[.location]
+            }
+            let pick = PercentEncoding.encoded("_defaultZone\nitem2\n1")
+            for (field, filter) in [
+                ("title", "filter2=title&is2=EQUALS&value2=Item%20%3C2%3E"), ("year", "filter2=year&is2=EQUALS&value2=1992"),
+                ("author", "filter2=author&is2=EQUALS&value2=ada"), ("recordName", "filter2=recordName&is2=EQUALS&value2=item2"),
+            ] {
+                let there = try #require(try await location("\(Self.shelf)&limit=10&alike=\(field)&pick=\(pick)"), "\(field)")
+                #expect(there == "\(SchemaStage.there)/query?\(Self.shelf)&\(filter)&limit=10", "\(field)")
+            }
+            // A second value of a field replaces the first.
+            #expect(try await location("type=Item&filter1=shelf&is1=EQUALS&value1=right&alike=shelf&pick=\(pick)") == "\(SchemaStage.there)/query?\(Self.shelf)")
+            for (question, status) in [
+                ("alike=nothing&pick=\(pick)", 400), ("alike=title", 400), ("alike=title&pick=\(PercentEncoding.encoded("_defaultZone\nnobody\n1"))", 404),
+            ] {
+                #expect(try await stage.get("query?type=Item&\(question)").status.code == status, "\(question)")
+            }
+        }
+    }
+}
