@@ -12,15 +12,15 @@ CONTAINER = "iCloud.com.example.Kill"
 class Server:
     """A process that serves a data folder, or reports why it cannot."""
 
-    def __init__(self, binary, data, before=()):
-        """Starts it. `before` is a command that runs the server."""
+    def __init__(self, binary, data, before=(), store=None):
+        """Starts it. `before` is a command that runs the server, `store` the address of a database that has the records."""
         self.file = data / CONTAINER / "development.sqlite"
         self.assets = data / CONTAINER / "development.assets"
         # A file, because nobody reads a pipe while the server runs.
         self.errors = tempfile.TemporaryFile("w+")
         self.began = time.monotonic()
         self.process = subprocess.Popen(
-            [*before, binary, "serve", "--data", str(data), "--port", "0"],
+            [*before, binary, "serve", "--data", str(data), "--port", "0", *(["--store", store] if store else [])],
             stdout=subprocess.PIPE,
             stderr=self.errors,
             text=True,

@@ -1,0 +1,64 @@
+"""A PostgreSQL server for killing, with its data in a folder."""
+
+import glob
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+
+def programs():
+    """The folder of the server's programs; None if it is not installed."""
+    found = sorted(glob.glob("/usr/lib/postgresql/*/bin/initdb"), key=lambda path: int(path.split("/")[4].split(".")[0]))
+    path = found[-1] if found else shutil.which("initdb")
+    return pathlib.Path(path).parent if path else None
+
+
+class PostgreSQL:
+    """Listens on a socket in its folder, and waits for the disk at each commit as usual."""
+
+    def __init__(self):
+        # PostgreSQL refuses to run as root.
+        self.user = "postgres" if os.getuid() == 0 else None
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skylight-kill-"))
+        if self.user:
+            shutil.chown(self.folder, self.user)
+        self.log = open(self.folder / "log", "w")
+        self.run("initdb", "--pgdata", "data", "--username", "skylight", "--auth", "trust", "--encoding", "UTF8", "--locale", "C").wait(timeout=120)
+        self.address = f"postgres://skylight@/postgres?host={self.folder}"
+        self.start()
+
+    def run(self, program, *arguments):
+        return subprocess.Popen([programs() / program, *arguments], cwd=self.folder, user=self.user, stdout=self.log, stderr=self.log)
+
+    def start(self):
+        """Starts it, and waits until it answers."""
+        for _ in range(100):
+            self.process = self.run("postgres", "-D", "data", "-c", f"unix_socket_directories={self.folder}", "-c", "listen_addresses=")
+            while self.process.poll() is None:
+                if self.run("pg_isready", "--quiet", "--host", str(self.folder)).wait(timeout=60) == 0:
+                    return
+                time.sleep(0.02)
+            # The processes of the one that was killed are not all gone yet.
+            time.sleep(0.1)
+        raise AssertionError("PostgreSQL does not start; see " + str(self.folder / "log"))
+
+    def kill(self):
+        """Kills all of its processes like a power failure."""
+        children = subprocess.run(["ps", "--ppid", str(self.process.pid), "-o", "pid="], capture_output=True, text=True).stdout.split()
+        self.process.kill()
+        for child in children:
+            try:
+                os.kill(int(child), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        self.process.wait(timeout=60)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.kill()
+        self.log.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
