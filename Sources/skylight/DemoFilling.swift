@@ -3,6 +3,8 @@ import DataTransfer
 import JSON
 import Records
 import RecordStore
+// Without it, `containers()` would be the one of engines that have no list.
+import SQLRecordStore
 
 /// Fills the containers of the demo data, for `--demo` and for the button on the start page.
 actor DemoFilling {

@@ -22,10 +22,15 @@ import Testing
         }
     }
 
+    /// - Returns: paths within the target's folder.
     private func sources(of target: String) throws -> [(path: String, text: String)] {
         let folder = Command.package.appending(path: "Sources/\(target)", directoryHint: .isDirectory)
-        let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)).compactMap { $0 as? URL }
-        return try files.filter { $0.pathExtension == "swift" }.map { ($0.lastPathComponent, try String(contentsOf: $0, encoding: .utf8)) }
+        let paths = try #require(FileManager.default.enumerator(atPath: folder.path(percentEncoded: false))).compactMap { $0 as? String }
+        return try paths.filter { $0.hasSuffix(".swift") }.map { ($0, try String(contentsOf: folder.appending(path: $0), encoding: .utf8)) }
+    }
+
+    private func imports(of text: String) -> [String] {
+        text.matches(of: /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/).map { String($0.output.1) }
     }
 
     @Test func thePlanNamesEveryTarget() throws {
@@ -64,9 +69,7 @@ import Testing
         let ours = Set(targets.map(\.name))
         for target in targets {
             for source in try sources(of: target.name) {
-                for line in source.text.matches(of: /(?m)^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public |package |internal |fileprivate |private )?import (?:\w+ )?(\w+)/) {
-                    let module = String(line.output.1)
-                    guard ours.contains(module) else { continue }
+                for module in imports(of: source.text) where ours.contains(module) {
                     #expect(target.dependencies.contains(module), "\(target.name)/\(source.path) imports \(module), which is not on its dependency line")
                 }
             }
@@ -80,6 +83,20 @@ import Testing
                 #expect(!source.text.contains(/JSONSerialization|JSONEncoder|JSONDecoder/), "\(target.name)/\(source.path)")
             }
         }
+    }
+
+    /// The engine is written once for all databases; each driver knows one of them.
+    @Test func onlyADriverKnowsItsDatabase() throws {
+        let drivers = ["GRDB": "SQL/SQLite/", "GRDBSQLite": "SQL/SQLite/", "CPostgreSQL": "SQL/PostgreSQL/"]
+        var found: Set<String> = []
+        for source in try sources(of: "SQLRecordStore") {
+            for module in imports(of: source.text) {
+                guard let folder = drivers[module] else { continue }
+                found.insert(module)
+                #expect(source.path.hasPrefix(folder), "SQLRecordStore/\(source.path) imports \(module), which belongs to \(folder)")
+            }
+        }
+        #expect(found == Set(drivers.keys), "A driver's library is no longer imported, or under another name")
     }
 
     @Test func theStorageInterfaceHasNoSQLAndNoHTTP() throws {
