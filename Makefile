@@ -23,13 +23,16 @@ QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Cli
 # BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
 RELEASE := --configuration release -debug-info-format none
 
+# The tests of stores that run on PostgreSQL, too: what the storage interface promises, histories against the model, and its driver.
+ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore)Tests
+
 SWIFT_LOG := .build/swift-tests.log
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test build-tests swift-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
+.PHONY: help run check test build-tests swift-tests postgresql-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -53,10 +56,12 @@ check: export SWIFT_TESTS = --skip '$(LENGTHY)'
 # The examples, too.
 test check: export SKYLIGHT_EXAMPLES = 1
 
+test: export STORE_TESTS = postgresql-tests
+
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"
 	@SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" \
-		$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) swift-tests python-tests
+		$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) swift-tests $(STORE_TESTS) python-tests
 
 build-tests: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
@@ -67,6 +72,11 @@ swift-tests:
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
 		tail -n 500 $(SWIFT_LOG); echo "==> Tests in Swift that failed (all output is in $(SWIFT_LOG)):"; \
 		grep -E '^✘|recorded an issue|Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
+
+# After the others, because one command at a time uses the build.
+postgresql-tests: swift-tests
+	@Scripts/with-postgresql sh -c 'test -n "$$SKYLIGHT_POSTGRESQL" || { echo "==> PostgreSQL is not here: the tests on it are skipped"; exit 0; }; \
+		exec $(MAKE) --no-print-directory swift-tests SWIFT_LOG=.build/postgresql-tests.log SWIFT_TESTS="--filter \"$(ON_POSTGRESQL)\""'
 
 # Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
 python-tests:
@@ -91,7 +101,7 @@ system-packages:
 	@Scripts/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
 test-packages:
-	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl python3
+	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl postgresql python3
 
 # The demo data has Japanese text and emoji, which the pictures show.
 picture-packages:

@@ -252,7 +252,7 @@ final class CommitWriter: Sendable {
             // The error occurs before anything is written, so the state on disk is certain.
             return RecordError(
                 .internalError, "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
-        case .busy, .conflict, .connectionLost:
+        case _ where error.isPassing:
             return RecordError(.tryAgainLater, "The database does not answer (\(error.message)); nothing was saved", retryAfter: 1)
         case .unknown: return RecordError(.tryAgainLater, "It is not known whether this was saved: \(error.message)", retryAfter: 1)
         case .disk, .damaged: break

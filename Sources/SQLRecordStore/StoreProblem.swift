@@ -19,6 +19,8 @@ struct StoreProblem {
             isDamage = error.cause == .damaged
             if let shortage = Self.shortageOfFiles(error) {
                 refusal = shortage
+            } else if error.isPassing {
+                refusal = RecordError(.tryAgainLater, "The database does not answer (\(error.message)); try again", retryAfter: 1)
             } else {
                 let end =
                     isDamage ? "the file is damaged. \(Self.remedy)"

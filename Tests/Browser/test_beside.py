@@ -88,6 +88,7 @@ def test_hidden_columns_are_remembered_unless_the_query_asks_for_them(open_page,
     expect(head("rank")).to_be_visible()
     for name in ["title", "modified"]:
         expect(head(name)).to_have_count(0)
-    page.goto(question + "1&sort1=modifiedTimestamp")
-    expect(head("title")).to_have_count(0)
-    expect(head("modified")).to_be_visible()
+    # So does one that sorts.
+    page.goto(question + "1&sort1=title")
+    expect(head("title")).to_be_visible()
+    expect(head("modified")).to_have_count(0)

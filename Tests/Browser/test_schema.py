@@ -158,6 +158,7 @@ def test_roles_are_granted_and_taken(open_here, there, scripts):
     page.goto(there + "/type?type=Note")
     expect(page.locator(".facts", has_text="Editor")).to_be_visible()
     page.get_by_label("Tabs").get_by_role("link", name="Security roles").click()
+    page.get_by_role("link", name="Change the grants of Note").click()
     page.get_by_role("checkbox", name="Editor may WRITE").uncheck()
     page.get_by_role("button", name="Save the grants").click()
     page.get_by_role("button", name="Delete the role Editor").click()

@@ -239,7 +239,7 @@ import Testing
 
     @Test func anUnusedIndexIsDropped() async throws {
         try await SchemaStage.run { stage in
-            _ = try await stage.press("Remove", on: try await stage.page("advice"))
+            _ = try await stage.press("Delete", on: try await stage.page("advice"))
             #expect(try await stage.type("Item")?.fields["shelf"]?.indexes == [])
             #expect(try await stage.page("advice").contains("Every index was used"))
         }

@@ -17,8 +17,8 @@ enum StoreUnderTest {
         logger: Logger = Logger(label: "skylight.store"), clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) throws -> SQLRecordEngine {
         #if PostgreSQL
-            if let server {
-                let home = try PostgreSQLServer(try database(of: folder, on: server), logger)
+            if !isSQLite {
+                let home = try PostgreSQLServer(try database(of: folder), logger)
                 return SQLRecordEngine(
                     home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits, cascadeLimits: cascadeLimits, openLimits: openLimits,
                     logger: logger, clock: clock)
@@ -31,7 +31,9 @@ enum StoreUnderTest {
 
     #if PostgreSQL
     /// The address of a folder's database, which is made if it is missing.
-    private static func database(of folder: URL, on server: String) throws -> String {
+    static func database(of folder: URL) throws -> String {
+        guard let server else { throw SQLError(.misuse, "address", "SKYLIGHT_POSTGRESQL has no server") }
+
         let letters = folder.path(percentEncoded: false).unicodeScalars.filter { CharacterSet.alphanumerics.contains($0) }
         let name = "t" + String(String.UnicodeScalarView(letters)).suffix(60).lowercased()
         let connection = try PostgreSQLConnection(server)

@@ -25,6 +25,8 @@ struct SQLError: Error {
     }
 
     let cause: Cause
+    /// True if the same may succeed soon, since nothing was changed.
+    var isPassing: Bool { [.busy, .conflict, .connectionLost].contains(cause) }
     /// The database's own code.
     let code: String
     let message: String

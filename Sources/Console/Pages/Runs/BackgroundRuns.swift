@@ -31,7 +31,7 @@ package final class BackgroundRuns: Sendable {
     /// The latest check of a place. A place without a zone is checked in all zones.
     package func check(of place: Place) -> BackgroundRun? {
         let place = place.inAllZonesUnlessNamed
-        return runs.withLock { $0.last { $0.check != nil && $0.place == place } }
+        return runs.withLock { $0.last { $0.check != nil && $0.place.inAllZonesUnlessNamed == place } }
     }
 
     /// - Throws: `RecordError` NOT_FOUND if the place has no such job, or its result is no longer kept.

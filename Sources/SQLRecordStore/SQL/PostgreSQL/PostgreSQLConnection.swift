@@ -111,7 +111,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         while state != PGRES_POLLING_OK {
             guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw SQLError.failureToConnect(handle) }
             let rest = (deadline - .now) / .milliseconds(1)
-            guard rest > 0 else { throw SQLError(.cannotOpen, "08001", "the server did not answer within \(timeout) seconds") }
+            guard rest > 0 else { throw SQLError(.connectionLost, "08001", "the server did not answer within \(timeout) seconds") }
             if Self.wait(for: state == PGRES_POLLING_READING ? POLLIN : POLLOUT, on: handle, milliseconds: Int32(min(rest + 1, 1e6))) != 0 {
                 state = PQconnectPoll(handle)
             }

@@ -31,16 +31,23 @@ final class PostgreSQLPool: Sendable {
     }
 
     private func take(_ schema: String?) throws -> PostgreSQLConnection {
-        let held = try state.withLock { state -> PostgreSQLConnection? in
-            if state.isClosed { throw SQLError(.connectionLost, "closed", "The connections are closed") }
-            // One that knows the store's statements, or else the one that was used least recently.
+        while let held = try idle(schema) {
+            // The server may have ended it meanwhile.
+            guard held.isReady else { continue }
+            try held.use(schema)
+            held.allow()
+            return held
+        }
+        return try PostgreSQLConnection(address, schema: schema)
+    }
+
+    /// One that knows the store's statements, or else the one that was used least recently.
+    private func idle(_ schema: String?) throws -> PostgreSQLConnection? {
+        try state.withLock { state in
+            if state.isClosed { throw SQLError(.connectionLost, "closed", "the connections are closed") }
             let index = state.idle.lastIndex { $0.schema == schema } ?? (state.idle.count >= Self.limit / 2 ? state.idle.indices.first : nil)
             return index.map { state.idle.remove(at: $0) }
         }
-        guard let held else { return try PostgreSQLConnection(address, schema: schema) }
-        try held.use(schema)
-        held.allow()
-        return held
     }
 
     private func give(_ connection: PostgreSQLConnection) {

@@ -122,7 +122,7 @@ final class PostgreSQLServer: StoreHome {
                 guard db.changesCount == 1, let number = try Self.number(of: key, db) else { return false }
                 try db.run("CREATE SCHEMA \(Self.schema(number))")
                 try db.run("SET LOCAL search_path TO \(Self.schema(number))")
-                for statement in PostgreSQLTables.statements(for: layout) { try db.run(statement) }
+                try PostgreSQLTables.bringUpToDate(layout, db)
                 try fill(db)
                 for statement in PostgreSQLTables.numbering(layout) { try db.run(statement) }
                 return true

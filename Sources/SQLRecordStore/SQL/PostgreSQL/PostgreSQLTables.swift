@@ -1,4 +1,6 @@
 #if PostgreSQL
+internal import Text
+
 /// Makes the tables of a store in a schema of PostgreSQL.
 ///
 /// Whole numbers are BIGINT. Texts are BYTEA, as bytes are: PostgreSQL's texts hold no NUL, and their order depends on the server. So are values of any
@@ -56,10 +58,20 @@ enum PostgreSQLTables {
         """,
     ]
 
-    /// One row, which each commit changes.
+    /// One row: what the last commit left, and for which tables the schema was made.
     private static let mark = [
-        "CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL)",
-        "INSERT INTO lastCommit (mark) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM lastCommit)",
+        "CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL)",
+        "INSERT INTO lastCommit (mark, tables) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM lastCommit)",
     ]
+
+    /// Makes the tables, or adds what those of an earlier version lack. Usually there is nothing to do.
+    static func bringUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws {
+        let statements = statements(for: tables)
+        let print = Int64(bitPattern: FNV1a(statements.joined(separator: "\n").utf8).value)
+        let isMade = try db.driver.hasTable("lastCommit")
+        if isMade, try Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print { return }
+        for statement in statements { try db.run(statement) }
+        try db.run("UPDATE lastCommit SET tables = ?", [print])
+    }
 }
 #endif

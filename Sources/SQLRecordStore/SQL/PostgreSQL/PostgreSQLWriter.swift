@@ -45,6 +45,11 @@ final class PostgreSQLWriter: @unchecked Sendable {
             guard ContinuousClock.now < end else { throw SQLError(.busy, "locked", "another Skylight has \(key) open for writing") }
             Thread.sleep(forTimeInterval: pause)
         }
+        let tables = try SQLiteLayout.ofNewStore()
+        try db.writing {
+            try PostgreSQLTables.bringUpToDate(tables, db)
+            return true
+        }
         guard let mark = try Int64.fetchOne(db, sql: "SELECT mark FROM lastCommit") else {
             throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no row")
         }

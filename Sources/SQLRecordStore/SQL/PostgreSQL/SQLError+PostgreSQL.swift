@@ -20,7 +20,7 @@ extension SQLError {
     /// The error of a connection that could not be made. libpq has no code for it except within its verbose message.
     static func failureToConnect(_ connection: OpaquePointer?) -> SQLError {
         let message = message(of: connection)
-        guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else { return SQLError(.cannotOpen, "08001", message) }
+        guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else { return SQLError(.connectionLost, "08001", message) }
         let state = String(match.1)
         let cause = cause(of: state)
         let end = message.firstRange(of: "; LOCATION")?.lowerBound ?? message.endIndex
