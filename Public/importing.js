@@ -33,8 +33,7 @@ async function follow(control) {
     const fresh = page.querySelector('main')
     if (!fresh?.querySelector('form[data-import]')) throw new Error('no form')
     if (number !== latest) return
-    // A choice may be made without the focus, and takes it then.
-    const focus = document.activeElement === document.body ? control : document.activeElement
+    const focus = document.activeElement
     document.querySelector('main').replaceChildren(...[...fresh.childNodes].map(part => document.importNode(part, true)))
     enableCopying(document)
     enableTimes(document)

@@ -283,6 +283,8 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     # The console suggests the column with different values, and the choice of another is previewed at once.
     names = page.get_by_label("record names")
     expect(names).to_have_value("iata")
+    # A person who chooses has the focus there.
+    names.focus()
     names.select_option("elevation")
     expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
     expect(names).to_be_focused()

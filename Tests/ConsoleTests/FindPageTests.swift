@@ -53,7 +53,7 @@ import Testing
             // The list stays on the page, with the exact match first.
             try await stage.save("Milk-10", [:])
             let page = try await stage.page("find/list?q=milk-1")
-            let list = try #require(page.components(separatedBy: "<main").last)
+            let list = try #require(page.split(separator: "<main").last)
             let first = try #require(list.firstMatch(of: /<li><a href="([^"]*)"/)?.output.1)
             #expect(first.hasSuffix("name=Milk-1"))
             // Another case, or a part, is listed.
