@@ -225,7 +225,7 @@ import Testing
         await engine.close()
     }
 
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func whatIsRemovedMeanwhileIsNotBuilt() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func whatIsRemovedMeanwhileIsNotBuilt() async throws {
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 1000, rowsInStep: 1))
         let database = try await bare(engine, 600)
         _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
@@ -249,7 +249,7 @@ import Testing
     }
 
     /// Earlier versions stored unfinished indexes that were not declared yet.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func aBuildOfAnOlderVersionLeavesNothing() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aBuildOfAnOlderVersionLeavesNothing() async throws {
         let engine = try open(IndexLimits())
         let database = try await bare(engine, 100)
         _ = try await database.edit([.setIndexes(.queryable, of: .custom("number"), in: "Item")])

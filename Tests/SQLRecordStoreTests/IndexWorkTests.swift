@@ -53,7 +53,7 @@ import Testing
     // MARK: Many zones
 
     /// Many zones with few records each take few chunks, and changes in the meantime are included as usual.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func aChunkGoesOnFromZoneToZone() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aChunkGoesOnFromZoneToZone() async throws {
         let gate = WorkGate()
         gate.open()
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 500, rowsInStep: 90), gate)
@@ -200,7 +200,7 @@ import Testing
     // MARK: Failing work
 
     /// If one index cannot be built, the others are, and only requests that wait for that index get its error.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func whatFailsStopsNothingElse() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func whatFailsStopsNothingElse() async throws {
         let gate = WorkGate()
         gate.open()
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 40, rowsInStep: 50), gate)

@@ -22,7 +22,7 @@ import Testing
     }
 
     /// A file from a version that did not count bytes.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func aFileOfBeforeCountsItsBytesNow() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeCountsItsBytesNow() async throws {
         var engine = try open()
         var database = try await engine.withZone()
         let asset = try await engine.upload(7, for: "f", at: clock.now())
@@ -50,7 +50,7 @@ import Testing
     }
 
     /// With another order, SQLite would have to load all fields into memory.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func bytesAreCountedInTheOrderOfTheFile() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func bytesAreCountedInTheOrderOfTheFile() async throws {
         let engine = try open()
         let store = try await #require(engine.withZone() as? SQLDatabase).store
         for sql in [StoreMigrations.recordSizes, StoreMigrations.assetSizes] {
@@ -260,7 +260,7 @@ import Testing
     }
 
     /// A file from a version without a journal.
-    @Test(.enabled(if: StoreUnderTest.isSQLite)) func aFileOfBeforeBeginsItsJournalNow() async throws {
+    @Test(.enabled(if: StoreUnderTest.isSQLite, "it is about files")) func aFileOfBeforeBeginsItsJournalNow() async throws {
         var engine = try open()
         var database = try await engine.withZone()
         try await database.save("r", in: notes, ["a": .int64(1)])

@@ -423,7 +423,8 @@ final class PostgreSQLConnectionTests {
             _ = try PostgreSQLConnection(address)
             Issue.record("There is a connection")
         } catch let error as SQLError {
-            #expect(error.cause == .cannotOpen)
+            // An address that can be one may answer later.
+            #expect(error.cause == (address.hasPrefix("postgres:") ? .connectionLost : .cannotOpen))
             #expect(!error.message.contains("secret"))
         } catch {
             Issue.record("\(error)")

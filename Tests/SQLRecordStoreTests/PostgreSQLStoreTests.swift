@@ -36,7 +36,7 @@ import Testing
             try StoreUnderTest.engine(folder: folder.url.appending(path: "b"))
         )
         let before = try await first.withZone()
-        for name in ["a", "b\u{0}é", "c"] as [Name] { try await before.save(name, in: notes) }
+        for name in ["a", "bé", "c"] as [Name] { try await before.save(name, in: notes) }
         let held = try await before.pull(notes)
         try await before.save("d", in: notes)
         let all = try await before.pull(notes)
