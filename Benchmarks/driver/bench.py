@@ -10,7 +10,7 @@ import servers
 import skylight
 import tools
 
-_LAYOUT = tools.FOLDER.parent / "Sources/SQLRecordStore/StoreMigrations.swift"
+_LAYOUT = tools.FOLDER.parent / "Sources/SQLRecordStore/SQL/SQLite/StoreMigrations.swift"
 
 #: Containers and what part of the records each holds.
 MILLION, HUNDRED_THOUSAND, THOUSAND, ONE = (f"iCloud.bench.{name}" for name in ("Million", "HundredThousand", "Thousand", "One"))

@@ -37,8 +37,8 @@ struct RowReader {
 
     /// Kinds of the columns.
     private static let kinds: [SQLCell.Kind] = [
-        .integer, .text, .integer, .integer, .integer, .integer, .text, .text, .integer, .text, .text, [.null, .text], .bytes, [.null, .text],
-        [.null, .integer], [.null, .bytes],
+        .integer, .text, .integer, .integer, .integer, .integer, .text, .text, .integer, .text, .text, .nullOrText, .bytes, .nullOrText,
+        .nullOrInteger, .nullOrBytes,
     ]
 
     /// Call after each step, before reading columns. A value of a wrong kind reads as 0 or nothing, so a record that lost its fields would look like
@@ -47,8 +47,8 @@ struct RowReader {
     func check() throws {
         guard cells[1].holds(.text), cells[2].holds(.integer), cells[3].holds(.integer), cells[4].holds(.integer), cells[5].holds(.integer),
             cells[6].holds(.text), cells[7].holds(.text), cells[8].holds(.integer), cells[9].holds(.text), cells[10].holds(.text),
-            cells[11].holds([.null, .text]), cells[12].holds(.bytes) || isDeleted, cells[13].holds([.null, .text]), cells[14].holds([.null, .integer]),
-            cells[15].holds([.null, .bytes])
+            cells[11].holds(.nullOrText), cells[12].holds(.bytes) || isDeleted, cells[13].holds(.nullOrText), cells[14].holds(.nullOrInteger),
+            cells[15].holds(.nullOrBytes)
         else { throw damage() }
     }
 

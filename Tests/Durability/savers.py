@@ -79,10 +79,11 @@ class Saver:
 
 
 class Load:
-    """Savers and a puller, each with its own connection and thread, until the server dies."""
+    """Savers and a puller, each with its own connection and thread, until the server dies or `stop` is called."""
 
     def __init__(self, server, savers, held):
         self.failures = []
+        self.is_stopped = False
         # The states that a client received: records and token.
         self.pulls = []
         self.threads = [threading.Thread(target=self.run, args=(server, saver.act)) for saver in savers]
@@ -94,7 +95,7 @@ class Load:
     def run(self, server, act):
         try:
             connection = server.connect()
-            while True:
+            while not self.is_stopped:
                 act(connection)
         except Gone:
             pass
@@ -104,6 +105,11 @@ class Load:
     def pull(self, connection):
         self.held = connection.pull(ZONE, *self.held)
         self.pulls.append(self.held)
+
+    def stop(self):
+        """Waits for the requests in progress."""
+        self.is_stopped = True
+        self.join()
 
     def join(self):
         for thread in self.threads:

@@ -2,16 +2,21 @@ internal import Foundation
 
 /// A value of the current row, as the database has it in memory. Valid until the statement goes on.
 struct SQLCell {
-    /// Kinds of values. A database may not tell texts from bytes; its values are both.
-    struct Kind: OptionSet {
+    /// Kinds of values, each a bit. A database may not tell texts from bytes; its values are both.
+    ///
+    /// Computed, because each cell of each row asks for them, and stored ones would first ask whether they are made.
+    struct Kind: RawRepresentable, Equatable {
         let rawValue: UInt8
 
-        static let null = Kind(rawValue: 1)
-        static let integer = Kind(rawValue: 2)
-        static let real = Kind(rawValue: 4)
-        static let text = Kind(rawValue: 8)
-        static let bytes = Kind(rawValue: 16)
-        static let textOrBytes: Kind = [.text, .bytes]
+        static var null: Kind { Kind(rawValue: 1) }
+        static var integer: Kind { Kind(rawValue: 2) }
+        static var real: Kind { Kind(rawValue: 4) }
+        static var text: Kind { Kind(rawValue: 8) }
+        static var bytes: Kind { Kind(rawValue: 16) }
+        static var textOrBytes: Kind { Kind(rawValue: 24) }
+        static var nullOrInteger: Kind { Kind(rawValue: 3) }
+        static var nullOrText: Kind { Kind(rawValue: 9) }
+        static var nullOrBytes: Kind { Kind(rawValue: 17) }
     }
 
     let kind: Kind
@@ -22,7 +27,7 @@ struct SQLCell {
 
     static var null: SQLCell { SQLCell(kind: .null, number: 0, octets: UnsafeRawBufferPointer(start: nil, count: 0)) }
 
-    static func integer(_ integer: Int64) -> SQLCell {
+    @inline(__always) static func integer(_ integer: Int64) -> SQLCell {
         SQLCell(kind: .integer, number: integer, octets: UnsafeRawBufferPointer(start: nil, count: 0))
     }
 
@@ -34,7 +39,8 @@ struct SQLCell {
 
     var isNull: Bool { holds(.null) }
     var real: Double { Double(bitPattern: UInt64(bitPattern: number)) }
-    var string: String { String(decoding: octets, as: UTF8.self) }
+    /// From bytes with a type: of raw ones, the standard library would make a copy first.
+    var string: String { String(decoding: octets.assumingMemoryBound(to: UInt8.self), as: UTF8.self) }
 }
 
 /// A value that can be read from a column.

@@ -56,7 +56,9 @@ struct SQLiteStatement: SQLStatement {
     func step(into row: UnsafeMutableBufferPointer<SQLCell>) throws -> Bool {
         switch sqlite3_step(handle) {
         case SQLITE_ROW:
-            for column in row.indices { row.initializeElement(at: column, to: cell(Int32(column))) }
+            if let start = row.baseAddress {
+                for column in 0..<row.count { (start + column).initialize(to: cell(Int32(truncatingIfNeeded: column))) }
+            }
             return true
         case SQLITE_DONE: return false
         case let code: throw failure(code)
