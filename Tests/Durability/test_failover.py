@@ -1,0 +1,130 @@
+"""Saving clients, records in a cluster of PostgreSQL, and its leader killed: no acknowledged save is lost, and none is applied half.
+
+Takes minutes, so it needs SKYLIGHT_FAILOVERS, which is the number of kills. SKYLIGHT_KILL_SEED asks for other clients and moments, SKYLIGHT_CLUSTER_TTL
+for a cluster that waits longer for a leader that is gone.
+"""
+
+import os
+import random
+import statistics
+import time
+
+import pytest
+
+from cluster import Cluster, is_installed
+from savers import ZONE, Load
+from test_kill import Memory
+from test_kill_postgresql import CarefulSaver, PatientServer, Refused, answering
+
+ROUNDS = int(os.environ.get("SKYLIGHT_FAILOVERS", "0"))
+SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+SAVERS = 6
+
+pytestmark = [
+    pytest.mark.skipif(ROUNDS == 0, reason="takes minutes; SKYLIGHT_FAILOVERS=10 asks for ten failovers"),
+    pytest.mark.skipif(not is_installed(), reason="Patroni or etcd is not installed"),
+]
+
+
+class PersistentSaver(CarefulSaver):
+    """Goes on after a refusal with what is there then: what was acknowledged, or all of the request whose outcome is not known."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        # When saves were acknowledged.
+        self.moments = []
+
+    def act(self, connection):
+        before = self.acknowledged
+        try:
+            super().act(connection)
+        except Refused:
+            problem = self.check(self.pull(connection))
+            assert not problem, problem
+        if self.acknowledged > before:
+            self.moments.append(time.monotonic())
+
+    @staticmethod
+    def pull(connection):
+        while True:
+            try:
+                return connection.pull(ZONE)[0]
+            except Refused:
+                time.sleep(0.05)
+
+
+class LastingLoad(Load):
+    """Goes on while the database is away. The end of Skylight is a failure."""
+
+    def run(self, server, act):
+        try:
+            connection = server.connect()
+            while not self.is_stopped:
+                try:
+                    act(connection)
+                except Refused:
+                    time.sleep(0.05)
+        except Exception as error:  # A failure is told by the test, not by the thread.
+            self.failures.append(repr(error))
+
+
+def outage(savers, since):
+    """The longest time without an acknowledged save."""
+    moments = sorted(moment for saver in savers for moment in saver.moments if moment >= since)
+    return max(after - before for before, after in zip([since, *moments], [*moments, time.monotonic()]))
+
+
+@pytest.fixture
+def cluster():
+    cluster = Cluster()
+    yield cluster
+    cluster.end()
+
+
+def test_nothing_acknowledged_is_lost(binary, tmp_path, cluster, monkeypatch):
+    # The address has a password, which is not for arguments.
+    monkeypatch.setenv("SKYLIGHT_STORE", cluster.address)
+    choice = random.Random(SEED)
+    savers = [PersistentSaver(number, SEED) for number in range(SAVERS)]
+    memory = Memory()
+    outages = []
+    server = PatientServer(binary, tmp_path / "data")
+    try:
+        assert server.listens(), server.complaint
+        server.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
+        held = (None, None)
+        for number in range(ROUNDS):
+            load = LastingLoad(server, savers, held)
+            try:
+                time.sleep(choice.uniform(0.5, 3))
+                killed = time.monotonic()
+                cluster.wait_for_leader_besides(cluster.kill_leader())
+                time.sleep(1)
+            finally:
+                load.stop()
+            assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"
+            outages.append(outage(savers, killed))
+            records, token = answering(server)
+            wrong = [problem for saver in savers if (problem := saver.check(records))]
+            assert not wrong, f"seed {SEED}, round {number}: {wrong}"
+            for saver in savers:
+                for tag in saver.tags:
+                    memory.tag(*tag)
+                saver.tags = []
+            for pull in load.pulls[-5:]:
+                memory.pull(*pull, choice)
+            memory.pull(records, token, choice)
+            connection = server.connect()
+            for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
+                assert connection.pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
+            held = (records, token)
+        acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
+        print(
+            f"\n{ROUNDS} leaders killed; no save was acknowledged for {statistics.median(outages):.1f} s, at most {max(outages):.1f} s; "
+            f"{acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens"
+        )
+        assert acknowledged > ROUNDS, "hardly anything was saved"
+        assert server.stop() == 0
+    finally:
+        if server.process.poll() is None:
+            server.kill()
