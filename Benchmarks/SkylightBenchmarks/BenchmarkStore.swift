@@ -14,6 +14,9 @@ struct BenchmarkStore: ParsableArguments {
     @Option(help: "The container.")
     var container: String
 
+    @Option(help: "A database of PostgreSQL that has the records, instead of the folder.")
+    var store: String?
+
     /// Opens the database of the developer, as requests without a user see it, and closes it after the work.
     func with<Value>(_ work: (any RecordDatabase) async throws -> Value) async throws -> Value {
         try await withEngine { _, database in try await work(database) }
@@ -23,7 +26,7 @@ struct BenchmarkStore: ParsableArguments {
     func withEngine<Value>(_ work: (any RecordEngine, any RecordDatabase) async throws -> Value) async throws -> Value {
         guard let container = ContainerID(container) else { throw ValidationError("'\(container)' is no container") }
         let folder = URL(filePath: data, directoryHint: .isDirectory)
-        let engine = try SQLRecordEngine(folder: folder)
+        let engine = if let store { try SQLRecordEngine(postgreSQL: store, beside: folder) } else { try SQLRecordEngine(folder: folder) }
         do {
             let accounts = try Accounts(file: folder.appending(path: "accounts.sqlite"))
             let database = try await engine.database(

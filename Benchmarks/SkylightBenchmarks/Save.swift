@@ -1,5 +1,6 @@
 import ArgumentParser
 import BenchmarkRecords
+import JSON
 import RecordStore
 import Records
 
@@ -9,6 +10,9 @@ struct Save: AsyncParsableCommand {
 
     @Option(help: "Tasks that save at the same time.")
     var savers = 1
+
+    @Option(help: "Users in whose names the tasks save, each into a zone of their own.")
+    var users = 1
 
     @Option(help: "Records in each save.")
     var batch = 1
@@ -23,14 +27,15 @@ struct Save: AsyncParsableCommand {
     var seed: UInt64 = 1
 
     func run() async throws {
-        try await store.with { database in
+        try await store.withEngine { engine, database in
             if records == 0 { try await BenchmarkStore.prepare(database) }
+            let databases = try await [database] + others(engine, database.address)
             let start = ContinuousClock.now
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for saver in 0..<savers {
                     group.addTask {
                         for first in stride(from: saver * batch, to: count, by: savers * batch) {
-                            try await BenchmarkStore.save(try operations(first..<min(first + batch, count)), in: database)
+                            try await BenchmarkStore.save(try operations(first..<min(first + batch, count)), in: databases[saver % databases.count])
                         }
                     }
                 }
@@ -38,6 +43,19 @@ struct Save: AsyncParsableCommand {
             }
             Finding.say(count, in: .now - start)
         }
+    }
+
+    /// The databases of all users but the first, with their zones.
+    private func others(_ engine: any RecordEngine, _ address: DatabaseAddress) async throws -> [any RecordDatabase] {
+        var databases: [any RecordDatabase] = []
+        while databases.count + 1 < users {
+            let number = String(databases.count)
+            let user = Caller(userRecordName: Name("_be7c4" + String(repeating: "0", count: 27 - number.count) + number))
+            let database = try await engine.database(address, as: user)
+            for result in try await database.modifyZones([.create(NoteRecords.zoneID)]) { _ = try result.get() }
+            databases.append(database)
+        }
+        return databases
     }
 
     private func operations(_ indexes: Range<Int>) throws -> [RecordOperation] {

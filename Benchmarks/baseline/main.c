@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "benchmark_records.h"
+#include "notes.h"
 #include "store.h"
 
 static double clock_seconds(void) {
@@ -32,17 +33,6 @@ static void say(int64_t count, double seconds, int64_t bytes) {
     fflush(stdout);
 }
 
-static void write_operation(struct buffer *request, uint64_t number, uint64_t version, const char *separator) {
-    char name[BENCHMARK_NAME_SIZE], fields[BENCHMARK_FIELDS_SIZE];
-    size_t name_length = benchmark_name(number, name), fields_length = benchmark_fields(number, version, fields);
-    append_text(request, separator);
-    append_text(request, "{\"operationType\":\"forceReplace\",\"record\":{\"recordName\":\"");
-    append(request, name, name_length);
-    append_text(request, "\",\"recordType\":\"Note\",\"fields\":");
-    append(request, fields, fields_length);
-    append_text(request, "}}");
-}
-
 static void fill(struct store *store, int64_t records) {
     // Nothing is measured here, and the file is worthless unless it gets finished.
     sqlite3_exec(store->db, "PRAGMA synchronous = OFF", NULL, NULL, NULL);
@@ -50,7 +40,7 @@ static void fill(struct store *store, int64_t records) {
     for (int64_t first = 0; first < records; first += 200) {
         request.length = answer.length = 0;
         append_text(&request, "{\"operations\":[");
-        for (int64_t i = first; i < first + 200 && i < records; i++) write_operation(&request, (uint64_t)i, 0, i > first ? "," : "");
+        for (int64_t i = first; i < first + 200 && i < records; i++) note_write_operation(&request, (uint64_t)i, 0, i > first ? "," : "");
         append_text(&request, "]}");
         store_begin(store);
         store_modify(store, (struct slice){request.bytes, request.length}, &answer);
@@ -122,7 +112,7 @@ static void save(struct store *store, int64_t count, int64_t batch, int64_t grou
         append_text(&bodies[r], "{\"operations\":[");
         for (int64_t i = r * batch; i < (r + 1) * batch && i < count; i++) {
             uint64_t number = records ? benchmark_hash((seed << 32) + (uint64_t)i) % (uint64_t)records : (uint64_t)i;
-            write_operation(&bodies[r], number, records ? seed : 0, i > r * batch ? "," : "");
+            note_write_operation(&bodies[r], number, records ? seed : 0, i > r * batch ? "," : "");
         }
         append_text(&bodies[r], "],\"zoneID\":{\"zoneName\":\"Bench\"}}");
     }

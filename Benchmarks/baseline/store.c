@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-static const char user[] = "_0123456789abcdef0123456789abcdef";
-static const char device[] = "iCloud";
+#include "notes.h"
+
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS zones (number INTEGER PRIMARY KEY, position INTEGER NOT NULL, moment INTEGER NOT NULL);"
     "INSERT OR IGNORE INTO zones VALUES (1, 0, 0);"
@@ -114,18 +114,6 @@ static void count(struct store *store, int64_t position, int64_t change) {
     store->counts[i].change += change;
 }
 
-/// The fields that have an index, after the entry of the record itself.
-static const char *const indexed[] = {"at", "author", "done", "rank", "title"};
-#define INDEXED (sizeof indexed / sizeof *indexed)
-
-static void find_values(struct slice fields, struct slice values[INDEXED]) {
-    struct slice name, field;
-    memset(values, 0, sizeof *values * INDEXED);
-    while (json_next(&fields, &name, &field))
-        for (size_t i = 0; i < INDEXED; i++)
-            if (name.length == strlen(indexed[i]) && memcmp(name.start, indexed[i], name.length) == 0) values[i] = json_member(field, "value");
-}
-
 static void entry(struct store *store, sqlite3_stmt *statement, int field, struct slice value, int64_t rid) {
     sqlite3_bind_int64(statement, 1, field);
     if (!value.length) {
@@ -140,36 +128,10 @@ static void entry(struct store *store, sqlite3_stmt *statement, int field, struc
     run(store, statement);
 }
 
-static void write_envelope(
-    struct buffer *buffer, const char *name, size_t name_length, int64_t position, const char *fields, size_t fields_length, int64_t created,
-    struct slice created_by, struct slice created_on, int64_t modified, struct slice modified_by, struct slice modified_on) {
-    append_text(buffer, "{\"recordName\":");
-    append_string(buffer, name, name_length);
-    append_text(buffer, ",\"recordType\":\"Note\",\"fields\":");
-    append(buffer, fields, fields_length);
-    append_text(buffer, ",\"pluginFields\":{},\"recordChangeTag\":\"");
-    append_tag(buffer, position);
-    append_text(buffer, "\",\"created\":{\"timestamp\":");
-    append_integer(buffer, created);
-    append_text(buffer, ",\"userRecordName\":");
-    append_string(buffer, created_by.start, created_by.length);
-    append_text(buffer, ",\"deviceID\":");
-    append_string(buffer, created_on.start, created_on.length);
-    append_text(buffer, "},\"modified\":{\"timestamp\":");
-    append_integer(buffer, modified);
-    append_text(buffer, ",\"userRecordName\":");
-    append_string(buffer, modified_by.start, modified_by.length);
-    append_text(buffer, ",\"deviceID\":");
-    append_string(buffer, modified_on.start, modified_on.length);
-    append_text(buffer, "},\"deleted\":false,\"zoneID\":{\"zoneName\":\"Bench\",\"ownerRecordName\":");
-    append_string(buffer, user, sizeof user - 1);
-    append_text(buffer, ",\"zoneType\":\"REGULAR_CUSTOM_ZONE\"}}");
-}
-
 static void save(struct store *store, struct slice record, int64_t moment, struct buffer *answer) {
     struct slice name = json_string(json_member(record, "recordName")), fields = json_member(record, "fields");
-    struct slice values[INDEXED], old[INDEXED];
-    find_values(fields, values);
+    struct slice values[NOTE_INDEXED], old[NOTE_INDEXED];
+    note_find_values(fields, values);
     int64_t position = ++store->position, born = position, created = moment, rid = 0;
     sqlite3_bind_text(store->find, 1, name.start, (int)name.length, SQLITE_STATIC);
     int exists = sqlite3_step(store->find) == SQLITE_ROW;
@@ -184,7 +146,7 @@ static void save(struct store *store, struct slice record, int64_t moment, struc
         if (!copy) abort();
         memcpy(copy, sqlite3_column_blob(store->find, 4), before.length);
         before.start = copy;
-        find_values(before, old);
+        note_find_values(before, old);
         sqlite3_bind_int64(store->drop, 1, id);
         count(store, id & ((INT64_C(1) << POSITION_BITS) - 1), -1);
     }
@@ -197,25 +159,25 @@ static void save(struct store *store, struct slice record, int64_t moment, struc
     sqlite3_bind_text(insert, 3, name.start, (int)name.length, SQLITE_STATIC);
     sqlite3_bind_int64(insert, 4, born);
     sqlite3_bind_int64(insert, 5, created);
-    sqlite3_bind_text(insert, 6, user, -1, SQLITE_STATIC);
-    sqlite3_bind_text(insert, 7, device, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, 6, NOTE_USER, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, 7, NOTE_DEVICE, -1, SQLITE_STATIC);
     sqlite3_bind_int64(insert, 8, moment);
-    sqlite3_bind_text(insert, 9, user, -1, SQLITE_STATIC);
-    sqlite3_bind_text(insert, 10, device, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, 9, NOTE_USER, -1, SQLITE_STATIC);
+    sqlite3_bind_text(insert, 10, NOTE_DEVICE, -1, SQLITE_STATIC);
     sqlite3_bind_blob(insert, 11, fields.start, (int)fields.length, SQLITE_STATIC);
     run(store, insert);
     if (!exists) entry(store, store->add_entry, 1, (struct slice){0, 0}, rid);
-    for (size_t i = 0; i < INDEXED; i++) {
+    for (int i = 0; i < NOTE_INDEXED; i++) {
         if (exists) {
             if (old[i].length == values[i].length && memcmp(old[i].start, values[i].start, values[i].length) == 0) continue;
-            entry(store, store->drop_entry, (int)i + 2, old[i], rid);
+            entry(store, store->drop_entry, i + 2, old[i], rid);
         }
-        entry(store, store->add_entry, (int)i + 2, values[i], rid);
+        entry(store, store->add_entry, i + 2, values[i], rid);
     }
     count(store, position, 1);
     free((char *)before.start);
-    struct slice by = {user, sizeof user - 1}, on = {device, sizeof device - 1};
-    write_envelope(answer, name.start, name.length, position, fields.start, fields.length, created, by, on, moment, by, on);
+    struct slice by = {NOTE_USER, sizeof NOTE_USER - 1}, on = {NOTE_DEVICE, sizeof NOTE_DEVICE - 1};
+    note_write(answer, name.start, name.length, position, fields.start, fields.length, created, by, on, moment, by, on);
 }
 
 void store_modify(struct store *store, struct slice request, struct buffer *answer) {
@@ -240,7 +202,7 @@ void store_write_record(sqlite3_stmt *statement, struct buffer *buffer) {
     struct slice name = column(statement, READ_NAME);
     const char *fields = sqlite3_column_blob(statement, READ_FIELDS);
     int64_t position = sqlite3_column_int64(statement, READ_ID) & ((INT64_C(1) << POSITION_BITS) - 1);
-    write_envelope(
+    note_write(
         buffer, name.start, name.length, position, fields, (size_t)sqlite3_column_bytes(statement, READ_FIELDS),
         sqlite3_column_int64(statement, READ_CREATED_AT), column(statement, READ_CREATED_BY), column(statement, READ_CREATED_ON),
         sqlite3_column_int64(statement, READ_MODIFIED_AT), column(statement, READ_MODIFIED_BY), column(statement, READ_MODIFIED_ON));
