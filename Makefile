@@ -88,7 +88,7 @@ bench: system-packages bench-packages $(BENCH)/venv/installed
 	SKYLIGHT_BENCHMARKS=1 swift build $(RELEASE) --product skylight-benchmarks
 	@echo "==> Measuring; nothing else should run on this machine"
 	@bin=$$(swift build --configuration release --show-bin-path) && \
-		$(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
+		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 screenshots: system-packages test-packages picture-packages $(VENV)/installed
 	@echo "==> Building Skylight"
@@ -108,7 +108,7 @@ picture-packages:
 	@Scripts/install-packages fonts-noto-cjk fonts-noto-color-emoji
 
 bench-packages:
-	@Scripts/install-packages gcc libc6-dev libssl-dev nginx python3 wrk
+	@Scripts/install-packages gcc libc6-dev libssl-dev nginx postgresql python3 wrk
 
 $(BENCH)/venv/installed: Benchmarks/requirements.txt Scripts/make-venv
 	@mkdir -p $(BENCH)

@@ -13,6 +13,7 @@ import assets
 import bench
 import noting
 import pages
+import postgresql
 import reading
 import report
 import saving
@@ -27,6 +28,7 @@ ROWS = {
     "fetch": reading.fetch_by_name,
     "saver": lambda run: saving.savers(run, 1),
     "savers": lambda run: saving.savers(run, 64),
+    "postgresql": postgresql.saves,
     "start": serving.first_answers,
     "peers": serving.peers_per_request,
     "load": serving.reads_under_load,

@@ -35,7 +35,7 @@ class Bench:
 
     @staticmethod
     def _sources():
-        sources = [tools.FOLDER / "baseline/store.c", tools.FOLDER / "BenchmarkRecords/benchmark_records.c"]
+        sources = [tools.FOLDER / name for name in ("baseline/store.c", "baseline/notes.c", "BenchmarkRecords/benchmark_records.c")]
         return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 
     def _fill(self):

@@ -30,8 +30,19 @@ def build_library(name, sources):
 
 def baseline():
     """The program in C that does only what must be done."""
-    sources = [f"baseline/{name}.c" for name in ("main", "store", "json")]
+    sources = [f"baseline/{name}.c" for name in ("main", "store", "notes", "json")]
     return _compile(_BUILD / "baseline", [*sources, "BenchmarkRecords/benchmark_records.c"], "-lsqlite3")
+
+
+def postgresql():
+    """The same on libpq."""
+    sources = [f"baseline/{name}.c" for name in ("postgresql", "notes", "json")]
+    return _compile(_BUILD / "postgresql", [*sources, "BenchmarkRecords/benchmark_records.c"], "-I/usr/include/postgresql", "-lpq")
+
+
+def distance():
+    """A proxy that makes a server look farther away."""
+    return _compile(_BUILD / "distance", ["client/distance.c"], "-pthread")
 
 
 def keeper():
