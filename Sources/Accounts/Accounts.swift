@@ -34,10 +34,13 @@ public final class Accounts: Sendable {
     let pause: @Sendable (Duration) async throws -> Void
 
     /// Opens the file and creates it if necessary. The developer exists from the start.
-    /// - Parameter file: the accounts file; `nil` keeps accounts in memory only.
+    /// - Parameters:
+    ///   - file: the accounts file; `nil` keeps accounts in memory only.
+    ///   - isShared: `true` if other processes may have the file open, too. What they write is known here within a second.
     /// - Throws: ``UnreadableAccounts``, or an error of the file system or SQLite.
-    public convenience init(file: URL?) throws {
+    public convenience init(file: URL?, isShared: Bool = false) throws {
         try self.init(file: file) { try await Task.sleep(for: $0) }
+        if isShared { follow() }
     }
 
     init(file: URL?, pause: @escaping @Sendable (Duration) async throws -> Void) throws {
@@ -45,6 +48,8 @@ public final class Accounts: Sendable {
         var configuration = Configuration()
         // Overwrites deleted and replaced credentials.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = ON") }
+        // Another process writes.
+        configuration.busyMode = .timeout(5)
         if let file {
             try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
             try Self.protect(file)

@@ -57,6 +57,9 @@ final class CascadeWorker: Sendable {
                     do {
                         if try await !step(store, limits.step ?? pace.budget) { break }
                         await pace.rest()
+                    } catch is UpkeepElsewhere {
+                        // The other process may end. Closing the store cancels the sleep.
+                        try? await Task.sleep(for: Self.patienceAfterFailure)
                     } catch {
                         let details = StoreProblem.details(of: error)
                         if messages.isNew(details) { logger.error("A cascading deletion can't continue: \(details)") }
@@ -81,9 +84,10 @@ final class CascadeWorker: Sendable {
     /// - Returns: `true` if work is left.
     private func step(_ store: SQLStore, _ budget: Duration) async throws -> Bool {
         if try await store.read({ db, _ in try CascadeRows.isEmpty(db) && HierarchyWalkRows.isEmpty(db) }) { return false }
+        guard try await store.keepsUp() else { throw UpkeepElsewhere() }
         await limits.beforeStep?()
         let now = clock()
-        let (isLeft, isSweepDue) = try await store.write { [limits] db, state in
+        let (isLeft, isSweepDue) = try await store.keepUp { [limits] db, state in
             let end = ContinuousClock.now + budget
             if var walk = try HierarchyWalkRows.take(db) {
                 let before = walk.items.count

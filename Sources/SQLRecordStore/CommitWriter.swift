@@ -35,6 +35,8 @@ final class CommitWriter: Sendable {
         var hasHierarchies = true
         /// How often values were removed from records without a new position. Index builds then read these records again.
         var strips = 0
+        /// Grows with changes of facts that are read when a store is opened.
+        var factsVersion: Int64 = 0
         /// Counts and zone positions of the current commit's batches that are not written yet.
         var tally = ChangeTally()
         /// Estimated number of log bytes that the current commit needs.
@@ -101,6 +103,7 @@ final class CommitWriter: Sendable {
     ///   would keep every touched page in memory for a possible rollback.
     /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of the
     ///   batches before it are not written yet.
+    /// - Parameter body: runs again if the database ended the transaction, so it changes nothing but the tables and the state.
     /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
     ///   waiting, INTERNAL_ERROR if the disk failed.
     func write<Value: Sendable>(
@@ -214,6 +217,7 @@ final class CommitWriter: Sendable {
                 state = before
                 state.logEstimate = 0
                 try db.writing {
+                    if let notes = connections.notesOfOthers { try state.adopt(notes, db) }
                     if !before.isBegun {
                         try begin(db)
                         state.isBegun = true
@@ -229,6 +233,7 @@ final class CommitWriter: Sendable {
                         try write.runInSavepoint(db, &state)
                     }
                     try state.tally.flush(db)
+                    connections.leave(state.notes)
                     return true
                 }
             }

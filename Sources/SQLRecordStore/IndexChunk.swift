@@ -24,16 +24,22 @@ struct IndexChunk: Sendable {
     private let fieldNames: Set<Name>
     private let limits: IndexLimits
     private(set) var place: Place
-    private var zones: [Zone] = []
     /// Grouped by zone, sorted within each zone.
     private var names: [Name] = []
     private var rows: [Row] = []
     private var bytes = 0
     private var isOrdered = false
-    /// Number of elements of `rows` written so far.
-    private var written = 0
-    /// Records that were saved after they were read, and were indexed in their new version.
-    private var renewed: Set<Int32> = []
+    private var writing = Writing()
+    /// As the last commit left it.
+    private var committed: Writing?
+
+    private struct Writing: Sendable {
+        var zones: [Zone] = []
+        /// Number of elements of `rows` written so far.
+        var count = 0
+        /// Records that were saved after they were read, and were indexed in their new version.
+        var renewed: Set<Int32> = []
+    }
 
     private struct Zone: Sendable {
         let number: Int64
@@ -57,7 +63,7 @@ struct IndexChunk: Sendable {
     /// Progress in records. Reading counts for a quarter, because writing takes longer.
     var progress: Int {
         let read = names.count / 4
-        return isOrdered ? read + (names.count - read) * written / max(rows.count, 1) : read
+        return isOrdered ? read + (names.count - read) * writing.count / max(rows.count, 1) : read
     }
 
     // MARK: Reading
@@ -75,7 +81,7 @@ struct IndexChunk: Sendable {
 
     private mutating func begin(_ zone: (number: Int64, position: Int64)) {
         if zone.number != place.zone { place = Place(zone: zone.number) }
-        zones.append(Zone(number: zone.number, position: zone.position, first: names.count))
+        writing.zones.append(Zone(number: zone.number, position: zone.position, first: names.count))
         bytes += 2 * MemoryLayout<Zone>.stride
     }
 
@@ -141,7 +147,7 @@ struct IndexChunk: Sendable {
         let name = record.recordID.recordName
         for (target, row) in try entries(of: record) {
             rows.append(
-                Row(target: Int32(target), zone: Int32(zones.count - 1), name: Int32(names.count), row: row, order: Order(row)))
+                Row(target: Int32(target), zone: Int32(writing.zones.count - 1), name: Int32(names.count), row: row, order: Order(row)))
             // Assumes that the capacity of an array is up to twice its count.
             bytes += 2 * MemoryLayout<Row>.stride + row.value.byteCount + row.sort.byteCount
         }
@@ -170,39 +176,47 @@ struct IndexChunk: Sendable {
 
     enum Outcome { case more, done, obsolete }
 
+    /// Goes back to the last commit, because a write that was undone may run again.
+    mutating func rewind() {
+        if let committed { writing = committed } else { committed = writing }
+    }
+
+    /// Call after the commit of what was written.
+    mutating func keep() { committed = writing }
+
     /// Writes rows until the time budget is used up.
     mutating func write(for budget: Duration, _ catalog: SchemaCatalog, _ db: SQLConnection) throws -> Outcome {
         let clock = ContinuousClock()
         let end = clock.now + budget
-        let limit = min(rows.count, written + limits.rowsInStep)
+        let limit = min(rows.count, writing.count + limits.rowsInStep)
         var zone: Int32?
-        while written < limit {
-            let row = rows[written]
+        while writing.count < limit {
+            let row = rows[writing.count]
             if row.zone != zone {
                 try renew(Int(row.zone), catalog, db)
                 zone = row.zone
             }
-            if !zones[Int(row.zone)].hasEnded, !renewed.contains(row.name) {
-                try targets[Int(row.target)].enter(row.row, of: names[Int(row.name)].string, in: zones[Int(row.zone)].number, db)
+            if !writing.zones[Int(row.zone)].hasEnded, !writing.renewed.contains(row.name) {
+                try targets[Int(row.target)].enter(row.row, of: names[Int(row.name)].string, in: writing.zones[Int(row.zone)].number, db)
             }
-            written += 1
-            if written % 16 == 0, clock.now >= end { break }
+            writing.count += 1
+            if writing.count % 16 == 0, clock.now >= end { break }
         }
-        return written < rows.count ? .more : .done
+        return writing.count < rows.count ? .more : .done
     }
 
     /// Indexes records of a zone that were saved after they were read. A save itself updates only the index rows
     /// whose value it changed.
     private mutating func renew(_ index: Int, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
-        let zone = zones[index]
-        guard let now = try Self.position(of: zone.number, db) else { return zones[index].hasEnded = true }
+        let zone = writing.zones[index]
+        guard let now = try Self.position(of: zone.number, db) else { return writing.zones[index].hasEnded = true }
         guard now > zone.position else { return }
         let saved = try String.fetchAll(
             db, sql: "SELECT name FROM records WHERE id > ? AND id <= ?",
             [try StoredRow.id(zone: zone.number, position: zone.position), StoredRow.id(zone: zone.number, position: now)])
-        zones[index].position = now
+        writing.zones[index].position = now
         for name in saved.map({ Name($0) }) {
-            guard let number = record(named: name, in: index), renewed.insert(Int32(number)).inserted,
+            guard let number = record(named: name, in: index), writing.renewed.insert(Int32(number)).inserted,
                 let row = try db.row(named: name, in: zone.number, .default, catalog), !row.isDeleted, row.record.recordType == type
             else { continue }
             for (target, entry) in try entries(of: row.record) { try targets[target].enter(entry, of: name.string, in: zone.number, db) }
@@ -211,8 +225,8 @@ struct IndexChunk: Sendable {
 
     /// Index of a zone's record name in `names`.
     private func record(named name: Name, in zone: Int) -> Int? {
-        let end = zone + 1 < zones.count ? zones[zone + 1].first : names.count
-        var (low, high) = (zones[zone].first, end)
+        let end = zone + 1 < writing.zones.count ? writing.zones[zone + 1].first : names.count
+        var (low, high) = (writing.zones[zone].first, end)
         while low < high {
             let middle = (low + high) / 2
             if names[middle] < name { low = middle + 1 } else { high = middle }

@@ -108,10 +108,14 @@ final class IndexWorker: Sendable {
             return true
         }
         do {
+            guard try await store.keepsUp() else { throw UpkeepElsewhere() }
             if work.phase == .building { try await build(work, store) } else { try await remove(work, store) }
         } catch is CancellationError {
             // The store was closed while the work waited for its turn to read. It resumes when the store is reopened.
             return false
+        } catch is UpkeepElsewhere {
+            // The other process may end. Closing the store cancels the sleep.
+            try? await Task.sleep(for: Self.patienceAfterFailure)
         } catch {
             note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work)
         }
@@ -139,7 +143,7 @@ final class IndexWorker: Sendable {
         var pace = WorkPace(store)
         while !Task.isCancelled {
             await beforeStep?()
-            let isLeft = try await store.write { [budget = pace.budget] db, state -> Bool in
+            let isLeft = try await store.keepUp { [budget = pace.budget] db, state -> Bool in
                 guard state.catalog.works.contains(work) else { return false }
                 let clock = ContinuousClock()
                 let end = clock.now + budget
@@ -215,17 +219,18 @@ final class IndexWorker: Sendable {
         var outcome = IndexChunk.Outcome.more
         while outcome == .more, !Task.isCancelled {
             await beforeStep?()
-            // If a write fails, the chunk is ahead of the tables. It is discarded and read again.
-            outcome = try await store.write { [budget = pace.budget] db, state in
+            outcome = try await store.keepUp { [budget = pace.budget] db, state in
                 // The schema may have changed meanwhile. Work that was cancelled is not continued.
                 guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
                 state.logEstimate += 1 << 20
                 return try chunk.withLock { [catalog = state.catalog] chunk in
+                    chunk.rewind()
                     let outcome = try chunk.write(for: budget, catalog, db)
                     if outcome == .done { try Self.reach(chunk, group.works, db) }
                     return outcome
                 }
             }
+            chunk.withLock { $0.keep() }
             show(chunk, group)
             await pace.rest()
         }
@@ -254,7 +259,7 @@ final class IndexWorker: Sendable {
     /// Completes the indexes, unless records were added after the last indexed one.
     private func finish(_ works: [IndexWork], _ store: SQLStore) async throws {
         await beforeStep?()
-        try await store.write { db, state in
+        try await store.keepUp { db, state in
             for work in works where state.catalog.works.contains(work) {
                 guard let place = try Self.place(of: work, db),
                     try IndexChunk.zone(after: place, members: state.catalog.members(of: work.type), db) == nil

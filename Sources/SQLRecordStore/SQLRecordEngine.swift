@@ -44,10 +44,11 @@ public final class SQLRecordEngine: RecordEngine {
     /// - Parameters:
     /// - address: a URI such as `postgres://user@host/database`, or a connection string of libpq. Without a password, libpq takes it from
     ///   `PGPASSWORD` or its password file.
-    /// - folder: the data folder, which has what is not a record. It is locked against other processes.
+    /// - folder: the data folder, which has what is not a record. Processes with the same database share it; it is locked against others.
+    /// - isAlone: `true` to keep other processes out, to move stores.
     /// - Throws: ``DatabaseUnavailable`` if the database can't be connected to, ``DataFolderInUse``, or a file system error.
     public convenience init(
-        postgreSQL address: String, beside folder: URL? = nil, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
+        postgreSQL address: String, beside folder: URL? = nil, isAlone: Bool = false, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) throws {
         #if !PostgreSQL
@@ -55,7 +56,7 @@ public final class SQLRecordEngine: RecordEngine {
         #else
         do {
             try self.init(
-                home: PostgreSQLServer(address, beside: folder, logger), tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: clock)
+                home: PostgreSQLServer(address, beside: folder, isAlone: isAlone, logger), tokenLifetime: tokenLifetime, journal: journal, logger: logger, clock: clock)
         } catch let error as SQLError {
             throw DatabaseUnavailable(description: "The database can't be used: \(error.message)")
         }
@@ -78,10 +79,12 @@ public final class SQLRecordEngine: RecordEngine {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         settings = StoreSettings(
-            home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits, cascadeLimits: cascadeLimits, clock: clock, logger: logger)
+            home: home, tokenLifetime: tokenLifetime, journal: journal, indexLimits: indexLimits, cascadeLimits: cascadeLimits, clock: clock, logger: logger,
+            newKeys: NewStoreKeys(home))
         let open = OpenStores(openLimits ?? OpenStores.Limits(handlesPerStore: home.handlesPerStore))
         self.open = open
         tidying = Task.detached(priority: .low) { await open.tidyRegularly() }
+        home.listen { [weak self] key in self?.stores.withLock { $0?[key] }?.signals.send() }
     }
 
     deinit { tidying.cancel() }
@@ -90,7 +93,7 @@ public final class SQLRecordEngine: RecordEngine {
         try GrantRules.checkDatabase(address, of: caller)
         let store = try await store(of: address.container, address.environment)
         // Anonymous callers are not remembered as users.
-        if caller.access != .anonymous { store.greet(caller.userRecordName) }
+        if caller.access != .anonymous { try await store.meet(caller.userRecordName) }
         return SQLDatabase(store: store, address: address, caller: caller)
     }
 

@@ -23,6 +23,8 @@ final class SQLStore: Sendable {
     private let purging = Mutex<Task<Void, Never>?>(nil)
     /// Number of running sweeps and purges.
     private let upkeep = Atomic<Int>(0)
+    /// True if this process does the store's background work, as far as known.
+    private let isKeeper: Atomic<Bool>
     /// The state of the sweep task.
     private let sweepTurns = Mutex(SweepTurns())
 
@@ -46,9 +48,11 @@ final class SQLStore: Sendable {
         self.logger = logger
         connections = try settings.home.open(key)
         try StoreFacts.complete(connections, journal: settings.journal, at: settings.clock())
+        if let epoch = connections.epoch { try StoreOpening.begin(epoch, of: connections) }
         var facts = try connections.read { db in try db.snapshot { try StoreFacts(db, journal: settings.journal) } }
         facts.catalog.indexLimits = settings.indexLimits
-        let opening = StoreOpening(facts, continuing: last)
+        let opening = StoreOpening(facts, continuing: last, epoch: connections.epoch)
+        isKeeper = Atomic(connections.epoch == nil)
         self.opening = opening
         users = facts.users
         reader = StoreReader(connections, of: key, facts, opening, settings)
@@ -65,6 +69,9 @@ final class SQLStore: Sendable {
         // find out.
         let (isSweepDue, isPurgeDue) = try connections.read { [settings, clock = settings.clock] db in
             (try Self.isSweepDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
+        }
+        connections.listen { [indexing, cascading, signals] in
+            for signals in [signals, indexing.signals, cascading.signals] { signals.send() }
         }
         indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
         cascading.start(on: self, hasWork: facts.cascades > 0)
@@ -103,15 +110,17 @@ final class SQLStore: Sendable {
     /// True if the store can be closed without interrupting reads, saves, index work, cascades or upkeep. A store
     /// that failed on the disk is not idle: it stays open until the server restarts.
     var isIdle: Bool {
-        writer.isIdle && writer.failure == nil && writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
-            && upkeep.load(ordering: .relaxed) == 0
+        guard writer.isIdle, writer.failure == nil, upkeep.load(ordering: .relaxed) == 0 else { return false }
+        if !isKeeper.load(ordering: .relaxed) { return true }
+        return writer.present.catalog.works.isEmpty && writer.present.cascades.count == 0
     }
 
     /// Replaces the token key. Old keys are kept to recognize expired tokens.
     func expireTokens() async throws {
         try await keyChanges.run { [self] in
             let key = TokenSeal.makeKey()
-            try await write { db, _ in
+            try await write { db, state in
+                state.factsVersion += 1
                 try db.run("INSERT INTO retiredTokenKeys (key) VALUES (?)", [try FactRows.bytes("tokenKey", db)])
                 try FactRows.set("tokenKey", to: .bytes(key), db)
             }
@@ -144,6 +153,28 @@ final class SQLStore: Sendable {
         isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         try await writer.write(isAlone: isAlone, isBatch: isBatch, body)
+    }
+
+    /// Runs a step of background work, like ``write(isAlone:isBatch:_:)``.
+    /// - Throws: ``UpkeepElsewhere`` if another process does this work.
+    func keepUp<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value) async throws -> Value {
+        do {
+            return try await write { [connections] db, state in
+                guard try connections.keepsUp(db) else { throw UpkeepElsewhere() }
+                return try body(db, &state)
+            }
+        } catch let error as UpkeepElsewhere {
+            isKeeper.store(false, ordering: .relaxed)
+            throw error
+        }
+    }
+
+    /// True if this process does the store's background work. Becomes true when the process that did it ends.
+    func keepsUp() async throws -> Bool {
+        if isKeeper.load(ordering: .relaxed) { return true }
+        let isKeeper = try await write { [connections] db, _ in try connections.keepsUp(db) }
+        self.isKeeper.store(isKeeper, ordering: .relaxed)
+        return isKeeper
     }
 
     /// How often values were removed from records without a new position.
@@ -192,7 +223,7 @@ final class SQLStore: Sendable {
             var isDue = beginsNow
             while true {
                 do {
-                    if isDue { try await self?.purgeOnce(deletionsKept: lifetime) }
+                    if isDue, try await self?.keepsUp() ?? false { try await self?.purgeOnce(deletionsKept: lifetime) }
                 } catch {
                     // Retried after the next interval.
                     self?.logUpkeep("Old deletions and versions are kept for now", error)
@@ -222,13 +253,13 @@ final class SQLStore: Sendable {
         if let lifetime {
             let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
             for zone in try await read({ db, _ in try DeletionPurge.zones(db) }) {
-                while try await write({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
+                while try await keepUp({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
             }
         }
         let limits = reader.journalLimits
         let oldest = Self.oldestKept(limits, at: now)
         guard try await read({ db, _ in try JournalRows.isLong(limits, before: oldest, db) }) else { return }
-        while try await write({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
+        while try await keepUp({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
     }
 
     private static func isSweepDue(_ db: SQLConnection) throws -> Bool {
@@ -251,7 +282,9 @@ final class SQLStore: Sendable {
                 do {
                     // Usually nothing is due. Checking with a reader avoids an empty commit.
                     while try await read({ db, _ in try Self.isSweepDue(db) }) {
-                        try await write { db, state in
+                        // The process that sweeps hears of this commit.
+                        guard try await keepsUp() else { return }
+                        try await keepUp { db, state in
                             if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
                         }
                     }
@@ -264,7 +297,7 @@ final class SQLStore: Sendable {
 
     /// Logs an upkeep error, unless it was caused by closing the store.
     private func logUpkeep(_ what: String, _ error: any Error) {
-        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError { return }
+        if (error as? RecordError)?.code == .tryAgainLater || error is CancellationError || error is UpkeepElsewhere { return }
         logger.warning("\(what): \(StoreProblem.words(for: error))")
     }
 }
@@ -277,6 +310,9 @@ extension SQLStore.SweepTurns {
         return isAskedFor
     }
 }
+
+/// Thrown by a step of background work that another process does.
+struct UpkeepElsewhere: Error {}
 
 extension RecordError {
     static let storeClosed = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1)

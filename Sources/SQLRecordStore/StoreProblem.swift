@@ -16,7 +16,8 @@ struct StoreProblem {
         switch error {
         case let error as SQLError:
             details = Self.details(of: error)
-            isDamage = error.cause == .damaged
+            // A missing table or column counts as damage, like a corrupt page.
+            isDamage = error.cause == .damaged || error.cause == .noTable
             if let shortage = Self.shortageOfFiles(error) {
                 refusal = shortage
             } else if error.isPassing {

@@ -98,9 +98,9 @@ struct DataFolder {
                 }
             // Sets the permissions while the folder is empty. An existing folder keeps its permissions.
             if isNew { try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
-            // The file of a server that was killed.
-            serverFile.remove()
-            let accounts = try Accounts(file: url.appending(path: "accounts.sqlite"))
+            // The file of a server that was killed. With a database, it may be that of another server.
+            if database == nil { serverFile.remove() }
+            let accounts = try Accounts(file: url.appending(path: "accounts.sqlite"), isShared: database != nil)
             let containers = ContainersByEngine(local: engine, accounts: accounts, logger: logger, clock: { clock.now() })
             let assets = AssetStores(folder: url, engine: containers, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
             return Store(local: engine, containers: containers, assets: assets, accounts: accounts, clock: clock)

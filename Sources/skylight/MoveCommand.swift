@@ -57,7 +57,7 @@ struct MoveCommand: AsyncParsableCommand {
 
     private func engine(at place: String, mustExist: Bool) throws -> SQLRecordEngine {
         do {
-            if StoreAddress.isOne(place) { return try SQLRecordEngine(postgreSQL: place) }
+            if StoreAddress.isOne(place) { return try SQLRecordEngine(postgreSQL: place, isAlone: true) }
             if mustExist, !FileManager.default.fileExists(atPath: place) {
                 throw CommandFailure(.noInput, "There is no folder '\(place)'", remedy: "Name the data folder that has the containers with --from")
             }

@@ -199,7 +199,7 @@ struct ServeCommand: AsyncParsableCommand {
         }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.
-            services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile)],
+            services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile, instance: instance)],
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // Limits the wait for clients with unfinished requests. Together with the final cleanup, the shutdown takes up to five seconds.
         configuration.maximumGracefulShutdownDuration = .seconds(4)

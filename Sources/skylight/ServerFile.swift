@@ -39,7 +39,8 @@ struct ServerFile {
         guard descriptor >= 0 else { return false }
         // Closing the descriptor also releases the lock.
         defer { close(descriptor) }
-        return flock(descriptor, LOCK_SH | LOCK_NB) != 0
+        // Servers with a common database share the lock.
+        return flock(descriptor, LOCK_EX | LOCK_NB) != 0
     }
 
     /// Writes the file atomically.
@@ -64,9 +65,11 @@ struct ServerFile {
 /// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer answers.
 struct ServerFileWithdrawal: Service {
     let file: ServerFile
+    /// The server's instance. Another server with the same database may have replaced the entry.
+    let instance: String
 
     func run() async throws {
         try await gracefulShutdown()
-        file.remove()
+        if file.entry.map({ $0.instance == instance }) ?? true { file.remove() }
     }
 }

@@ -40,7 +40,6 @@ import Testing
         let held = try await before.pull(notes)
         try await before.save("d", in: notes)
         let all = try await before.pull(notes)
-        // Its writer has the store's lock.
         await first.close()
         let again = try StoreUnderTest.engine(folder: folder.url.appending(path: "a"))
         #expect(try await again.copyAll(to: file) { _, _, _ in }.map(\.environment) == [.development])
@@ -59,17 +58,16 @@ import Testing
         for engine in [again, source, last] { await engine.close() }
     }
 
-    @Test("A second process waits for the store's lock, and then says who has it")
-    func lock() async throws {
+    @Test("Stores can't be moved while a process serves them")
+    func presence() async throws {
         let folder = try TemporaryFolder()
-        let first = try StoreUnderTest.engine(folder: folder.url)
-        try await first.withZone().save("a", in: notes)
-        let second = try StoreUnderTest.engine(folder: folder.url)
-        let refused = await refusal { _ = try await second.full(.private).zones() }
-        #expect(refused?.code == .tryAgainLater && refused?.reason.contains("another Skylight has") == true, "\(String(describing: refused))")
+        let address = try StoreUnderTest.database(of: folder.url)
+        let first = try SQLRecordEngine(postgreSQL: address)
+        #expect(throws: DatabaseUnavailable.self) { try SQLRecordEngine(postgreSQL: address, isAlone: true) }
         await first.close()
-        #expect(try await second.full(.private).pull(notes).changes.count == 1)
-        await second.close()
+        let mover = try SQLRecordEngine(postgreSQL: address, isAlone: true)
+        #expect(throws: DatabaseUnavailable.self) { try SQLRecordEngine(postgreSQL: address) }
+        await mover.close()
     }
 }
 #endif

@@ -9,7 +9,7 @@ import Testing
 
 @testable import SQLRecordStore
 
-/// Random histories: the SQLite engine must answer like the in-memory engine.
+/// Random histories: the SQL engine must answer like the in-memory engine. In PostgreSQL, two of them take turns on one database, like two processes.
 @Suite struct RandomHistoryTests {
     private static func number(_ variable: String) -> UInt64? { ProcessInfo.processInfo.environment[variable].flatMap { UInt64($0) } }
 
@@ -43,6 +43,8 @@ private struct History {
     private let disk: WatchedFolder
     private let model: InMemoryRecordEngine
     private var engine: SQLRecordEngine
+    /// In PostgreSQL, another one on the same database.
+    private var other: SQLRecordEngine?
     private let cascadeLimits: CascadeLimits
     /// Tokens of various ages, each pair for the same position in both engines.
     private var tokens: [(scope: DatabaseScope, caller: Caller, zone: ZoneID?, model: ChangeToken, engine: ChangeToken)] = []
@@ -77,6 +79,7 @@ private struct History {
         cascadeLimits = limits[Int(seed % 3)]
         model = InMemoryRecordEngine(journal: Self.journal, cascadeLimit: cascadeLimits.recordsInRequest, clock: { clock.now() })
         engine = try Self.open(folder.url, cascadeLimits, clock)
+        other = StoreUnderTest.isSQLite ? nil : try Self.open(folder.url, cascadeLimits, clock)
     }
 
     private static func open(_ folder: URL, _ cascadeLimits: CascadeLimits, _ clock: TestClock) throws -> SQLRecordEngine {
@@ -91,6 +94,14 @@ private struct History {
                 .addRole("Editors"), .addRole("Readers"),
             ])
         }
+        try await connect()
+    }
+
+    /// A file only keeps users who saved; users who only connected are forgotten on closing. So all connect again.
+    private func connect() async throws {
+        for caller in [ada, grace] {
+            for engine in [model, engine] + (other.map { [$0] } ?? []) as [any RecordEngine] { _ = try await engine.full(.private, as: caller) }
+        }
     }
 
     private(set) var hasDiffered = false
@@ -99,10 +110,12 @@ private struct History {
         let problems = try await StoreRecount.problems(of: engine.full(.private))
         #expect(problems == [], "seed \(seed)")
         await engine.close()
+        await other?.close()
     }
 
     mutating func step(_ index: Int) async throws {
         clock.advance(Int64.random(in: 0...5000, using: &random))
+        if let other, Bool.random(using: &random) { (engine, self.other) = (other, engine) }
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<30: try await modify(index)
         case 30..<32: try await editGrants(index)
@@ -396,11 +409,7 @@ private struct History {
     private mutating func reopen() async throws {
         await engine.close()
         engine = try Self.open(folder.url, cascadeLimits, clock)
-        // A file only keeps users who saved; users who only connected are forgotten on closing. So all connect again.
-        for caller in [ada, grace] {
-            _ = try await model.full(.private, as: caller)
-            _ = try await engine.full(.private, as: caller)
-        }
+        try await connect()
     }
 
     // MARK: Choices

@@ -5,7 +5,8 @@ internal import Synchronization
 ///
 /// A container can be read before anything is saved in it. Tokens from such a read must stay valid after the first
 /// save, so the keys are needed before the file exists. They are derived from a secret of this process, so that
-/// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created.
+/// containers that are only read need no storage. After a restart such tokens are invalid unless a file was created. Processes with a common database
+/// have a common secret there.
 final class NewStoreKeys: Sendable {
     struct Keys: Sendable {
         let tokens: [UInt8]
@@ -14,12 +15,20 @@ final class NewStoreKeys: Sendable {
     }
 
     private let secret = TokenSeal.makeKey()
+    private let home: any StoreHome
     /// Number of files created for each store. A container that is deleted and created again gets new keys, which
     /// invalidates its old tokens.
     private let made = Mutex<[StoreKey: Int]>([:])
 
-    func keys(of key: StoreKey) -> Keys {
-        let name = "\(key) \(made.withLock { $0[key, default: 0] })"
+    init(_ home: any StoreHome) {
+        self.home = home
+    }
+
+    /// Blocks on the disk or on the network.
+    func keys(of key: StoreKey) throws -> Keys {
+        let shared = try home.secret()
+        let secret = shared ?? secret
+        let name = shared == nil ? "\(key) \(made.withLock { $0[key, default: 0] })" : "\(key)"
         let number = TokenSeal.makeKey(from: secret, for: "epoch \(name)").prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
         return Keys(
             tokens: TokenSeal.makeKey(from: secret, for: "tokens \(name)"), assets: TokenSeal.makeKey(from: secret, for: "assets \(name)"),

@@ -28,7 +28,7 @@ final class ReadOnlyStore: Sendable {
         self.refusal = refusal
         self.settings = settings
         users = facts.users
-        reader = StoreReader(connections, of: key, facts, StoreOpening(facts, continuing: last), settings)
+        reader = StoreReader(connections, of: key, facts, StoreOpening(facts, continuing: last, epoch: connections.epoch), settings)
     }
 
     /// Checks whether the store can probably be written to again. Reads continue meanwhile, and concurrent callers

@@ -67,15 +67,13 @@ extension SQLRecordEngine {
         }
         return try await DiskThreads.run { [home = settings.home, target = other.settings.home] in
             let found = try keys.filter { try home.holds($0) }
-            if let taken = try found.first(where: { try target.holds($0) }) {
-                throw RecordError(.badRequest, "\(taken.container) (\(taken.environment.rawValue)) is there already; delete it there, or choose another place")
-            }
+            if let taken = try found.first(where: { try target.holds($0) }) { throw Self.isThere(taken) }
             let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())
             for key in found {
                 // Opened for writing, so that tables of earlier versions are brought up to date.
                 let source = try home.open(key)
                 var rows = 0
-                try source.read { db in
+                let isMade = try source.read { db in
                     try db.snapshot {
                         try target.make(key) { target in
                             try copy.copy(from: db, to: target) { count in
@@ -86,8 +84,13 @@ extension SQLRecordEngine {
                     }
                 }
                 try source.close()
+                if !isMade { throw Self.isThere(key) }
             }
             return found.map { ($0.container, $0.environment) }
         }
+    }
+
+    private static func isThere(_ key: StoreKey) -> RecordError {
+        RecordError(.badRequest, "\(key.container) (\(key.environment.rawValue)) is there already; delete it there, or choose another place")
     }
 }

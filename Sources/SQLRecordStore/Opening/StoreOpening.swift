@@ -14,10 +14,14 @@ struct StoreOpening: Sendable, Equatable {
     /// The last assigned position.
     private(set) var position: Int64
 
-    init(_ facts: StoreFacts, continuing last: StoreOpening?) {
+    /// - Parameter epoch: the epoch of all processes; `nil` if each opening has its own.
+    init(_ facts: StoreFacts, continuing last: StoreOpening?, epoch: UInt32? = nil) {
         stored = facts.epochs
         position = facts.position
-        if let last, last.stored == stored, last.position == position {
+        if let epoch {
+            let open = stored.last.flatMap { $0.number == epoch ? $0 : nil }
+            (current, isBegun) = (open ?? Epoch(number: epoch, after: facts.position), open != nil)
+        } else if let last, last.stored == stored, last.position == position {
             (current, isBegun) = (last.current, last.isBegun)
         } else {
             (current, isBegun) = (Epoch(number: .random(in: 1...UInt32.max), after: facts.position), false)
@@ -50,6 +54,18 @@ struct StoreOpening: Sendable, Equatable {
         try db.run("INSERT INTO incarnations (number, after) VALUES (?, ?)", [Int64(current.number), current.after])
         // Work after the last stored place is lost and is done again.
         try db.run("UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
+    }
+
+    /// Begins the epoch of all processes, unless one of them has.
+    static func begin(_ epoch: UInt32, of connections: any WritableConnections) throws {
+        let hasBegun = { (db: SQLConnection) in try Int64.fetchOne(db, sql: "SELECT number FROM incarnations WHERE through IS NULL") == Int64(epoch) }
+        if try connections.read(hasBegun) { return }
+        try connections.write { db in try db.writing {
+            if try hasBegun(db) { return false }
+            let position = try connections.notesOfOthers?.position ?? StoreFacts.position(db)
+            try begin(Epoch(number: epoch, after: position), db)
+            return true
+        } }
     }
 
     /// The opening as it is when the store is closed.

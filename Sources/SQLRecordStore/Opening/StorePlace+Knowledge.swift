@@ -20,12 +20,28 @@ extension StorePlace {
         }
     }
 
-    /// Remembers a user in memory only.
-    func greet(_ name: Name) {
+    /// Remembers a user in memory only, or learns the number that another process has given.
+    func meet(_ name: Name) async throws {
+        while isShared, knownNumber(of: name) == nil {
+            let number = userNumber(of: name)
+            let rows = try await read { db, _ in
+                try SQLRow.fetchAll(db, sql: "SELECT name, number FROM users WHERE name = ? OR number = ?", [name.string, number])
+                    .map { row in (Name(try row.value("name", in: "users") as String), try row.value("number", in: "users") as Int64) }
+            }
+            // If another user has the number, this one has the next.
+            let isNew = state.withLock { state in
+                defer { for (name, number) in rows { state.users.note(number, of: name) } }
+                return rows.contains { state.users.knownNumber(of: $0.0) == nil }
+            }
+            if !isNew { break }
+        }
         state.withLock { state in
             if !state.users.knows(name) { state.users.greet(name) }
         }
     }
+
+    /// True if other processes may have the store open, too.
+    private var isShared: Bool { openStore?.connections.epoch != nil }
 
     /// True if the user is in the file or was remembered by ``greet(_:)``.
     func knows(_ name: Name) -> Bool { state.withLock { $0.users.knows(name) } }

@@ -43,12 +43,13 @@ extension StorePlace {
 
     /// Blocks on the disk.
     private func openNow(makes: Bool, continuing last: StoreOpening?) throws -> Phase {
-        let keys = settings.newKeys.keys(of: key)
+        let keys = try settings.newKeys.keys(of: key)
         var last = last
         if try !settings.home.holds(key) {
             guard makes else { return .absent(try StoreReader(of: key, keys, settings)) }
             do {
-                try settings.home.make(key) { try StoreFacts.fill($0, keys) }
+                // Another process may make it at the same time, with the same keys.
+                _ = try settings.home.make(key) { try StoreFacts.fill($0, keys) }
             } catch where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace {
                 throw StoreProblem.readOnly(key, because: error)
             }

@@ -88,6 +88,7 @@ extension StorePlace {
             var isAbsent = false
             let (reader, task) = try state.withLock { state -> (StoreReader?, Task<Void, any Error>?) in
                 switch state.phase {
+                case .open(let store) where store.connections.isStale: return (nil, reopen(&state, makes: false))
                 case .open(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
                 case .readOnly(let store): return (store.reader.gate.tryEnter() ? store.reader : nil, nil)
                 case .absent(let reader):
@@ -131,12 +132,7 @@ extension StorePlace {
         while true {
             let way = try state.withLock { state -> WayIn in
                 switch state.phase {
-                case .open(let store) where store.connections.isStale:
-                    let phase = state.phase
-                    return .after(change(&state) { place in
-                        await place.closeFile(phase)
-                        try await place.openFile(makes: true)
-                    })
+                case .open(let store) where store.connections.isStale: return .after(reopen(&state, makes: true))
                 case .open(let store): return store.reader.gate.tryEnter() ? .inside(store) : .shut
                 case .readOnly(let store):
                     if let last = state.lastRetry, Self.now - last < Self.retryPause { throw store.refusal }
@@ -157,6 +153,15 @@ extension StorePlace {
                 guard await store.looksWritable() else { throw store.refusal }
                 try await reopen(store)?.value
             }
+        }
+    }
+
+    /// Opens a store again that is no longer what was opened.
+    private func reopen(_ state: inout State, makes: Bool) -> Task<Void, any Error> {
+        let phase = state.phase
+        return change(&state) { place in
+            await place.closeFile(phase)
+            try await place.openFile(makes: makes)
         }
     }
 

@@ -14,6 +14,6 @@ struct StoreSettings: Sendable {
     let clock: @Sendable () -> Timestamp
     var logger = Logger(label: "skylight.store")
     let threads = WriterThreads()
-    let newKeys = NewStoreKeys()
+    let newKeys: NewStoreKeys
     let empty = EmptyContainer()
 }

@@ -11,13 +11,15 @@ struct SQLError: Error {
         /// The disk reported an error: it is unknown what is on it.
         case disk
         case damaged
+        /// A table or a column is missing.
+        case noTable
         /// There is no folder for temporary files. Nothing was changed.
         case noTemporaryFolder
         /// The connection was lost, or can't be made. Nothing was changed.
         case connectionLost
         /// The database ended the transaction in favor of another; nothing was changed.
         case conflict
-        /// It is not known whether a commit happened, or another process has written to the store.
+        /// It is not known whether a commit happened.
         case unknown
         /// Values that don't fit their statement.
         case misuse

@@ -24,8 +24,9 @@ protocol StoreHome: Sendable {
     func extent(of key: StoreKey) -> (bytes: Int64, lastSave: Timestamp)?
     /// Makes an empty store, all of it or nothing.
     /// - Parameter fill: writes its first rows.
+    /// - Returns: `false` if another process has made it.
     /// - Throws: ``SQLError``, or an error of the file system.
-    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws
+    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws -> Bool
     /// Opens a store for writing and brings its tables up to date.
     func open(_ key: StoreKey) throws -> any WritableConnections
     /// Opens a store that can't be written to at present.
@@ -37,9 +38,20 @@ protocol StoreHome: Sendable {
     var handlesPerStore: Int { get }
     /// Lets other processes have the stores.
     func close()
+
+    // MARK: Other processes
+
+    /// A secret for the keys of new stores that all processes have; `nil` if this one has the stores to itself.
+    func secret() throws -> [UInt8]?
+    /// Calls `hear` after commits of other processes, also in stores that are not open here.
+    func listen(_ hear: @escaping @Sendable (StoreKey) -> Void)
 }
 
 extension StoreHome {
+    // For stores that one process has to itself.
+    func secret() throws -> [UInt8]? { nil }
+    func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) {}
+
     /// The reason why a store can't be opened, as far as can be seen from outside.
     func problem(of key: StoreKey) -> RecordError? {
         do {

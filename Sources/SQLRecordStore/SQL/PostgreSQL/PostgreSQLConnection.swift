@@ -25,6 +25,11 @@ final class PostgreSQLConnection: @unchecked Sendable {
     var isExceeded: (() -> Bool)?
     private var lastAsked = ContinuousClock.now
     private let isCancelled = Atomic<Bool>(false)
+    /// A cancellation may reach the server late, and end another statement.
+    private var wasInterrupted = false
+
+    /// The server's data and its history: after a failover or a restored backup, another one.
+    private(set) var incarnation = ""
 
     /// Prepared statements after which all are forgotten. Each takes some 20 KB of the server's memory.
     var preparedLimit = 400
@@ -65,6 +70,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     func reconnect() throws {
         close()
         reset()
+        wasInterrupted = false
         handle = try Self.start(address)
         try connect()
     }
@@ -89,7 +95,12 @@ final class PostgreSQLConnection: @unchecked Sendable {
         PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
         // Compiling statements to machine code takes longer than most of them run.
         let settings = "SET client_min_messages = warning; SET standard_conforming_strings = on; SET plan_cache_mode = auto; SET jit = off"
-        try execute("\(settings); \(Self.choice(of: schema))", isInterruptible: false)
+        // A server that takes over begins a new timeline, which is the first part of the names of its logs.
+        let incarnation = """
+            SELECT system_identifier, CASE WHEN pg_is_in_recovery() THEN (SELECT CAST(timeline_id AS TEXT) FROM pg_control_checkpoint())
+            ELSE CAST(CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS INTEGER) AS TEXT) END FROM pg_control_system()
+            """
+        self.incarnation = try row("\(settings); \(Self.choice(of: schema)); \(incarnation)", isInterruptible: false).joined(separator: " ")
     }
 
     /// Makes texts mean the tables of a schema. Prepared statements stay; the server plans them anew.
@@ -155,7 +166,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return PQstatus(handle) != CONNECTION_OK
     }
     /// True if a read or write can begin.
-    var isReady: Bool { !isLost && PQtransactionStatus(handle) == PQTRANS_IDLE }
+    var isReady: Bool { !wasInterrupted && !isLost && PQtransactionStatus(handle) == PQTRANS_IDLE }
 
     /// Ends statements soon, until ``allow()``. Any thread may call this.
     func cancel() { isCancelled.store(true, ordering: .relaxed) }
@@ -231,6 +242,36 @@ final class PostgreSQLConnection: @unchecked Sendable {
         }
     }
 
+    /// Runs texts without parameters, and returns the rows of the last one. Values come as text; NULL is empty.
+    func rows(_ sql: String, isInterruptible: Bool = true) throws -> [[String]] {
+        let result = try answer(sql, isInterruptible: isInterruptible) { PQsendQuery($0, sql) }
+        defer { PQclear(result) }
+        return (0..<PQntuples(result)).map { row in
+            (0..<PQnfields(result)).map { column in PQgetvalue(result, row, column).map { String(cString: $0) } ?? "" }
+        }
+    }
+
+    /// The only row of ``rows(_:isInterruptible:)``.
+    func row(_ sql: String, isInterruptible: Bool = true) throws -> [String] {
+        guard let row = try rows(sql, isInterruptible: isInterruptible).first else { throw SQLError(.damaged, "no row", "a row is missing", sql) }
+        return row
+    }
+
+    /// What other connections have told since the last call, to one that listens.
+    /// - Throws: ``SQLError`` if the connection is lost.
+    func notifications() throws -> [String] {
+        guard PQconsumeInput(handle) == 1 else { throw SQLError.failure(of: handle, nil) }
+        var payloads: [String] = []
+        while let notification = PQnotifies(handle) {
+            payloads.append(String(cString: notification.pointee.extra))
+            PQfreemem(notification)
+        }
+        return payloads
+    }
+
+    /// For waiting until something comes.
+    var socket: Int32 { PQsocket(handle) }
+
     /// Sends a statement and waits for its answer, which the caller must clear.
     /// - Parameter sql: for errors.
     /// - Throws: ``SQLError``; `CancellationError` if the statement was cancelled or exceeded a limit.
@@ -274,7 +315,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         while PQisBusy(handle) == 1 {
             let patience: Int32 = isInterrupted || !isInterruptible ? -1 : isExceeded == nil ? 20 : 1
             switch Self.wait(for: POLLIN, on: handle, milliseconds: patience) {
-            case 0 where mustStop:
+            case 0 where isInterruptible && !isInterrupted && mustStop:
                 isInterrupted = true
                 cancelOnServer()
             case 0: break
@@ -293,6 +334,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     /// The statement then ends with an error. It takes a connection of its own; if there is none, the statement goes on to its end.
     private func cancelOnServer() {
+        wasInterrupted = true
         guard let cancel = PQgetCancel(handle) else { return }
         defer { PQfreeCancel(cancel) }
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in _ = PQcancel(cancel, message.baseAddress, 256) }

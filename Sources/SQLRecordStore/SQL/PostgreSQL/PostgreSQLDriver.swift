@@ -4,11 +4,15 @@
 /// Each statement is a trip to the server and back. libpq could send several at once (its pipeline mode), which no one asks for yet.
 struct PostgreSQLDriver: SQLDriver {
     let connection: PostgreSQLConnection
+    private let begin: () throws -> Void
     private let commit: () throws -> Void
 
-    /// - Parameter commit: commits in a way of its own.
-    init(_ connection: PostgreSQLConnection, commit: (() throws -> Void)? = nil) {
+    /// - Parameters:
+    ///   - begin: begins a transaction that writes, in a way of its own.
+    ///   - commit: commits any transaction in a way of its own.
+    init(_ connection: PostgreSQLConnection, begin: (() throws -> Void)? = nil, commit: (() throws -> Void)? = nil) {
         self.connection = connection
+        self.begin = begin ?? { try connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED") }
         self.commit = commit ?? { try connection.execute("COMMIT") }
     }
 
@@ -19,7 +23,7 @@ struct PostgreSQLDriver: SQLDriver {
     func begin(_ transaction: SQLTransactionKind) throws {
         switch transaction {
         case .reading: try connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        case .writing: try connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+        case .writing: try begin()
         }
     }
 

@@ -4,22 +4,43 @@ internal import Synchronization
 
 /// Connections to one database of PostgreSQL that its stores share for reading, and the threads that wait for them.
 final class PostgreSQLPool: Sendable {
-    /// Maximum number of connections that read. PostgreSQL allows 100 by default, to all of its clients.
+    /// Maximum number of connections for short reads, and for long ones. PostgreSQL allows 100 by default, to all of its clients.
     static let limit = 16
+    static let limitForLongReads = 4
 
     let address: String
     let threads = ReadingThreads(limit)
+    /// Long reads must not keep short ones waiting.
+    let threadsForLongReads = ReadingThreads(limitForLongReads)
 
     private struct State {
         /// Connections that nobody uses. The last one was used last.
         var idle: [PostgreSQLConnection] = []
         var isClosed = false
+        var incarnation = ""
     }
 
     private let state = Mutex(State())
 
     init(_ address: String) {
         self.address = address
+    }
+
+    /// The database's data and history, as the latest connection found it.
+    var incarnation: String { state.withLock { $0.incarnation } }
+
+    /// Connects. Blocks on the network.
+    func connect(_ schema: String?) throws -> PostgreSQLConnection {
+        let connection = try PostgreSQLConnection(address, schema: schema)
+        let former = state.withLock { state in
+            if state.incarnation == connection.incarnation { return [] as [PostgreSQLConnection] }
+            // Another server has taken over.
+            state.incarnation = connection.incarnation
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in former { connection.close() }
+        return connection
     }
 
     /// Lends a connection. Blocks on the network, so call it on the pool's threads or on threads that may wait.
@@ -38,7 +59,7 @@ final class PostgreSQLPool: Sendable {
             held.allow()
             return held
         }
-        return try PostgreSQLConnection(address, schema: schema)
+        return try connect(schema)
     }
 
     /// One that knows the store's statements, or else the one that was used least recently.
@@ -53,7 +74,7 @@ final class PostgreSQLPool: Sendable {
     private func give(_ connection: PostgreSQLConnection) {
         guard connection.isReady else { return }
         state.withLock { state in
-            if state.isClosed || state.idle.count >= Self.limit { return }
+            if state.isClosed || state.idle.count >= Self.limit || connection.incarnation != state.incarnation { return }
             state.idle.append(connection)
         }
     }

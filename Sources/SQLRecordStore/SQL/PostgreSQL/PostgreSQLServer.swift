@@ -16,38 +16,57 @@ final class PostgreSQLServer: StoreHome {
     private let seen = Mutex<[StoreKey: (isThere: Bool, at: ContinuousClock.Instant)]>([:])
     private static let sightLasts = Duration.milliseconds(200)
 
+    /// No other process has it.
+    let process = Int64.random(in: 1 ... .max)
+    let news: PostgreSQLNews
+
     /// Connects, and makes the table of stores if it is missing. Blocks on the network.
     /// - Parameters:
     ///   - address: a connection string or URI of libpq.
-    ///   - folder: a folder to lock against other processes.
+    ///   - folder: a folder that processes share, which is locked against processes that keep records in it.
+    ///   - isAlone: `true` to keep other processes out.
     /// - Throws: ``SQLError``.
-    init(_ address: String, beside folder: URL? = nil, _ logger: Logger) throws {
+    init(_ address: String, beside folder: URL? = nil, isAlone: Bool = false, _ logger: Logger) throws {
         lock = try folder.map { folder in
             try FileManager.default.createDurableDirectory(at: folder)
-            return try DataFolderLock(folder: folder)
+            return try DataFolderLock(folder: folder, isShared: true)
         }
         self.address = address
         self.logger = logger
         pool = PostgreSQLPool(address)
-        try pool.lend(nil) { connection in
-            // Two servers may begin at once.
-            try connection.execute(
-                """
-                SELECT pg_advisory_lock(\(Self.lockClass), 0);
-                CREATE SCHEMA IF NOT EXISTS skylight;
-                CREATE TABLE IF NOT EXISTS skylight.stores (
-                    number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL,
-                    UNIQUE (container, environment)
-                );
-                SELECT pg_advisory_unlock(\(Self.lockClass), 0)
-                """)
+        let connection = try pool.connect(nil)
+        // Two servers may begin at once.
+        try connection.execute(
+            """
+            SELECT pg_advisory_lock(\(PostgreSQLLocks.stores), 0);
+            CREATE SCHEMA IF NOT EXISTS skylight;
+            CREATE TABLE IF NOT EXISTS skylight.stores (
+                number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL,
+                UNIQUE (container, environment)
+            );
+            CREATE TABLE IF NOT EXISTS skylight.secret (value TEXT NOT NULL);
+            INSERT INTO skylight.secret SELECT '\(Self.newSecret)' WHERE NOT EXISTS (SELECT 1 FROM skylight.secret);
+            SELECT pg_advisory_unlock(\(PostgreSQLLocks.stores), 0)
+            """)
+        let kind = isAlone ? "" : "_shared"
+        guard try connection.row("SELECT pg_try_advisory_lock\(kind)(\(PostgreSQLLocks.serving), 0)").first == "t" else {
+            throw SQLError(.busy, "locked", isAlone ? "a Skylight serves it; stop it first" : "its containers are being moved")
         }
+        news = PostgreSQLNews(pool, connection, process: process, logger)
     }
 
-    /// The first key of the advisory locks. The second one is the number of a store that is open for writing, or 0.
-    static let lockClass: Int32 = 0x534b_594c
+    /// Deleting a container changes the secret, so its tokens don't come back with another container of its name.
+    private static var newSecret: String { TokenSeal.makeKey().map { String($0, radix: 16) }.joined() }
+
+    /// The same for all processes.
+    func secret() throws -> [UInt8]? {
+        try pool.lend(nil) { try $0.row("SELECT value FROM skylight.secret").first.map { Array($0.utf8) } }
+    }
+
+    func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) { news.listen(hear) }
 
     func close() {
+        news.close()
         pool.close()
         lock?.release()
     }
@@ -81,7 +100,11 @@ final class PostgreSQLServer: StoreHome {
                 let numbers = try Self.numbers(of: container, db)
                 if numbers.isEmpty { throw RecordError.noContainer(container) }
                 try db.run("DELETE FROM skylight.stores WHERE container = convert_from(?, 'UTF8')", [container.description])
-                for number in numbers { try db.run("DROP SCHEMA \(Self.schema(number)) CASCADE") }
+                try db.run("UPDATE skylight.secret SET value = '\(Self.newSecret)'")
+                for number in numbers {
+                    try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
+                    try db.run("DROP SCHEMA \(Self.schema(number)) CASCADE")
+                }
                 return true
             }
         }
@@ -110,8 +133,9 @@ final class PostgreSQLServer: StoreHome {
         }
     }
 
-    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws {
+    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws -> Bool {
         let layout = try SQLiteLayout.ofNewStore()
+        var isThere = false
         try ask { db in
             try db.writing {
                 // Another server may make it at the same time, and is waited for.
@@ -119,26 +143,31 @@ final class PostgreSQLServer: StoreHome {
                     """
                     INSERT INTO skylight.stores (container, environment) VALUES (convert_from(?, 'UTF8'), convert_from(?, 'UTF8')) ON CONFLICT DO NOTHING
                     """, [key.container.description, key.environment.rawValue])
-                guard db.changesCount == 1, let number = try Self.number(of: key, db) else { return false }
+                guard db.changesCount == 1, let number = try Self.number(of: key, db) else {
+                    isThere = true
+                    return false
+                }
                 try db.run("CREATE SCHEMA \(Self.schema(number))")
                 try db.run("SET LOCAL search_path TO \(Self.schema(number))")
                 try PostgreSQLTables.bringUpToDate(layout, db)
                 try fill(db)
                 for statement in PostgreSQLTables.numbering(layout) { try db.run(statement) }
+                try PostgreSQLTables.leave(WriterNotes(StoreFacts(db, journal: nil)), db)
                 return true
             }
         }
         seen.withLock { $0[key] = nil }
+        return !isThere
     }
 
     func open(_ key: StoreKey) throws -> any WritableConnections {
         guard let number = try ask({ db in try Self.number(of: key, db) }) else { throw SQLError(.cannotOpen, "no schema", "\(key) has no tables") }
-        return try PostgreSQLStore(number, of: key, pool, logger)
+        return try PostgreSQLStore(number, of: key, self, logger)
     }
 
     func openForReading(_ key: StoreKey) throws -> any StoreConnections {
         guard let number = try ask({ db in try Self.number(of: key, db) }) else { throw SQLError(.cannotOpen, "no schema", "\(key) has no tables") }
-        return PostgreSQLReaders(Self.schema(number), pool)
+        return try PostgreSQLReaders(number, pool)
     }
 
     func looksWritable(_ key: StoreKey) -> Bool {
@@ -148,6 +177,16 @@ final class PostgreSQLServer: StoreHome {
     // MARK: The table of stores
 
     static func schema(_ number: Int64) -> String { "store_\(number)" }
+
+    /// All stores by number.
+    static func keys(_ connection: PostgreSQLConnection) throws -> [Int64: StoreKey] {
+        var keys: [Int64: StoreKey] = [:]
+        for row in try connection.rows("SELECT number, container, environment FROM skylight.stores") where row.count == 3 {
+            guard let number = Int64(row[0]), let container = ContainerID(row[1]), let environment = Environment(rawValue: row[2]) else { continue }
+            keys[number] = StoreKey(container: container, environment: environment)
+        }
+        return keys
+    }
 
     private func ask<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
         try pool.lend(nil) { try body(SQLConnection(PostgreSQLDriver($0))) }

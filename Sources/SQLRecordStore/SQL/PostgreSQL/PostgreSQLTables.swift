@@ -58,20 +58,42 @@ enum PostgreSQLTables {
         """,
     ]
 
-    /// One row: what the last commit left, and for which tables the schema was made.
+    /// One row: the mark and the notes of the last commit, and for which tables the schema was made. And the last mark of each process.
     private static let mark = [
-        "CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL)",
+        """
+        CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL,
+            \(WriterNotes.columns.map { "\($0) BIGINT NOT NULL DEFAULT 0" }.joined(separator: ", ")))
+        """,
         "INSERT INTO lastCommit (mark, tables) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM lastCommit)",
+        "CREATE TABLE IF NOT EXISTS writers (process BIGINT PRIMARY KEY, mark BIGINT NOT NULL, moment TIMESTAMPTZ NOT NULL)",
     ]
+
+    /// Leaves the notes of a new store.
+    static func leave(_ notes: WriterNotes, _ db: SQLConnection) throws {
+        try db.run("UPDATE lastCommit SET \(WriterNotes.columns.map { "\($0) = ?" }.joined(separator: ", "))", notes.values)
+    }
+
+    /// The epoch of positions: another one if the database's history is another one, or if the tables come from a backup.
+    static func epoch(of connection: PostgreSQLConnection) throws -> UInt32 {
+        let table = try connection.row("SELECT CAST('lastCommit' AS regclass)::oid")
+        let hash = FNV1a("\(connection.incarnation) \(table)".utf8).value
+        return max(1, UInt32(truncatingIfNeeded: hash >> 32 ^ hash))
+    }
+
+    private static func print(of tables: [TableLayout]) -> Int64 {
+        Int64(bitPattern: FNV1a(statements(for: tables).joined(separator: "\n").utf8).value)
+    }
+
+    static func areUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws -> Bool {
+        let isMade = try db.driver.hasTable("lastCommit")
+        return try isMade && Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print(of: tables)
+    }
 
     /// Makes the tables, or adds what those of an earlier version lack. Usually there is nothing to do.
     static func bringUpToDate(_ tables: [TableLayout], _ db: SQLConnection) throws {
-        let statements = statements(for: tables)
-        let print = Int64(bitPattern: FNV1a(statements.joined(separator: "\n").utf8).value)
-        let isMade = try db.driver.hasTable("lastCommit")
-        if isMade, try Int64.fetchOne(db, sql: "SELECT tables FROM lastCommit") == print { return }
-        for statement in statements { try db.run(statement) }
-        try db.run("UPDATE lastCommit SET tables = ?", [print])
+        if try areUpToDate(tables, db) { return }
+        for statement in statements(for: tables) { try db.run(statement) }
+        try db.run("UPDATE lastCommit SET tables = ?", [print(of: tables)])
     }
 }
 #endif

@@ -5,76 +5,91 @@ internal import Synchronization
 
 /// The connection that writes to a store in PostgreSQL.
 ///
-/// Its advisory lock keeps other processes from writing to the store. Each commit writes a mark. If the answer to a commit is lost, the mark tells
-/// through the next connection whether it happened.
+/// Several processes write to a store in turns: a transaction begins with an advisory lock, which ends with it. Each commit writes a mark, by which the
+/// next writer knows whether another process wrote meanwhile, and the notes that it then needs. The process has a mark of its own, too. If the answer to
+/// a commit is lost, that one tells through another connection whether it happened.
 ///
 /// The store's writer uses it, one thread at a time.
 final class PostgreSQLWriter: @unchecked Sendable {
     private let number: Int64
     private let key: StoreKey
-    private let address: String
+    private let server: PostgreSQLServer
     private let logger: Logger
-    private var connection: PostgreSQLConnection
-    /// Written by the last commit, as far as this process knows.
-    private var mark: Int64
-    private let staleness = Atomic<Bool>(false)
+    private var connection: PostgreSQLConnection?
+    /// The mark of the last commit whose state is in memory; `nil` if that is not known.
+    private var known: Int64?
+    /// The mark and the notes that the transaction found.
+    private var found: (mark: Int64, notes: WriterNotes?)?
+    /// The notes that the transaction leaves.
+    private var left: WriterNotes?
+    /// True if the connection has the lock for background work.
+    private var isKeeper = false
 
     /// How long the outcome of a commit is looked for while the server is away.
     private static let patience = Duration.seconds(60)
-    /// How long the lock of a process that ended may take to be released.
-    private static let patienceForLock = Duration.seconds(5)
     private static let pause = 0.1
+    /// A process that stops between two statements must not keep the others waiting for ever.
+    private static let settings = "SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = '30s'"
 
-    init(_ number: Int64, of key: StoreKey, _ address: String, _ logger: Logger) throws {
+    init(_ number: Int64, of key: StoreKey, _ server: PostgreSQLServer, _ logger: Logger) {
         self.number = number
         self.key = key
-        self.address = address
+        self.server = server
         self.logger = logger
-        (connection, mark) = try Self.connect(number, of: key, address)
     }
 
-    /// True if another process has written, or may have: the state in memory is no longer that of the tables.
-    var isStale: Bool { staleness.load(ordering: .relaxed) }
-
-    /// Connects, and takes the store's lock.
-    private static func connect(_ number: Int64, of key: StoreKey, _ address: String) throws -> (PostgreSQLConnection, mark: Int64) {
-        let connection = try PostgreSQLConnection(address, schema: PostgreSQLServer.schema(number))
-        let db = SQLConnection(PostgreSQLDriver(connection))
-        let end = ContinuousClock.now + patienceForLock
-        while try Bool.fetchOne(db, sql: "SELECT pg_try_advisory_lock(\(PostgreSQLServer.lockClass), \(number))") != true {
-            guard ContinuousClock.now < end else { throw SQLError(.busy, "locked", "another Skylight has \(key) open for writing") }
-            Thread.sleep(forTimeInterval: pause)
-        }
-        let tables = try SQLiteLayout.ofNewStore()
-        try db.writing {
-            try PostgreSQLTables.bringUpToDate(tables, db)
-            return true
-        }
-        guard let mark = try Int64.fetchOne(db, sql: "SELECT mark FROM lastCommit") else {
-            throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no row")
-        }
-        return (connection, mark)
+    private func connect() throws -> PostgreSQLConnection {
+        isKeeper = false
+        let connection = try server.pool.connect(PostgreSQLServer.schema(number))
+        try connection.execute(Self.settings)
+        self.connection = connection
+        return connection
     }
 
     func write<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
-        if isStale { throw staleError }
-        if !connection.isReady {
-            let (new, found) = try Self.connect(number, of: key, address)
-            connection = new
-            if found != mark { throw becomeStale() }
-        }
+        let connection = if let connection, connection.isReady { connection } else { try connect() }
         connection.allow()
-        return try body(SQLConnection(PostgreSQLDriver(connection) { [self] in try commit() }))
+        return try body(SQLConnection(driver(of: connection)))
     }
 
-    private func commit() throws {
+    private func driver(of connection: PostgreSQLConnection) -> PostgreSQLDriver {
+        PostgreSQLDriver(connection, begin: { [self] in try begin(connection) }, commit: { [self] in try commit(connection) })
+    }
+
+    // MARK: Transactions
+
+    private var lock: String { "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))" }
+
+    private func begin(_ connection: PostgreSQLConnection) throws {
+        left = nil
+        let columns = WriterNotes.columns.joined(separator: ", ")
+        let row = try connection.row("\(lock); SELECT mark, \(columns) FROM lastCommit").map { Int64($0) ?? 0 }
+        guard let mark = row.first else { throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no columns") }
+        found = (mark, WriterNotes(Array(row.dropFirst())))
+    }
+
+    /// What the last commit left, if its state is not in memory.
+    var notesOfOthers: WriterNotes? { found?.mark == known ? nil : foundNotes }
+    var foundNotes: WriterNotes? { found?.notes }
+
+    func leave(_ notes: WriterNotes) { left = notes }
+
+    private func commit(_ connection: PostgreSQLConnection) throws {
         let next = Int64.random(in: .min ... .max)
+        let notes = left.map { zip(WriterNotes.columns, $0.values).map { ", \($0) = \($1)" }.joined() } ?? ""
         do {
-            try connection.execute("UPDATE lastCommit SET mark = \(next); COMMIT")
+            try connection.execute(
+                """
+                UPDATE lastCommit SET mark = \(next)\(notes);
+                INSERT INTO writers (process, mark, moment) VALUES (\(server.process), \(next), now())
+                ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, moment = excluded.moment;
+                COMMIT
+                """)
         } catch let error as SQLError where error.cause == .connectionLost {
             guard try hasHappened(next, after: error) else { throw SQLError(.conflict, error.code, "the connection was lost before the commit; nothing was changed") }
         }
-        mark = next
+        // Without notes, the state in memory does not come from this transaction.
+        if left != nil || found?.mark == known { known = next }
     }
 
     /// Connects again, and looks whether the commit with this mark happened.
@@ -82,28 +97,50 @@ final class PostgreSQLWriter: @unchecked Sendable {
         let end = ContinuousClock.now + Self.patience
         while true {
             do {
-                let (new, found) = try Self.connect(number, of: key, address)
-                connection = new
-                logger.notice("The answer to a commit was lost (\(error.message)); it \(found == next ? "happened" : "did not happen")")
-                if found != next, found != mark { throw becomeStale() }
-                return found == next
-            } catch where ContinuousClock.now < end && !isStale {
+                let connection = try connect()
+                // The lock waits for the end of the transaction, which the server may not have noticed yet.
+                let own = try connection.row("\(lock); SELECT (SELECT mark FROM writers WHERE process = \(server.process))")
+                try connection.execute("ROLLBACK")
+                let hasHappened = own.first == String(next)
+                logger.notice("The answer to a commit was lost (\(error.message)); it \(hasHappened ? "happened" : "did not happen")")
+                return hasHappened
+            } catch where ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: Self.pause)
             } catch {
-                throw becomeStale()
+                throw SQLError(.unknown, "no answer", "the server was away, and it is not known whether this was saved. Fetch the records before saving them again")
             }
         }
     }
 
-    private func becomeStale() -> SQLError {
-        staleness.store(true, ordering: .relaxed)
-        return staleError
+    // MARK: Background work
+
+    /// Takes the lock for background work, which lasts as long as the connection.
+    func keepsUp(_ db: SQLConnection) throws -> Bool {
+        if isKeeper { return true }
+        isKeeper = try Bool.fetchOne(db, sql: "SELECT pg_try_advisory_lock(\(PostgreSQLLocks.upkeep), \(number))") ?? false
+        guard isKeeper else { return false }
+        // Work of the process before it, after the last stored place, is lost and is done again.
+        try db.run("UPDATE indexWork SET done = doneThere WHERE phase = \(IndexWork.Phase.building.rawValue)")
+        // Nobody asks any more about a commit of a process that ended.
+        try db.run("DELETE FROM writers WHERE moment < now() - INTERVAL '30 days'")
+        return true
     }
 
-    private var staleError: SQLError {
-        SQLError(.unknown, "stale", "the server was away, and it is not known whether this was saved. Fetch the records before saving them again")
+    func close() {
+        connection?.close()
+        connection = nil
     }
+}
 
-    func close() { connection.close() }
+/// First keys of the advisory locks. The second one is the number of a store, or 0.
+enum PostgreSQLLocks {
+    /// For the table of stores, during the start of a server.
+    static let stores: Int32 = 0x534b_594c
+    /// For one transaction that writes to a store.
+    static let writing = stores + 1
+    /// For the process that does a store's background work.
+    static let upkeep = stores + 2
+    /// For processes that serve the database, together, or for one that moves its stores.
+    static let serving = stores + 3
 }
 #endif

@@ -42,8 +42,8 @@ extension SQLError {
         case "25006": .readOnly
         case "3D000", "3F000": .cannotOpen
         case "58030", "58P01": .disk
-        // As in SQLite, a missing table or column counts as damage.
-        case "XX001", "XX002", "42P01", "42703": .damaged
+        case "XX001", "XX002": .damaged
+        case "42P01", "42703": .noTable
         case "57P01", "57P02", "57P03": .connectionLost
         default: state.hasPrefix("08") ? .connectionLost : state.hasPrefix("28") ? .cannotOpen : .other
         }

@@ -8,7 +8,7 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
     public var description: String { "The data folder \(path) is open in another process" }
 }
 
-/// Locks a data folder against other processes with advisory locks, which the system releases when the process ends.
+/// Locks a data folder against other processes, or those that don't share it, with advisory locks, which the system releases when the process ends.
 ///
 /// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is
 /// locked too: it also keeps out versions of Skylight that lock only the file, and some file systems can't lock
@@ -16,7 +16,9 @@ public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
 final class DataFolderLock: Sendable {
     private let descriptors: [Int32]
 
-    init(folder: URL) throws {
+    /// - Parameter isShared: `true` to let other processes in that share the folder, because its records are in a database.
+    /// - Throws: ``DataFolderInUse``, or an error of the file system.
+    init(folder: URL, isShared: Bool = false) throws {
         let path = folder.path(percentEncoded: false)
         var taken: [Int32] = []
         do {
@@ -24,7 +26,7 @@ final class DataFolderLock: Sendable {
                 let descriptor = open(path, flags | O_CLOEXEC, 0o644)
                 guard descriptor >= 0 else { throw Self.failure(errno, path) }
                 taken.append(descriptor)
-                guard Self.take(descriptor) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
+                guard Self.take(descriptor, isShared ? LOCK_SH : LOCK_EX) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
             }
         } catch {
             for descriptor in taken { Foundation.close(descriptor) }
@@ -46,11 +48,11 @@ final class DataFolderLock: Sendable {
 
     /// Retries for about 50 milliseconds, because a command that checks whether the folder is locked holds the lock
     /// briefly itself.
-    private static func take(_ descriptor: Int32) -> Bool {
+    private static func take(_ descriptor: Int32, _ kind: Int32) -> Bool {
         for _ in 0..<5 {
             // If the file system can't lock this item, it counts as locked. The lock on the other item still keeps
             // other processes out.
-            if flock(descriptor, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
+            if flock(descriptor, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
             usleep(10_000)
         }
         return false

@@ -24,9 +24,9 @@ extension SQLError {
         case .SQLITE_CANTOPEN: .cannotOpen
         case .SQLITE_IOERR: .disk
         case .SQLITE_CORRUPT, .SQLITE_NOTADB: .damaged
-        // A missing table or column counts as damage, like a corrupt page. Other statement errors are not caused by the file.
+        // Other statement errors are not caused by the file.
         case .SQLITE_ERROR:
-            ["no such table", "no such column", "malformed database schema"].contains { error.message?.hasPrefix($0) == true } ? .damaged : .other
+            ["no such table", "no such column", "malformed database schema"].contains { error.message?.hasPrefix($0) == true } ? .noTable : .other
         default: .other
         }
     }

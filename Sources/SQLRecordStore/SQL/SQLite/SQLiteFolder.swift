@@ -77,7 +77,7 @@ struct SQLiteFolder: StoreHome {
 
     /// Creates the file under a temporary name and renames it when it is complete. An empty or partial file under the final name therefore never
     /// comes from Skylight.
-    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws {
+    func make(_ key: StoreKey, _ fill: (SQLConnection) throws -> Void) throws -> Bool {
         try checkCase(of: key.container)
         let folder = key.folder(in: folder)
         try FileManager.default.createDurableDirectory(at: folder)
@@ -90,6 +90,7 @@ struct SQLiteFolder: StoreHome {
             try Self.sync(draft)
             guard Foundation.rename(draft, path(of: key)) == 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
             try FileManager.default.syncDirectory(at: folder)
+            return true
         } catch {
             remove()
             throw error

@@ -82,9 +82,6 @@ final class SQLitePool: WritableConnections {
         try SQLError.catching { try pool.writeWithoutTransaction { try body(SQLConnection(SQLiteDriver($0))) } }
     }
 
-    /// A lock keeps other processes from the file.
-    var isStale: Bool { false }
-
     // MARK: The write-ahead log
 
     /// Copies the write-ahead log into the database file. Its writes are durable already, so a full disk or active

@@ -1,0 +1,136 @@
+#if PostgreSQL
+import Foundation
+import JSON
+import RecordStore
+import Records
+import StoreScenarios
+import TestSupport
+import Testing
+
+@testable import SQLRecordStore
+
+/// Engines that share a database of PostgreSQL as processes do: nothing that one of them keeps in memory may make another one wrong.
+@Suite(.enabled(if: !StoreUnderTest.isSQLite, "SKYLIGHT_POSTGRESQL has no server")) struct SeveralProcessesTests {
+    private let folder: TemporaryFolder
+    private let engines: [SQLRecordEngine]
+
+    init() throws {
+        let folder = try TemporaryFolder()
+        self.folder = folder
+        engines = try (0..<3).map { _ in try StoreUnderTest.engine(folder: folder.url) }
+    }
+
+    private func close() async {
+        for engine in engines { await engine.close() }
+    }
+
+    /// Waits for something that is known within a second.
+    private func soon(_ isTrue: () async throws -> Bool) async throws {
+        let end = ContinuousClock.now + .seconds(30)
+        while try await !isTrue() {
+            try #require(ContinuousClock.now < end, "it does not happen")
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+
+    @Test("Saves through all of them have positions in one order, and every token leads on everywhere")
+    func saves() async throws {
+        _ = try await engines[0].withZone()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, engine) in engines.enumerated() {
+                for saver in 0..<4 {
+                    group.addTask {
+                        let database = try await engine.full(.private)
+                        for save in 0..<25 { try await database.save(Name("\(number).\(saver).\(save % 10)"), in: notes) }
+                    }
+                }
+                group.addTask {
+                    // A position never appears behind a token.
+                    let database = try await engine.full(.private)
+                    var (token, seen): (ChangeToken?, Set<Name>) = (nil, [])
+                    while seen.count < 120 {
+                        let page = try await database.pull(notes, since: token)
+                        seen.formUnion(page.changes.map(\.recordID.recordName))
+                        token = page.token
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        var feeds: [[RecordID]] = []
+        for engine in engines { feeds.append(try await engine.full(.private).pull(notes).changes.map(\.recordID)) }
+        #expect(Set(feeds).count == 1 && feeds[0].count == 120)
+        #expect(try await StoreRecount.problems(of: engines[1].full(.private)) == [])
+        await close()
+    }
+
+    @Test("A type that one of them adds, and an index that another one builds, are known to all")
+    func schema() async throws {
+        let databases = try await [engines[0].withZone(), engines[1].full(.private), engines[2].full(.private)]
+        for number in 0..<40 { try await databases[number % 3].save(Name("\(number)"), in: notes, ["rank": .int64(Int64(number))]) }
+        let query = Query(recordType: "Item", sorts: [Query.Sort("rank", ascending: false)])
+        #expect(await refusal { _ = try await databases[2].all(query, in: .zone(notes)) }?.code == .badRequest)
+        // Whoever keeps up builds it.
+        _ = try await databases[1].edit([.setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")])
+        try await soon { try await databases[2].indexBuilds().isEmpty }
+        for database in databases { #expect(try await database.all(query, in: .zone(notes)).first?.recordID.recordName == "39") }
+        #expect(try await StoreRecount.problems(of: databases[0]) == [])
+        await close()
+    }
+
+    @Test("Commits of one are heard by all that follow")
+    func followers() async throws {
+        let database = try await engines[0].withZone()
+        let other = try await engines[2].store(of: address(.private).container, .development)
+        try await soon { try await engines[2].full(.private).zones().count == 2 }
+        var commits = other.commits().makeAsyncIterator()
+        try await database.save("a", in: notes)
+        #expect(await commits.next() != nil)
+        await close()
+    }
+
+    @Test("Expired tokens are expired everywhere")
+    func expiry() async throws {
+        try await engines[0].withZone().save("a", in: notes)
+        let second = try await engines[1].full(.private)
+        let token = try await second.pull(notes).token
+        try await engines[0].full(.private).expireTokens()
+        try await soon { await refusal { _ = try await second.pull(notes, since: token) } != nil }
+        await close()
+    }
+
+    @Test("A container that one deletes or renames is gone for all")
+    func deletion() async throws {
+        try await engines[0].withZone().save("a", in: notes)
+        let second = try await engines[1].full(.private)
+        let token = try await second.pull(notes).token
+        let name = try #require(ContainerID("iCloud.com.example.Renamed"))
+        try await engines[0].renameContainer(address(.private).container, to: name)
+        try await soon { try await engines[1].full(.private).zones().count == 1 }
+        #expect(try await engines[2].containers() == [name])
+        try await engines[2].deleteContainer(name)
+        #expect(try await engines[1].containers() == [])
+        // Its tokens are no good for a new one.
+        try await engines[1].withZone().save("b", in: notes)
+        #expect(await refusal { _ = try await engines[0].full(.private).pull(notes, since: token) } != nil)
+        await close()
+    }
+
+    @Test("A user has one number, whichever of them gives it")
+    func users() async throws {
+        let callers = (0..<30).map { Caller(userRecordName: Name("_user\($0 / 3)")) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (number, caller) in callers.enumerated() {
+                group.addTask { [engine = engines[number % 3]] in try await engine.full(.private, as: caller).save(Name("\(number)")) }
+            }
+            try await group.waitForAll()
+        }
+        for (number, caller) in callers.enumerated() {
+            let first = number / 3 * 3
+            let names = (first..<first + 3).map { Name("\($0)") }
+            for engine in engines { #expect(try await engine.full(.private, as: caller).names(of: names) == names) }
+        }
+        await close()
+    }
+}
+#endif
