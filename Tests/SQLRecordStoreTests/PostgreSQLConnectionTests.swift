@@ -431,6 +431,25 @@ final class PostgreSQLConnectionTests {
         }
     }
 
+    /// One that is silent takes a second, and only once.
+    @Test func anotherHostIsTriedAfterOneThatDoesNotAnswer() throws {
+        let silent = try SilentHost()
+        defer { withExtendedLifetime(silent) {} }
+        let address = try #require(address)
+        // Of a socket, or of a port (--tcp).
+        let host = address.firstMatch(of: #/[?&]host=([^&]+)/#)?.1 ?? "127.0.0.1"
+        let port = address.firstMatch(of: #/@[^/:]+:([0-9]+)/#)?.1 ?? "5432"
+        // Later parameters count.
+        let several = "host=127.0.0.1,\(host)&port=\(silent.port),\(port)&connect_timeout=1"
+        let text = "\(address)\(address.contains("?") ? "&" : "?")\(several)"
+        let clock = ContinuousClock()
+        for limit in [Duration.milliseconds(900), .zero] {
+            let time = try clock.measure { try PostgreSQLConnection(text).execute("SELECT 1") }
+            #expect(time >= limit)
+            #expect(limit > .zero || time < .milliseconds(900), "the host that answered is tried first")
+        }
+    }
+
     // MARK: Watching
 
     @Test func aStatementIsInterruptedByALimitAndACancellation() throws {
@@ -519,5 +538,32 @@ final class PostgreSQLConnectionTests {
         #expect(names == ["n4", "n6", "n7"])
         #expect(count.withLock { $0 } == 4)
     }
+}
+
+/// Takes connections, and says nothing.
+private final class SilentHost {
+    private let descriptor: CInt
+    let port: UInt16
+
+    init() throws {
+        #if canImport(Darwin)
+            descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            descriptor = socket(AF_INET, CInt(SOCK_STREAM.rawValue), 0)
+        #endif
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &place) { [descriptor] pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, size) == 0 && listen(descriptor, 8) == 0 && getsockname(descriptor, address, &size) == 0
+            }
+        }
+        port = UInt16(bigEndian: place.sin_port)
+        try #require(isListening)
+    }
+
+    deinit { close(descriptor) }
 }
 #endif

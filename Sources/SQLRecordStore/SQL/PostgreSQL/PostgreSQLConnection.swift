@@ -54,7 +54,6 @@ final class PostgreSQLConnection: @unchecked Sendable {
     init(_ address: String, schema: String? = nil) throws {
         self.address = address
         self.schema = schema
-        handle = try Self.start(address)
         try connect()
     }
 
@@ -71,23 +70,35 @@ final class PostgreSQLConnection: @unchecked Sendable {
         close()
         reset()
         wasInterrupted = false
-        handle = try Self.start(address)
         try connect()
     }
 
-    private static func start(_ address: String) throws -> OpaquePointer {
+    /// - Parameter host: parameters of the host that is tried.
+    private static func start(_ address: String, _ host: [String: String]) throws -> OpaquePointer {
         // libpq would take any other text for the name of a database, and show it in errors.
         guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") || address.contains("=") else {
             throw SQLError(.cannotOpen, "08001", "a connection string begins with postgres:// or consists of pairs such as host=localhost")
         }
         // Later parameters count.
-        let parameters = defaults.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("dbname", address), ("client_encoding", "UTF8")]
+        let parameters = defaults.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("dbname", address), ("client_encoding", "UTF8")] + host.map { ($0.key, $0.value) }
         let handle = withStrings(parameters.map(\.0)) { keys in withStrings(parameters.map(\.1)) { values in PQconnectStartParams(keys, values, 1) } }
         guard let handle else { throw SQLError(.other, "53200", "there is no memory for a connection") }
         return handle
     }
 
     private func connect() throws {
+        try PostgreSQLHosts(address).tryEach { host in
+            do {
+                handle = try Self.start(address, host)
+                try finishConnecting()
+            } catch {
+                close()
+                throw error
+            }
+        }
+    }
+
+    private func finishConnecting() throws {
         // Only verbose messages of a failed connection have a code.
         PQsetErrorVerbosity(handle, PQERRORS_VERBOSE)
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
