@@ -39,6 +39,10 @@ public final class Accounts: Sendable {
     ///   - isShared: `true` if other processes may have the file open, too. What they write is known here within a second.
     /// - Throws: ``UnreadableAccounts``, or an error of the file system or SQLite.
     public convenience init(file: URL?, isShared: Bool = false) throws {
+        // Another process may make the file at the same time.
+        let lock = isShared ? file.map { open($0.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600) } ?? -1 : -1
+        if lock >= 0 { flock(lock, LOCK_EX) }
+        defer { if lock >= 0 { close(lock) } }
         try self.init(file: file) { try await Task.sleep(for: $0) }
         if isShared { follow() }
     }

@@ -14,7 +14,8 @@ final class NameLookup {
 
     init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
         statement = try db.driver.statement(Self.sql, isCached: true)
-        cells = .allocate(capacity: statement.columnCount)
+        // A statement that could not be prepared has no columns; its first step says why.
+        cells = .allocate(capacity: max(statement.columnCount, RowReader.columnCount))
         reader = RowReader(cells, zoneID: zoneID, catalog: catalog)
         self.zone = zone
     }

@@ -35,6 +35,8 @@ struct RowReader {
     static let columns =
         "r.id, r.name, r.type, r.born, r.state, r.createdAt, r.createdBy, r.createdOn, r.modifiedAt, r.modifiedBy, r.modifiedOn, r.parent, r.fields, r.tag, r.hierarchy, r.sharing"
 
+    static var columnCount: Int { kinds.count }
+
     /// Kinds of the columns.
     private static let kinds: [SQLCell.Kind] = [
         .integer, .text, .integer, .integer, .integer, .integer, .text, .text, .integer, .text, .text, .nullOrText, .bytes, .nullOrText,

@@ -2,7 +2,7 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// A database in a SQLite file, accessed as one caller.
+/// A database in a store, accessed as one caller.
 struct SQLDatabase: RecordDatabase {
     let store: StorePlace
     let address: DatabaseAddress

@@ -30,7 +30,7 @@ public final class SQLRecordEngine: RecordEngine {
     ///   expire. `nil` keeps deletions forever, as CloudKit does.
     /// - journal: limits for earlier versions of records. Each file stores the number of days; `nil` keeps its
     ///   setting, initially ``RecordStore/JournalLimits/standard``.
-    /// - logger: receives store errors with SQLite's messages and statements, but without values.
+    /// - logger: receives store errors with the database's messages and statements, but without values.
     /// - clock: the time source for records.
     /// - Throws: ``DataFolderInUse`` if another process uses the folder, or a file system error.
     public convenience init(

@@ -35,6 +35,8 @@ final class SQLStore: Sendable {
 
     /// Time between two purges of expired deletions and versions.
     private static let purgeInterval = Duration.seconds(3600)
+    /// How long a process waits for the one that does the background work, which may have ended.
+    private static let patienceForOthers = Duration.seconds(1)
 
     /// Opens an existing file and migrates its tables. Blocks on the disk.
     /// - Parameters:
@@ -70,8 +72,9 @@ final class SQLStore: Sendable {
         let (isSweepDue, isPurgeDue) = try connections.read { [settings, clock = settings.clock] db in
             (try Self.isSweepDue(db), try Self.isPurgeDue(facts.journal, deletionsKept: settings.tokenLifetime, at: clock(), db))
         }
-        connections.listen { [indexing, cascading, signals] in
-            for signals in [signals, indexing.signals, cascading.signals] { signals.send() }
+        connections.listen { [weak self] in
+            signals.send()
+            self?.hear()
         }
         indexing.start(on: self, hasWork: !facts.catalog.works.isEmpty)
         cascading.start(on: self, hasWork: facts.cascades > 0)
@@ -175,6 +178,13 @@ final class SQLStore: Sendable {
         let isKeeper = try await write { [connections] db, _ in try connections.keepsUp(db) }
         self.isKeeper.store(isKeeper, ordering: .relaxed)
         return isKeeper
+    }
+
+    /// Another process has committed: there may be work, or an index may be complete.
+    private func hear() {
+        indexing.signals.send()
+        cascading.signals.send()
+        if isKeeper.load(ordering: .relaxed) { sweep() }
     }
 
     /// How often values were removed from records without a new position.
@@ -282,8 +292,10 @@ final class SQLStore: Sendable {
                 do {
                     // Usually nothing is due. Checking with a reader avoids an empty commit.
                     while try await read({ db, _ in try Self.isSweepDue(db) }) {
-                        // The process that sweeps hears of this commit.
-                        guard try await keepsUp() else { return }
+                        guard try await keepsUp() else {
+                            try await Task.sleep(for: Self.patienceForOthers)
+                            continue
+                        }
                         try await keepUp { db, state in
                             if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
                         }

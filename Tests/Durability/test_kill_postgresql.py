@@ -1,6 +1,7 @@
 """Saving clients, records in PostgreSQL, and Skylight or PostgreSQL killed at random: no acknowledged save is lost, and none is applied half.
 
-SKYLIGHT_KILL_ROUNDS asks for more rounds, SKYLIGHT_KILL_SEED for other clients and moments.
+Two Skylights have the database. SKYLIGHT_KILL_ROUNDS asks for more rounds, SKYLIGHT_KILL_SEED for other clients and moments, SKYLIGHT_OPERATIONS for more
+requests without kills.
 """
 
 import os
@@ -16,6 +17,7 @@ from test_kill import Memory
 
 ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "12"))
 SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+OPERATIONS = int(os.environ.get("SKYLIGHT_OPERATIONS", "500"))
 SAVERS = 6
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")
@@ -45,6 +47,41 @@ class PatientServer(Server):
         return PatientConnection(self.host, self.port)
 
 
+class Fleet:
+    """Servers with one database and one data folder. Each client has one of them."""
+
+    def __init__(self, binary, data, store, count=2):
+        self.start = lambda: PatientServer(binary, data, store=store)
+        self.servers = [self.start() for _ in range(count)]
+        for server in self.servers:
+            assert server.listens(), server.complaint
+        self.turn = 0
+
+    def connect(self):
+        self.turn += 1
+        return self.servers[self.turn % len(self.servers)].connect()
+
+    def kill(self, choice):
+        """Kills one of them, and returns its number."""
+        number = choice.randrange(len(self.servers))
+        self.servers[number].kill()
+        return number
+
+    def replace(self, number):
+        """Starts another one instead, and returns the time until it listened."""
+        self.servers[number] = self.start()
+        assert self.servers[number].listens(), self.servers[number].complaint
+        return time.monotonic() - self.servers[number].began
+
+    def stop(self):
+        assert [server.stop() for server in self.servers] == [0] * len(self.servers)
+
+    def end(self):
+        for server in self.servers:
+            if server.process.poll() is None:
+                server.kill()
+
+
 class CarefulSaver(Saver):
     """Knows that what was refused with 'nothing was saved' must not be there."""
 
@@ -67,67 +104,86 @@ def database():
     server.end()
 
 
-def answering(server):
-    """Waits until a server can reach its database again."""
+@pytest.fixture
+def fleet(binary, tmp_path, database):
+    fleet = Fleet(binary, tmp_path / "data", database.address)
+    fleet.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
+    yield fleet
+    fleet.end()
+
+
+def answering(fleet):
+    """The records and the token of a client, when a server can reach its database again."""
     end = time.monotonic() + 30
     while True:
         try:
-            return server.connect().pull(ZONE)
+            return fleet.connect().pull(ZONE)
         except Gone:
             assert time.monotonic() < end, "the server does not find its database again"
             time.sleep(0.05)
 
 
-def test_nothing_acknowledged_is_lost(binary, tmp_path, database):
+def test_nothing_acknowledged_is_lost(database, fleet):
     choice = random.Random(SEED)
     savers = [CarefulSaver(number, SEED) for number in range(SAVERS)]
     memory = Memory()
     starts, returns = [], []
+    held = (None, None)
+    for number in range(ROUNDS):
+        load = Load(fleet, savers, held)
+        time.sleep(choice.uniform(0.05, 0.7))
+        if choice.random() < 0.5:
+            killed = fleet.kill(choice)
+            time.sleep(choice.uniform(0, 0.2))
+            # The clients of the other server have gone on.
+            load.stop()
+            starts.append(fleet.replace(killed))
+        else:
+            database.kill()
+            time.sleep(choice.uniform(0, 0.5))
+            began = time.monotonic()
+            database.start()
+            returns.append(time.monotonic() - began)
+            # While the database is away, the servers look for the outcome of their last commits.
+            load.stop()
+        assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"
+        records, token = answering(fleet)
+        wrong = [problem for saver in savers if (problem := saver.check(records))]
+        assert not wrong, f"seed {SEED}, round {number}: {wrong}"
+        for saver in savers:
+            for tag in saver.tags:
+                memory.tag(*tag)
+            saver.tags = []
+        for pull in load.pulls[-5:]:
+            memory.pull(*pull, choice)
+        memory.pull(records, token, choice)
+        for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
+            assert fleet.connect().pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
+        held = (records, token)
+    acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
+    print(f"\n{len(starts)} kills of Skylight, {len(returns)} of PostgreSQL; {acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens")
+    assert acknowledged > ROUNDS, "hardly anything was saved"
+    fleet.stop()
 
-    def start():
-        server = PatientServer(binary, tmp_path / "data", store=database.address)
-        assert server.listens(), server.complaint
-        return server
 
-    server = start()
-    try:
-        server.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
-        held = (None, None)
-        for number in range(ROUNDS):
-            load = Load(server, savers, held)
-            time.sleep(choice.uniform(0.05, 0.7))
-            if choice.random() < 0.5:
-                server.kill()
-                load.join()
-                server = start()
-                starts.append(time.monotonic() - server.began)
-            else:
-                database.kill()
-                time.sleep(choice.uniform(0, 0.5))
-                began = time.monotonic()
-                database.start()
-                returns.append(time.monotonic() - began)
-                # While the database is away, the server looks for the outcome of the last commit.
-                load.stop()
-            assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"
-            records, token = answering(server)
-            wrong = [problem for saver in savers if (problem := saver.check(records))]
-            assert not wrong, f"seed {SEED}, round {number}: {wrong}"
-            for saver in savers:
-                for tag in saver.tags:
-                    memory.tag(*tag)
-                saver.tags = []
-            for pull in load.pulls[-5:]:
-                memory.pull(*pull, choice)
-            memory.pull(records, token, choice)
-            connection = server.connect()
-            for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
-                assert connection.pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
-            held = (records, token)
-        acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
-        print(f"\n{len(starts)} kills of Skylight, {len(returns)} of PostgreSQL; {acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens")
-        assert acknowledged > ROUNDS, "hardly anything was saved"
-        assert server.stop() == 0
-    finally:
-        if server.process.poll() is None:
-            server.kill()
+def test_clients_of_two_servers_have_the_same_feed(fleet):
+    savers = [CarefulSaver(number, SEED) for number in range(SAVERS)]
+    pulls, held = [], (None, None)
+    while sum(saver.acknowledged for saver in savers) < OPERATIONS:
+        load = Load(fleet, savers, held)
+        time.sleep(0.5)
+        load.stop()
+        assert not load.failures, load.failures
+        held = load.held
+        pulls += load.pulls[-2:]
+        feeds = [server.connect().pull(ZONE) for server in fleet.servers]
+        assert feeds[0] == feeds[1]
+        wrong = [problem for saver in savers if (problem := saver.check(feeds[0][0]))]
+        assert not wrong, wrong
+    for records, token in pulls[:: max(1, len(pulls) // 50)]:
+        # A client may change its server.
+        for server in fleet.servers:
+            assert server.connect().pull(ZONE, records, token) == feeds[0]
+    assert sum(saver.refused for saver in savers) == 0
+    print(f"\n{sum(saver.acknowledged for saver in savers)} requests, {len(pulls)} tokens")
+    fleet.stop()

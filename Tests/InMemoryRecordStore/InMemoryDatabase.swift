@@ -108,7 +108,8 @@ struct InMemoryDatabase: RecordDatabase {
     /// The caller's permissions, including those of the caller's roles.
     func grants(in state: InMemoryState) -> GrantRules {
         GrantRules(address, caller) {
-            try UserRecords.roleNumbers(in: view.zone(.default, in: state).rows[caller.userRecordName].flatMap { $0.isDeleted ? nil : $0.record })
+            try UserRecords.roleNumbers(
+                in: view.zoneUnlessDefault(.default, in: state)?.rows[caller.userRecordName].flatMap { $0.isDeleted ? nil : $0.record })
         }
     }
 

@@ -115,7 +115,8 @@ private struct History {
 
     mutating func step(_ index: Int) async throws {
         clock.advance(Int64.random(in: 0...5000, using: &random))
-        if let other, Bool.random(using: &random) { (engine, self.other) = (other, engine) }
+        let takesTurn = Bool.random(using: &random)
+        if takesTurn, let other { (engine, self.other) = (other, engine) }
         switch Int.random(in: 0..<100, using: &random) {
         case 0..<30: try await modify(index)
         case 30..<32: try await editGrants(index)

@@ -8,7 +8,7 @@ internal import Synchronization
 /// A store that can't be written to, because the disk is full or read-only. Its data can still be read.
 final class ReadOnlyStore: Sendable {
     let reader: StoreReader
-    /// The users in the file when it was opened.
+    /// The users in the store when it was opened.
     let users: [Name: Int64]
     /// The error for writes.
     let refusal: RecordError
@@ -47,7 +47,7 @@ final class ReadOnlyStore: Sendable {
         return await task.value
     }
 
-    /// Closes the file after its readers are done. SQLite then copies the log into the file if the disk allows it.
+    /// Closes the store after its readers are done. SQLite then copies the log into the file if the disk allows it.
     func close() async {
         await reader.gate.shut()
         do {

@@ -21,7 +21,7 @@ struct StoreFacts: Sendable {
     let hasHierarchies: Bool
 
     /// Reads the file without changing it.
-    /// - Throws: ``DamagedRow`` or a SQLite error.
+    /// - Throws: ``DamagedRow`` or ``SQLError``.
     init(_ db: SQLConnection, journal: JournalLimits?) throws {
         position = try Self.position(db)
         epochs = try SQLRow.fetchAll(db, sql: "SELECT number, after, through FROM incarnations ORDER BY id").map { row in

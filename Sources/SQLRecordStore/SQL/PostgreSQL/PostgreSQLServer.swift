@@ -38,15 +38,14 @@ final class PostgreSQLServer: StoreHome {
         // Two servers may begin at once.
         try connection.execute(
             """
-            SELECT pg_advisory_lock(\(PostgreSQLLocks.stores), 0);
+            SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.stores), 0);
             CREATE SCHEMA IF NOT EXISTS skylight;
             CREATE TABLE IF NOT EXISTS skylight.stores (
                 number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY, container TEXT NOT NULL, environment TEXT NOT NULL,
                 UNIQUE (container, environment)
             );
             CREATE TABLE IF NOT EXISTS skylight.secret (value TEXT NOT NULL);
-            INSERT INTO skylight.secret SELECT '\(Self.newSecret)' WHERE NOT EXISTS (SELECT 1 FROM skylight.secret);
-            SELECT pg_advisory_unlock(\(PostgreSQLLocks.stores), 0)
+            INSERT INTO skylight.secret SELECT '\(Self.newSecret)' WHERE NOT EXISTS (SELECT 1 FROM skylight.secret)
             """)
         let kind = isAlone ? "" : "_shared"
         guard try connection.row("SELECT pg_try_advisory_lock\(kind)(\(PostgreSQLLocks.serving), 0)").first == "t" else {

@@ -45,7 +45,10 @@ struct SQLiteDriver: SQLDriver {
 
     func setLastNumber(in table: TableLayout, to number: Int64) throws {
         guard try hasTable("sqlite_sequence") else { return }
-        try SQLConnection(self).run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [number, table.name])
+        let connection = SQLConnection(self)
+        try connection.run("UPDATE sqlite_sequence SET seq = max(seq, ?) WHERE name = ?", [number, table.name])
+        // A table without a row yet is not listed.
+        if connection.changesCount == 0 { try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table.name, number]) }
     }
 
     var isInsideTransaction: Bool { db.isInsideTransaction }
