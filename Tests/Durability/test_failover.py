@@ -1,6 +1,6 @@
 """Saving clients, records in a cluster of PostgreSQL, and its leader killed: no acknowledged save is lost, and none is applied half.
 
-Takes minutes, so it needs SKYLIGHT_FAILOVERS, which is the number of kills. SKYLIGHT_KILL_SEED asks for other clients and moments, SKYLIGHT_CLUSTER_TTL
+Two Skylights have the database. Takes minutes, so it needs SKYLIGHT_FAILOVERS, which is the number of kills. SKYLIGHT_KILL_SEED asks for other clients and moments, SKYLIGHT_CLUSTER_TTL
 for a cluster that waits longer for a leader that is gone.
 """
 
@@ -14,7 +14,7 @@ import pytest
 from cluster import Cluster, is_installed
 from savers import ZONE, Load
 from test_kill import Memory
-from test_kill_postgresql import CarefulSaver, PatientServer, Refused, answering
+from test_kill_postgresql import CarefulSaver, Fleet, Refused, answering
 
 ROUNDS = int(os.environ.get("SKYLIGHT_FAILOVERS", "0"))
 SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
@@ -81,50 +81,50 @@ def cluster():
     cluster.end()
 
 
-def test_nothing_acknowledged_is_lost(binary, tmp_path, cluster, monkeypatch):
+@pytest.fixture
+def fleet(binary, tmp_path, cluster, monkeypatch):
     # The address has a password, which is not for arguments.
     monkeypatch.setenv("SKYLIGHT_STORE", cluster.address)
+    fleet = Fleet(binary, tmp_path / "data", store=None)
+    fleet.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
+    yield fleet
+    fleet.end()
+
+
+def test_nothing_acknowledged_is_lost(cluster, fleet):
     choice = random.Random(SEED)
     savers = [PersistentSaver(number, SEED) for number in range(SAVERS)]
     memory = Memory()
     outages = []
-    server = PatientServer(binary, tmp_path / "data")
-    try:
-        assert server.listens(), server.complaint
-        server.connect().post("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
-        held = (None, None)
-        for number in range(ROUNDS):
-            load = LastingLoad(server, savers, held)
-            try:
-                time.sleep(choice.uniform(0.5, 3))
-                killed = time.monotonic()
-                cluster.wait_for_leader_besides(cluster.kill_leader())
-                time.sleep(1)
-            finally:
-                load.stop()
-            assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"
-            outages.append(outage(savers, killed))
-            records, token = answering(server)
-            wrong = [problem for saver in savers if (problem := saver.check(records))]
-            assert not wrong, f"seed {SEED}, round {number}: {wrong}"
-            for saver in savers:
-                for tag in saver.tags:
-                    memory.tag(*tag)
-                saver.tags = []
-            for pull in load.pulls[-5:]:
-                memory.pull(*pull, choice)
-            memory.pull(records, token, choice)
-            connection = server.connect()
-            for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
-                assert connection.pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
-            held = (records, token)
-        acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
-        print(
-            f"\n{ROUNDS} leaders killed; no save was acknowledged for {statistics.median(outages):.1f} s, at most {max(outages):.1f} s; "
-            f"{acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens"
-        )
-        assert acknowledged > ROUNDS, "hardly anything was saved"
-        assert server.stop() == 0
-    finally:
-        if server.process.poll() is None:
-            server.kill()
+    held = (None, None)
+    for number in range(ROUNDS):
+        load = LastingLoad(fleet, savers, held)
+        try:
+            time.sleep(choice.uniform(0.5, 3))
+            killed = time.monotonic()
+            cluster.wait_for_leader_besides(cluster.kill_leader())
+            time.sleep(1)
+        finally:
+            load.stop()
+        assert not load.failures, f"seed {SEED}, round {number}: {load.failures}"
+        outages.append(outage(savers, killed))
+        records, token = answering(fleet)
+        wrong = [problem for saver in savers if (problem := saver.check(records))]
+        assert not wrong, f"seed {SEED}, round {number}: {wrong}"
+        for saver in savers:
+            for tag in saver.tags:
+                memory.tag(*tag)
+            saver.tags = []
+        for pull in load.pulls[-5:]:
+            memory.pull(*pull, choice)
+        memory.pull(records, token, choice)
+        for earlier, known in choice.sample(memory.pulls, min(4, len(memory.pulls))) + load.pulls[-1:]:
+            assert fleet.connect().pull(ZONE, earlier, known) == (records, token), f"seed {SEED}, round {number}: an earlier token leads elsewhere"
+        held = (records, token)
+    acknowledged, refused = sum(saver.acknowledged for saver in savers), sum(saver.refused for saver in savers)
+    print(
+        f"\n{ROUNDS} leaders killed; no save was acknowledged for {statistics.median(outages):.1f} s, at most {max(outages):.1f} s; "
+        f"{acknowledged} requests acknowledged, {refused} refused; {len(memory.tokens)} tokens"
+    )
+    assert acknowledged > ROUNDS, "hardly anything was saved"
+    fleet.stop()
