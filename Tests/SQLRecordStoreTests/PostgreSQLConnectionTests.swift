@@ -485,6 +485,80 @@ final class PostgreSQLConnectionTests {
         #expect(plan.contains { $0.contains("items") })
     }
 
+    // MARK: Changes that nobody waits for
+
+    @Test func postedChangesArriveWithTheNextStatementThatHasRows() throws {
+        try makeTable(rows: 3)
+        connection.pipelines = true
+        try db.writing {
+            for id in 4...600 { try db.run("INSERT INTO items (id) VALUES (?)", [Int64(id)]) }
+            try db.run("UPDATE items SET name = ? WHERE id > ?", ["n", 598])
+            #expect(db.changesCount == 2)
+            #expect(try Int64.fetchOne(db, sql: "SELECT count(*) FROM items WHERE id <= ?", [600]) == 600)
+            try db.run("DELETE FROM items WHERE id = ?", [1])
+            return true
+        }
+        #expect(try Int64.fetchOne(SQLConnection(PostgreSQLDriver(try another())), sql: "SELECT count(*) FROM items") == 599)
+    }
+
+    @Test func aPostedChangeThatFailsEndsItsOwnSavepointAlone() throws {
+        try makeTable(rows: 3)
+        connection.pipelines = true
+        let db = db
+        func insert(_ ids: Int64...) throws {
+            try db.attempt {
+                for id in ids { try db.run("INSERT INTO items (id) VALUES (?)", [id]) }
+            }
+        }
+        try db.writing {
+            try insert(4, 5)
+            // What precedes the failure is undone, and what follows it is not run.
+            #expect(code { try insert(6, 3, 7) } == "23505")
+            #expect(code { try db.attempt { try db.run("INSERT INTO items (id) VALUES (?)", [3]); _ = try Int64.fetchAll(db, sql: Self.ids) } } == "23505")
+            try insert(8)
+            return true
+        }
+        #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
+        // Nothing is committed after a failure outside of savepoints.
+        #expect(code { try db.writing { try db.run("INSERT INTO items (id) VALUES (?)", [9]); try db.run("INSERT INTO items (id) VALUES (?)", [3]); return true } } == "23505")
+        #expect(connection.isReady)
+        #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
+    }
+
+    @Test func aCommitSaysThatItsTransactionHadFailed() throws {
+        try makeTable(rows: 1)
+        connection.pipelines = true
+        let connection = connection
+        let driver = PostgreSQLDriver(connection, commit: { try connection.commit(["UPDATE items SET name = NULL"]) })
+        let db = SQLConnection(driver)
+        let code = code {
+            try db.writing {
+                _ = try? Int64.fetchOne(db, sql: "SELECT 1 / 0 FROM items")
+                return true
+            }
+        }
+        #expect(code == "25P02")
+        #expect(connection.isReady)
+    }
+
+    @Test func aConnectionThatIsLostUnderPostedChangesSaysSo() throws {
+        try makeTable(rows: 1)
+        connection.pipelines = true
+        let db = db
+        let lost = cause {
+            try db.writing {
+                try db.run("INSERT INTO items (id) VALUES (?)", [2])
+                try another().execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND query LIKE 'INSERT INTO items (id)%'")
+                for id in 3...2000 { try db.run("INSERT INTO items (id) VALUES (?)", [Int64(id)]) }
+                return true
+            }
+        }
+        #expect(lost == .connectionLost)
+        #expect(!connection.isReady)
+        try connection.reconnect()
+        #expect(try Int64.fetchAll(db, sql: Self.ids) == [1])
+    }
+
     @Test func wordsAreWrittenWithOneStatement() throws {
         try connection.execute("CREATE TABLE tokens (field BIGINT, zone BIGINT, token BYTEA, name BYTEA, PRIMARY KEY (field, zone, token, name))")
         try db.writing {

@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// All rows of an answer are in memory before the next statement runs, so statements can be nested in any way.
 final class PostgreSQLConnection: @unchecked Sendable {
-    private var handle: OpaquePointer?
+    private(set) var handle: OpaquePointer?
     private var texts: [String: PostgreSQLText] = [:]
     private var preparedCount = 0
     /// Grows when all prepared statements are forgotten.
@@ -18,8 +18,19 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// Grows with all that can close cursors.
     private(set) var undoCount = 0
     private var cursorCount = 0
+    private var lastChangesCount = 0
     /// Number of rows that the last statement inserted, updated or deleted.
-    private(set) var changesCount = 0
+    var changesCount: Int {
+        if !posted.isEmpty { settleLater() }
+        return lastChangesCount
+    }
+
+    /// True if changes may be sent without waiting for their answers.
+    var pipelines = false
+    /// Statements that were sent, and whose answers were not read.
+    var posted: [String] = []
+    /// Thrown by the next statement.
+    var lateFailure: (any Error)?
 
     /// Asked before statements and while they run, at most once a millisecond. A statement that exceeds the limit is cancelled.
     var isExceeded: (() -> Bool)?
@@ -165,7 +176,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     // MARK: State
 
-    var isInsideTransaction: Bool { [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle)) }
+    var isInsideTransaction: Bool { !posted.isEmpty || [PQTRANS_INTRANS, PQTRANS_INERROR].contains(PQtransactionStatus(handle)) }
     /// An error has ended the transaction, except that it can be rolled back to a savepoint.
     var hasFailed: Bool { PQtransactionStatus(handle) == PQTRANS_INERROR }
     /// True if the server or the network ended the connection. It may have happened while nobody used it.
@@ -231,7 +242,12 @@ final class PostgreSQLConnection: @unchecked Sendable {
         preparedCount = 0
         texts = [:]
         mustForget = false
+        posted = []
+        lateFailure = nil
     }
+
+    /// Forgets prepared statements before the next one is prepared.
+    func forgetSoon() { mustForget = true }
 
     /// A name for a cursor.
     func cursorName() -> String {
@@ -239,22 +255,38 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return "c\(cursorCount)"
     }
 
+    /// Closes a cursor.
+    func close(_ cursor: String) {
+        do {
+            if pipelines { try post("CLOSE \(cursor)") } else { try execute("CLOSE \(cursor)", isInterruptible: false) }
+        } catch {
+            lateFailure = pipelines ? error : nil
+        }
+    }
+
+    /// Cursors are closed by what comes now.
+    func noteUndo() { undoCount += 1 }
+
     // MARK: Running
 
     /// Runs texts without parameters, one or more. Their rows are ignored.
     func execute(_ sql: String, isInterruptible: Bool = true) throws {
         let (isCommit, isRollback) = (sql.hasSuffix("COMMIT"), sql.hasPrefix("ROLLBACK"))
         if isCommit || isRollback { undoCount += 1 }
+        // A rollback undoes what failed.
+        if isRollback { settleLater() } else { try settle() }
+        if isRollback { lateFailure = nil }
         let result = try answer(sql, isInterruptible: isInterruptible && !isCommit && !isRollback) { PQsendQuery($0, sql) }
         defer { PQclear(result) }
         // A transaction that failed is rolled back, and no error says so.
         if isCommit, strcmp(PQcmdStatus(result), "COMMIT") != 0 {
-            throw SQLError(.other, "25P02", "the transaction can't be committed, because a statement of it failed", sql)
+            throw SQLError.failedTransaction
         }
     }
 
     /// Runs texts without parameters, and returns the rows of the last one. Values come as text; NULL is empty.
     func rows(_ sql: String, isInterruptible: Bool = true) throws -> [[String]] {
+        try settle()
         let result = try answer(sql, isInterruptible: isInterruptible) { PQsendQuery($0, sql) }
         defer { PQclear(result) }
         return (0..<PQntuples(result)).map { row in
@@ -288,6 +320,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// - Throws: ``SQLError``; `CancellationError` if the statement was cancelled or exceeded a limit.
     func answer(_ sql: String?, isInterruptible: Bool = true, _ send: (OpaquePointer) -> Int32) throws -> OpaquePointer {
         if isInterruptible, mustStop { throw CancellationError() }
+        if !posted.isEmpty || lateFailure != nil { return try settle(andThen: sql, send) }
         guard let handle, send(handle) == 1 else { throw SQLError.failure(of: handle, sql) }
         var last: OpaquePointer?
         var isInterrupted = false
@@ -315,10 +348,16 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return last
     }
 
-    private func noteChanges(_ result: OpaquePointer) {
+    func noteChanges(_ result: OpaquePointer) {
         // INSERT, UPDATE or DELETE; other statements with these letters have no count.
         guard let status = PQcmdStatus(result), [73, 85, 68].contains(status[0]), let count = Int(String(cString: PQcmdTuples(result))) else { return }
-        changesCount = count
+        lastChangesCount = count
+    }
+
+    /// Waits until the next result is there.
+    func waitForAnswer() {
+        var isInterrupted = false
+        wait(&isInterrupted, isInterruptible: false)
     }
 
     /// Waits for the next result. Asks meanwhile whether to cancel the statement.

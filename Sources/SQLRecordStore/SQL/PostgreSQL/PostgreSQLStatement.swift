@@ -131,7 +131,15 @@ final class PostgreSQLStatement: SQLStatement {
     private func run() throws {
         switch text.kind {
         case .command:
-            try connection.execute(text.text)
+            if connection.pipelines, text.text.hasPrefix("SAVEPOINT") {
+                try connection.post(text.text)
+            } else if connection.pipelines, text.text.hasPrefix("RELEASE") {
+                // With the changes since the savepoint, whose errors belong to it.
+                try connection.post(text.text)
+                try connection.settle()
+            } else {
+                try connection.execute(text.text)
+            }
             columns = PostgreSQLColumns.none
             // A step runs it again only after a reset.
             use(PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
@@ -149,6 +157,12 @@ final class PostgreSQLStatement: SQLStatement {
         if isCached {
             let prepared = try connection.prepare(text, types, asking: Self.fewRows)
             columns = prepared.columns
+            if connection.pipelines, text.kind == .change, prepared.columns.names.isEmpty {
+                try withValues { count, addresses, lengths, formats in
+                    try connection.post(text.original) { PQsendQueryPrepared($0, prepared.name, count, addresses, lengths, formats, 1) }
+                }
+                return use(PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
+            }
             use(try answer { PQsendQueryPrepared($0, prepared.name, $1, $2, $3, $4, 1) })
         } else {
             use(try send(text.prepared(asking: Self.fewRows)))
@@ -166,8 +180,16 @@ final class PostgreSQLStatement: SQLStatement {
         OpaquePointer, Int32, UnsafePointer<UnsafePointer<CChar>?>?, UnsafePointer<Int32>?, UnsafePointer<Int32>?
     ) -> Int32
 
-    /// Sends the values: their number, addresses, lengths, and that they are in binary form.
     private func answer(_ send: Sending) throws -> OpaquePointer {
+        try withValues { count, addresses, lengths, formats in
+            try connection.answer(text.original) { send($0, count, addresses, lengths, formats) }
+        }
+    }
+
+    /// Lends the values: their number, addresses, lengths, and that they are in binary form.
+    private func withValues<Value>(
+        _ body: (Int32, UnsafePointer<UnsafePointer<CChar>?>, UnsafePointer<Int32>, UnsafePointer<Int32>) throws -> Value
+    ) throws -> Value {
         try octets.withUnsafeBytes { octets in
             var lengths: [Int32] = []
             lengths.reserveCapacity(values.count)
@@ -185,7 +207,7 @@ final class PostgreSQLStatement: SQLStatement {
                 return (bytes.isEmpty ? UnsafeRawPointer(Self.empty) : bytes.baseAddress ?? UnsafeRawPointer(Self.empty)).assumingMemoryBound(to: CChar.self)
             }
             let formats = Array(repeating: Int32(1), count: values.count)
-            return try connection.answer(text.original) { send($0, Int32(values.count), addresses, lengths, formats) }
+            return try body(Int32(values.count), addresses, lengths, formats)
         }
     }
 
@@ -229,9 +251,7 @@ final class PostgreSQLStatement: SQLStatement {
         columns = nil
         failure = nil
         // A rollback has closed the cursor, and to close it again would be an error that ends the transaction.
-        if let cursor, cursor.undoCount == connection.undoCount, connection.isInsideTransaction, !connection.hasFailed {
-            try? connection.execute("CLOSE \(cursor.name)", isInterruptible: false)
-        }
+        if let cursor, cursor.undoCount == connection.undoCount, connection.isInsideTransaction, !connection.hasFailed { connection.close(cursor.name) }
         cursor = nil
         octets.removeAll(keepingCapacity: true)
         for index in values.indices {

@@ -42,6 +42,7 @@ final class PostgreSQLWriter: @unchecked Sendable {
         isKeeper = false
         let connection = try server.pool.connect(PostgreSQLServer.schema(number))
         try connection.execute(Self.settings)
+        connection.pipelines = true
         self.connection = connection
         return connection
     }
@@ -78,13 +79,13 @@ final class PostgreSQLWriter: @unchecked Sendable {
         let next = Int64.random(in: .min ... .max)
         let notes = left.map { zip(WriterNotes.columns, $0.values).map { ", \($0) = \($1)" }.joined() } ?? ""
         do {
-            try connection.execute(
+            try connection.commit([
+                "UPDATE lastCommit SET mark = \(next)\(notes)",
                 """
-                UPDATE lastCommit SET mark = \(next)\(notes);
                 INSERT INTO writers (process, mark, moment) VALUES (\(server.process), \(next), now())
-                ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, moment = excluded.moment;
-                COMMIT
-                """)
+                ON CONFLICT (process) DO UPDATE SET mark = excluded.mark, moment = excluded.moment
+                """,
+            ])
         } catch let error as SQLError where error.cause == .connectionLost {
             guard try hasHappened(next, after: error) else { throw SQLError(.conflict, error.code, "the connection was lost before the commit; nothing was changed") }
         }
