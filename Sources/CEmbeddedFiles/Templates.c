@@ -189,6 +189,9 @@ static const char keys_mustache[] = {
 static const char keyvalues_mustache[] = {
 #embed "../../Templates/keyvalues.mustache" suffix(, 0)
 };
+static const char latest_requests_mustache[] = {
+#embed "../../Templates/latest_requests.mustache" suffix(, 0)
+};
 static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
 };
@@ -381,6 +384,15 @@ static const char subscription_mustache[] = {
 static const char subscriptions_mustache[] = {
 #embed "../../Templates/subscriptions.mustache" suffix(, 0)
 };
+static const char sync_mustache[] = {
+#embed "../../Templates/sync.mustache" suffix(, 0)
+};
+static const char sync_ages_mustache[] = {
+#embed "../../Templates/sync_ages.mustache" suffix(, 0)
+};
+static const char sync_lane_mustache[] = {
+#embed "../../Templates/sync_lane.mustache" suffix(, 0)
+};
 static const char telemetry_mustache[] = {
 #embed "../../Templates/telemetry.mustache" suffix(, 0)
 };
@@ -547,6 +559,7 @@ static const struct embedded_file files[] = {
     {"key_made.mustache", key_made_mustache},
     {"keys.mustache", keys_mustache},
     {"keyvalues.mustache", keyvalues_mustache},
+    {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
@@ -611,6 +624,9 @@ static const struct embedded_file files[] = {
     {"since.mustache", since_mustache},
     {"subscription.mustache", subscription_mustache},
     {"subscriptions.mustache", subscriptions_mustache},
+    {"sync.mustache", sync_mustache},
+    {"sync_ages.mustache", sync_ages_mustache},
+    {"sync_lane.mustache", sync_lane_mustache},
     {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},

@@ -81,6 +81,8 @@ PAGES = {
     "rehearsal of a reset": CHAT + "/rehearsals/confirm?start=reset-zone&of=Chats",
     "requests": CHAT + "/requests",
     "no request found": CHAT + "/requests?text=nothing+like+it",
+    "sync": CHAT + "/sync",
+    "sync of nothing": CHAT.replace("development", "production") + "/sync",
     "clients": CHAT + "/clients",
     "subscriptions": CHAT + "/subscriptions",
     "subscription": CHAT + "/subscription?kind=query&type=Message&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&on=create&on=update&sends=1&alertBody=Hello",
