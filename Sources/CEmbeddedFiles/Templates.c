@@ -282,6 +282,9 @@ static const char record_deliveries_mustache[] = {
 static const char record_edit_mustache[] = {
 #embed "../../Templates/record_edit.mustache" suffix(, 0)
 };
+static const char record_graph_mustache[] = {
+#embed "../../Templates/record_graph.mustache" suffix(, 0)
+};
 static const char record_history_mustache[] = {
 #embed "../../Templates/record_history.mustache" suffix(, 0)
 };
@@ -590,6 +593,7 @@ static const struct embedded_file files[] = {
     {"record_copy.mustache", record_copy_mustache},
     {"record_deliveries.mustache", record_deliveries_mustache},
     {"record_edit.mustache", record_edit_mustache},
+    {"record_graph.mustache", record_graph_mustache},
     {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
     {"record_new.mustache", record_new_mustache},

@@ -51,12 +51,10 @@ def test_lanes_move_while_the_page_is_open(open_page, lanes):
     # Paused, the page stays as it is.
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused", exact=True)).to_be_visible()
-    with page.expect_request(re.compile(r"/sync$"), timeout=30_000) as resumed:
-        save(lanes, "three")
-        page.wait_for_timeout(2500)
-        expect(phone).to_contain_text("up to date")
-        page.get_by_role("button", name="Resume").click()
-    assert resumed.value
+    save(lanes, "three")
+    page.wait_for_timeout(2500)
+    expect(phone).to_contain_text("up to date")
+    page.get_by_role("button", name="Resume").click()
     expect(phone).to_contain_text("1 change behind")
 
 
