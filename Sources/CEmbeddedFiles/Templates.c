@@ -252,6 +252,9 @@ static const char query_fold_mustache[] = {
 static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
 };
+static const char query_funnel_mustache[] = {
+#embed "../../Templates/query_funnel.mustache" suffix(, 0)
+};
 static const char query_written_mustache[] = {
 #embed "../../Templates/query_written.mustache" suffix(, 0)
 };
@@ -583,6 +586,7 @@ static const struct embedded_file files[] = {
     {"query_filters.mustache", query_filters_mustache},
     {"query_fold.mustache", query_fold_mustache},
     {"query_form.mustache", query_form_mustache},
+    {"query_funnel.mustache", query_funnel_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
     {"record_assets.mustache", record_assets_mustache},

@@ -76,7 +76,7 @@ import Testing
             #expect(boxes.first == "parent 0 child: parent · Note" && boxes.last == "itself 325 target: Room")
             #expect(boxes.contains("field 0 r0: home, room · Note") || boxes.contains("field 0 r0: room, home · Note"))
             #expect(Set(boxes.filter { $0.contains(" 650 ") }) == ["parent 650 r1: parent, own · Note", "field 650 r0: notes · Note", "missing 650 gone: notes · missing"])
-            #expect(page.contains("gone: this record refers to it (NONE), notes, but it does not exist"))
+            #expect(page.contains("gone: this record refers to it (NONE), notes, but it is missing"))
             #expect(page.contains("References: from 3 records, to 3 records"))
         }
     }

@@ -14,7 +14,7 @@ struct ReferenceGraph: ViewModel {
         /// The whole name, and its part in the reference.
         let tip: String
         let href: String
-        /// `field`, `parent`, `share`, `missing` for a record that does not exist, or `itself`.
+        /// `field`, `parent`, `share`, `missing` for a record that is not found, or `itself`.
         let tone: String
     }
 
@@ -143,7 +143,10 @@ extension ReferenceGraph {
         return found
     }
 
-    /// Adds the types of the targets, and marks those that do not exist. A container in iCloud is not asked.
+    /// The note of a target that is not found. A guest sees only records of the share.
+    private static func absence(_ visit: Visit) -> String { visit.place.address.scope == .shared ? "not shared" : "missing" }
+
+    /// Adds the types of the targets, and marks those that are not found. A container in iCloud is not asked.
     private static func lookUp(_ targets: inout [Neighbour], _ visit: Visit) async throws {
         if visit.connection != nil || targets.isEmpty { return }
         let names = targets.map(\.recordID)
@@ -152,7 +155,7 @@ extension ReferenceGraph {
         for (index, result) in zip(targets.indices, results) {
             switch result {
             case .success(let record): targets[index].type = record.recordType.string
-            case .failure(let error) where error.code == .notFound || error.code == .zoneNotFound: (targets[index].type, targets[index].tone) = ("missing", "missing")
+            case .failure(let error) where error.code == .notFound || error.code == .zoneNotFound: (targets[index].type, targets[index].tone) = (absence(visit), "missing")
             case .failure: continue
             }
         }
@@ -163,7 +166,7 @@ extension ReferenceGraph {
         let note = [fields, neighbour.type ?? ""].filter { !$0.isEmpty }.joined(separator: " · ")
         return Node(
             x: x, y: y, name: shortened(name, to: nameLength), note: shortened(note, to: noteLength),
-            tip: "\(name): \(neighbour.words)\(fields.isEmpty ? "" : ", \(fields)")\(neighbour.tone == "missing" ? ", but it does not exist" : "")",
+            tip: "\(name): \(neighbour.words)\(fields.isEmpty ? "" : ", \(fields)")\(neighbour.tone == "missing" ? ", but it is \(absence(visit))" : "")",
             href: visit.place.link(toRecord: neighbour.recordID.recordName, in: neighbour.recordID.zoneID), tone: neighbour.tone)
     }
 
