@@ -408,6 +408,9 @@ static const char timeline_mustache[] = {
 static const char token_mustache[] = {
 #embed "../../Templates/token.mustache" suffix(, 0)
 };
+static const char token_ahead_mustache[] = {
+#embed "../../Templates/token_ahead.mustache" suffix(, 0)
+};
 static const char token_archive_mustache[] = {
 #embed "../../Templates/token_archive.mustache" suffix(, 0)
 };
@@ -638,6 +641,7 @@ static const struct embedded_file files[] = {
     {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
+    {"token_ahead.mustache", token_ahead_mustache},
     {"token_archive.mustache", token_archive_mustache},
     {"token_comparison.mustache", token_comparison_mustache},
     {"token_forms.mustache", token_forms_mustache},
