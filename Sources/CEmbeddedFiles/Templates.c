@@ -195,6 +195,9 @@ static const char latest_requests_mustache[] = {
 static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
 };
+static const char location_map_mustache[] = {
+#embed "../../Templates/location_map.mustache" suffix(, 0)
+};
 static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
 };
@@ -570,6 +573,7 @@ static const struct embedded_file files[] = {
     {"keyvalues.mustache", keyvalues_mustache},
     {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
+    {"location_map.mustache", location_map_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},

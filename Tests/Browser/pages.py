@@ -16,6 +16,7 @@ PAGES = {
     "query refused": CHAT + "/query?type=Message&filter1=author&is1=EQUALS&value1=x&filter2=sentAt&value2=nonsense",
     "query all missing": CHAT + "/query?type=Message&zone=Chats&filter1=author&is1=EQUALS&value1=x&sort1=text",
     "query with values": CHAT + "/query?type=Message&zone=Chats&facet=room&limit=25",
+    "query with a map": CHAT + "/query?type=Message&zone=Chats&map=place",
     "query misread": CHAT + "/query?type=Message&zone=Chats&where=room+%3D+x+or+y",
     "explain": CHAT + "/explain?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending",
     "explain refused": CHAT + "/explain?type=Message&zone=Chats&filter1=author&is1=EQUALS&value1=x&sort1=text",

@@ -92,7 +92,7 @@ import Traffic
             #expect(phone.contains("id=\(save.id)") && !phone.contains("id=\(elsewhere.id)") && !page.contains("<a href=\"\(RequestStage.there)/requests?id=\(old.id)\" tabindex"))
             let rest = try Self.lane(of: "phone", in: parts[1])
             #expect(rest.contains("id=\(elsewhere.id)") && rest.contains("Requests about other zones and databases"))
-            #expect(try Self.lane(of: "asker", in: parts[1]).contains("It never fetched changes"))
+            #expect(try Self.lane(of: "asker", in: parts[1]).contains("It never fetched the changes of a zone"))
         }
     }
 

@@ -95,7 +95,7 @@ extension ClientLane {
         seen = last.agoText(at: now)
         self.requests = Self.link(to: history, count: history.parts.reduce(0) { $0 + $1.requestCount }, visit)
         isTroubled = false
-        (state, tone) = (pullsZones ? "Requests about other zones and databases" : "It never fetched changes", "faint")
+        (state, tone) = (pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint")
         (stand, lacking, track) = (nil, nil, nil)
         (next, notes) = ([], [])
         dots = LaneDot.all(requests, at: now, visit)

@@ -27,10 +27,13 @@ extension ZoneLanes {
     init(_ group: SyncLanes.Group, of all: SyncLanes, number: Int, tokens: TokenReader, at now: Timestamp, _ visit: Visit) async throws {
         let key = group.key
         let there = visit.place(of: key.user, in: key.address)
-        let database = try await tokens.database(key.address, of: key.user)
         var outline: FeedOutline?
-        if database.can(.outlineFeed) {
-            outline = try await FeedOutline.unlessEmpty(FeedOutlineRequest(key.zoneID, stretches: Self.stretchCount), database, visit)
+        // A container in iCloud tells no outline, and its connection may not reach the database.
+        if visit.connection == nil {
+            let database = try await tokens.database(key.address, of: key.user)
+            if database.can(.outlineFeed) {
+                outline = try await FeedOutline.unlessEmpty(FeedOutlineRequest(key.zoneID, stretches: Self.stretchCount), database, visit)
+            }
         }
         let ruler = outline.flatMap { FeedScale($0) }
         id = "zone-\(number)"
