@@ -54,6 +54,18 @@ import Traffic
         }
     }
 
+    @Test func aPullThatLeftPagesNamesTheRest() async throws {
+        try await RequestStage.with { stage in
+            for name: Name in ["one", "two", "three"] { try await stage.save(name) }
+            try await stage.pull(from: "hasty", limit: 1)
+            let lane = try Self.lane(of: "hasty", in: try await stage.page("sync"))
+            #expect(lane.contains("2 changes, more pages to fetch") && lane.contains("Changes that it lacks") && lane.contains(">three</a>"))
+            // A warning counts as long as it is fresh.
+            try await stage.pull(from: "hasty", limit: 1)
+            #expect(try Self.lane(of: "hasty", in: try await stage.page("sync")).contains(">moreComing not followed</a>"))
+        }
+    }
+
     @Test func errorsAndExpiredTokensAreTold() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")

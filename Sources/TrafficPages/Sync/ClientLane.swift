@@ -56,11 +56,11 @@ extension ClientLane {
         let address = client.address
         let there = visit.place(of: lane.user, in: address)
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: lane.user, tokens: tokens)
-        let isBehind = tone == "warn"
         let lastGiven = feed.lastGiven
         stand = if let lastGiven { try await tokens.stand(of: lastGiven, in: address, of: lane.user, visit) } else { nil }
         let given: TokenExplanation? = if let lastGiven { try await tokens.explanation(of: lastGiven, in: address, of: lane.user) } else { nil }
         let sent: TokenExplanation? = if let token = feed.lastSent { try await tokens.explanation(of: token, in: address, of: lane.user) } else { nil }
+        let isBehind = given?.standing == .good && (given?.changesAfter ?? 0) > 0
         var notes: [Note] = []
         if let error = feed.error {
             let request = feed.deliveries.last.map { visit.place.link("requests", [("id", $0.requestID)]) } ?? there.link("requests")
@@ -72,7 +72,7 @@ extension ClientLane {
         let zoneID = lane.zoneID
         lacking = isBehind ? lastGiven.map { Frame.Link(text: "Changes that it lacks", href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)])) } : nil
         next = isBehind ? try await Self.next(after: lastGiven, lane, at: there, tokens, visit) : []
-        let (state, href) = (isBehind ? "\(words) behind" : words, stand?.href)
+        let (state, href) = (tone == "warn" ? "\(words) behind" : words, stand?.href)
         self.state = state
         isTroubled = isBehind || tone == "bad" || !notes.isEmpty
         self.tone = isBehind ? "bad" : tone
