@@ -5,8 +5,11 @@ import { enableTimes } from './times.js'
 
 const pause = 1000
 
+let isPaused = false
+
 export function enableLive() {
   if (!document.querySelector('[data-live][id]')) return
+  enablePause()
   const said = document.createElement('p')
   said.className = 'hidden'
   said.setAttribute('role', 'status')
@@ -14,9 +17,22 @@ export function enableLive() {
   setTimeout(renew, pause, said)
 }
 
+// A region that never ends can be paused, for reading.
+function enablePause() {
+  const [turn, state] = ['turn', 'state'].map(name => document.querySelector(`[data-live-${name}]`))
+  if (!turn) return
+  turn.hidden = state.hidden = false
+  turn.addEventListener('click', () => {
+    isPaused = !isPaused
+    turn.textContent = isPaused ? 'Resume' : 'Pause'
+    state.textContent = isPaused ? 'Paused' : 'Live'
+    state.className = `state ${isPaused ? 'warn' : 'good'}`
+  })
+}
+
 async function renew(said) {
   const regions = [...document.querySelectorAll('[data-live][id]')]
-  if (!document.hidden) {
+  if (!document.hidden && !isPaused) {
     try {
       const answer = await fetch(location.href, { headers: { Accept: 'text/html' } })
       // The reloaded page reports missing data, or an expired session.

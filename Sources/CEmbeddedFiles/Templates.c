@@ -189,8 +189,14 @@ static const char keys_mustache[] = {
 static const char keyvalues_mustache[] = {
 #embed "../../Templates/keyvalues.mustache" suffix(, 0)
 };
+static const char latest_requests_mustache[] = {
+#embed "../../Templates/latest_requests.mustache" suffix(, 0)
+};
 static const char layout_mustache[] = {
 #embed "../../Templates/layout.mustache" suffix(, 0)
+};
+static const char location_map_mustache[] = {
+#embed "../../Templates/location_map.mustache" suffix(, 0)
 };
 static const char meter_mustache[] = {
 #embed "../../Templates/meter.mustache" suffix(, 0)
@@ -249,6 +255,9 @@ static const char query_fold_mustache[] = {
 static const char query_form_mustache[] = {
 #embed "../../Templates/query_form.mustache" suffix(, 0)
 };
+static const char query_funnel_mustache[] = {
+#embed "../../Templates/query_funnel.mustache" suffix(, 0)
+};
 static const char query_written_mustache[] = {
 #embed "../../Templates/query_written.mustache" suffix(, 0)
 };
@@ -278,6 +287,9 @@ static const char record_deliveries_mustache[] = {
 };
 static const char record_edit_mustache[] = {
 #embed "../../Templates/record_edit.mustache" suffix(, 0)
+};
+static const char record_graph_mustache[] = {
+#embed "../../Templates/record_graph.mustache" suffix(, 0)
 };
 static const char record_history_mustache[] = {
 #embed "../../Templates/record_history.mustache" suffix(, 0)
@@ -381,6 +393,15 @@ static const char subscription_mustache[] = {
 static const char subscriptions_mustache[] = {
 #embed "../../Templates/subscriptions.mustache" suffix(, 0)
 };
+static const char sync_mustache[] = {
+#embed "../../Templates/sync.mustache" suffix(, 0)
+};
+static const char sync_ages_mustache[] = {
+#embed "../../Templates/sync_ages.mustache" suffix(, 0)
+};
+static const char sync_lane_mustache[] = {
+#embed "../../Templates/sync_lane.mustache" suffix(, 0)
+};
 static const char telemetry_mustache[] = {
 #embed "../../Templates/telemetry.mustache" suffix(, 0)
 };
@@ -389,6 +410,9 @@ static const char timeline_mustache[] = {
 };
 static const char token_mustache[] = {
 #embed "../../Templates/token.mustache" suffix(, 0)
+};
+static const char token_ahead_mustache[] = {
+#embed "../../Templates/token_ahead.mustache" suffix(, 0)
 };
 static const char token_archive_mustache[] = {
 #embed "../../Templates/token_archive.mustache" suffix(, 0)
@@ -547,7 +571,9 @@ static const struct embedded_file files[] = {
     {"key_made.mustache", key_made_mustache},
     {"keys.mustache", keys_mustache},
     {"keyvalues.mustache", keyvalues_mustache},
+    {"latest_requests.mustache", latest_requests_mustache},
     {"layout.mustache", layout_mustache},
+    {"location_map.mustache", location_map_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
     {"no_feed.mustache", no_feed_mustache},
@@ -567,6 +593,7 @@ static const struct embedded_file files[] = {
     {"query_filters.mustache", query_filters_mustache},
     {"query_fold.mustache", query_fold_mustache},
     {"query_form.mustache", query_form_mustache},
+    {"query_funnel.mustache", query_funnel_mustache},
     {"query_written.mustache", query_written_mustache},
     {"record.mustache", record_mustache},
     {"record_assets.mustache", record_assets_mustache},
@@ -577,6 +604,7 @@ static const struct embedded_file files[] = {
     {"record_copy.mustache", record_copy_mustache},
     {"record_deliveries.mustache", record_deliveries_mustache},
     {"record_edit.mustache", record_edit_mustache},
+    {"record_graph.mustache", record_graph_mustache},
     {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
     {"record_new.mustache", record_new_mustache},
@@ -611,9 +639,13 @@ static const struct embedded_file files[] = {
     {"since.mustache", since_mustache},
     {"subscription.mustache", subscription_mustache},
     {"subscriptions.mustache", subscriptions_mustache},
+    {"sync.mustache", sync_mustache},
+    {"sync_ages.mustache", sync_ages_mustache},
+    {"sync_lane.mustache", sync_lane_mustache},
     {"telemetry.mustache", telemetry_mustache},
     {"timeline.mustache", timeline_mustache},
     {"token.mustache", token_mustache},
+    {"token_ahead.mustache", token_ahead_mustache},
     {"token_archive.mustache", token_archive_mustache},
     {"token_comparison.mustache", token_comparison_mustache},
     {"token_forms.mustache", token_forms_mustache},

@@ -6,7 +6,7 @@ internal import Records
 internal import Traffic
 
 extension Console {
-    /// Adds the pages that show the web service requests and the clients that sent them.
+    /// Adds the pages that show the web service requests, the clients that sent them, and how far these are.
     func addRequestPages(to router: Routes.Group, queryForm: @escaping RequestedQuery.Form) {
         show("requests", on: router) { visit in
             guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
@@ -22,6 +22,7 @@ extension Console {
             else { throw RecordError(.notFound, "The log no longer has the query of this request") }
             return .redirect(try asked.explanation(visit, form: queryForm))
         }
+        show("sync", on: router) { .page(try await SyncView.load($0)) }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }
         show("telemetry", on: router) { .page(try await TelemetryView.load($0)) }
         addReplay(to: router)

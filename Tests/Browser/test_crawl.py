@@ -110,7 +110,7 @@ def test_every_page_that_links_lead_to(server):
                 waiting.append(url)
     slowest.sort(reverse=True)
     pages = {path.rsplit("/", 1)[-1] for path, _ in visited}
-    assert {"query", "fetch", "changes", "record", "zones", "zone", "types", "type", "indexes", "roles", "history", "schema", "deploy", "reset", "advice", "token", "users", "assets", "requests", "clients", "telemetry",
+    assert {"query", "fetch", "changes", "record", "zones", "zone", "types", "type", "indexes", "roles", "history", "schema", "deploy", "reset", "advice", "token", "users", "assets", "requests", "sync", "clients", "telemetry",
             "errors", "check", "sharing", "sees", "importing", "edit", "bulk", "container"} <= pages
     assert {"objects", "entity", "object"} <= pages
     print(f"{sum(visited.values())} pages of {len(visited)} kinds, the slowest in {slowest[0][0]} ms: {slowest[0][1]}")

@@ -1,5 +1,6 @@
 """The tab Fetch, the page of a record and what refers to it."""
 
+import pytest
 from playwright.sync_api import expect
 
 from folding import unfold
@@ -44,6 +45,17 @@ def test_references_lead_there_and_back(open_page):
     page.locator(".fields tr", has_text="room").get_by_role("link", name="Room/general").click()
     expect(page.get_by_role("heading", name="Room/general")).to_be_visible()
     expect(page.get_by_label("The record as JSON")).to_contain_text('"recordName": "Room/general"')
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_the_drawing_of_references_leads_there_and_back(open_page, scripts):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", java_script_enabled=scripts)
+    graph = page.locator("svg.graph")
+    expect(graph.locator("a.itself")).to_contain_text("Room/general")
+    graph.locator("a:not(.itself)").first.click()
+    expect(page.get_by_role("heading", level=1)).not_to_contain_text("Room/general")
+    graph.get_by_role("link", name="Room/general: this record refers to it").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general")
 
 
 def test_what_refers_to_a_record_is_seen_whole(open_page):

@@ -285,6 +285,9 @@ def test_the_main_ways(open_page, server, screen):
 
     look("start")
     page.get_by_role("link", name=container, exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Sync")
+    look("sync")
+    page.get_by_label("Pages", exact=True).get_by_role("link", name="Query", exact=True).click()
     # A type that a save created cannot be listed, as in CloudKit, until its recordName has an index.
     expect(page.get_by_role("alert")).to_contain_text("not marked queryable")
     look("refused query")

@@ -1,6 +1,7 @@
 """A refused query gets all its indexes with one click; a slow one is explained and gets the recommended index."""
 
 import json
+import re
 import subprocess
 
 import pytest
@@ -98,8 +99,9 @@ def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
     unfold(page)
     page.get_by_role("button", name="Explain").click()
     expect(page).to_have_title(title("Explain · Item", container))
-    figures = page.locator(".figures")
+    figures = page.locator(".funnel .figures")
     expect(figures).to_contain_text("records returned")
+    expect(page.locator(".funnel").get_by_role("img", name=re.compile("10 records returned"))).to_be_visible()
     read = int(figures.locator("dd").first.inner_text().replace(",", ""))
     assert read > 100
     table = page.get_by_role("region", name="Indexes considered")

@@ -148,6 +148,21 @@ import Testing
         #expect(rows.map(\.isUsed) == [true, false])
     }
 
+    @Test func theFunnelNarrowsFromEntriesToRecords() throws {
+        func funnel(_ entries: Int, _ records: Int, _ returned: Int) -> QueryFunnel? {
+            QueryFunnel(
+                QueryExplanation(
+                    candidates: [], summary: "", entriesRead: entries, recordsRead: records, recordsReturned: returned, hasMore: false, milliseconds: 1))
+        }
+        let funnel4 = try #require(funnel(400, 100, 1))
+        #expect(funnel4.stages.map(\.height) == ["60.00", "15.00", "1.50"] && funnel4.stages.map(\.x) == [0, 100, 200])
+        #expect(funnel4.stages.map(\.y) == ["0.00", "22.50", "29.25"])
+        #expect(funnel4.joints == ["M76 0.00L100 22.50V37.50L76 60.00z", "M176 22.50L200 29.25V30.75L176 37.50z"])
+        #expect(funnel4.label == "400 entries and 100 records read, 1 record returned")
+        #expect(funnel(0, 20, 20)?.stages.map(\.height) == ["1.50", "60.00", "60.00"])
+        #expect(funnel(0, 0, 0) == nil)
+    }
+
     // MARK: The page Query advice
 
     @Test func refusedQueriesAreServedFromTheAdvice() async throws {

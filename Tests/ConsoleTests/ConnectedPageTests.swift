@@ -19,7 +19,7 @@ import Testing
             let before = stage.requestCount
             let start = try await stage.page("/")
             #expect(start.contains(ConnectedStage.container) && start.contains("<span class=\"pill has\">iCloud</span>") && start.contains("development, writable"))
-            for path in ["requests", "errors", "keys", "mirror"] { _ = try await stage.get("\(ConnectedStage.there)/\(path)") }
+            for path in ["requests", "sync", "errors", "keys", "mirror"] { _ = try await stage.get("\(ConnectedStage.there)/\(path)") }
             _ = try await stage.page("/connect")
             _ = try await stage.get("/find?q=nothing")
             #expect(stage.requestCount == before)

@@ -23,7 +23,7 @@ import Text
 
     @Test func noPageHasALinkForEveryone() async throws {
         try await KeyStage.run { stage in
-            let paths = ["query", "fetch", "changes", "zones", "types", "roles", "requests", "clients", "keys", "users", "importing", "check", "deploy"]
+            let paths = ["query", "fetch", "changes", "zones", "types", "roles", "requests", "sync", "clients", "keys", "users", "importing", "check", "deploy"]
             var before: [String: Int] = [:]
             for path in paths { before[path] = try await stage.page(path).utf8.count }
             fill(stage)

@@ -52,4 +52,40 @@ import Testing
             #expect(page.contains("<h2 id=\"references\">Referred to by 50 records or more</h2>") || page.contains("<h2 id=\"references\">Referred to by 51 records or more</h2>"))
         }
     }
+
+    /// The boxes of the drawing: their styles, names and notes.
+    private static func boxes(_ page: String) -> [String] {
+        let boxes = page.matches(of: #/<a class="([a-z]+)" href="[^"]*" aria-label="[^"]*"><title>[^<]*</title><svg x="(\d+)"[^>]*><rect[^>]*/><text[^>]*>([^<]*)</text><text[^>]*>([^<]*)</text>/#)
+        return boxes.map { "\($0.output.1) \($0.output.2) \($0.output.3): \($0.output.4)" }
+    }
+
+    @Test func theDrawingHasBothSides() async throws {
+        try await RequestStage.with { stage in
+            #expect(try await !Self.page(stage, count: 0).contains("id=\"around\""), "a record without references")
+            _ = try await Self.page(stage, count: 2)
+            let names: [Name] = ["r0", "gone", "r0"]
+            let fields: [Name: FieldInput] = ["notes": FieldInput(.list(names.map { .reference(Reference(recordName: $0)) }, of: .reference)), "own": FieldInput(.reference(Reference(recordName: "r1")))]
+            let operations = [
+                RecordOperation(.forceUpdate, recordName: "target", recordType: "Room", fields: fields, parent: .record("r1")),
+                RecordOperation(.forceUpdate, recordName: "child", recordType: "Note", parent: .record("target")),
+            ]
+            for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
+            let page = try await stage.page("record?zone=Notes&name=target")
+            let boxes = Self.boxes(page)
+            // Children come first at the left, and the parent at the right.
+            #expect(boxes.first == "parent 0 child: parent · Note" && boxes.last == "itself 325 target: Room")
+            #expect(boxes.contains("field 0 r0: home, room · Note") || boxes.contains("field 0 r0: room, home · Note"))
+            #expect(Set(boxes.filter { $0.contains(" 650 ") }) == ["parent 650 r1: parent, own · Note", "field 650 r0: notes · Note", "missing 650 gone: notes · missing"])
+            #expect(page.contains("gone: this record refers to it (NONE), notes, but it is missing"))
+            #expect(page.contains("References: from 3 records, to 3 records"))
+        }
+    }
+
+    @Test func theDrawingSaysHowManyMoreThereAre() async throws {
+        try await RequestStage.with { stage in
+            let page = try await Self.page(stage, count: 20)
+            #expect(Self.boxes(page).count == 9 && page.contains("and 12 more records</text>"))
+            #expect(try await Self.page(stage, count: 51).contains(", or more</text>"))
+        }
+    }
 }

@@ -36,6 +36,27 @@ import Traffic
         }
     }
 
+    @Test func aTokenIsDrawnOnTheTimelineOfItsZone() async throws {
+        try await RequestStage.with { stage in
+            let tokens = try await Self.tokens(stage)
+            func after(_ page: String) -> [String] { page.matches(of: #/<th scope="row" class="name"><a href="[^"]*">([^<]*)</a>/#).map { String($0.output.1) } }
+            let old = try await stage.page("token?token=\(tokens.old)")
+            #expect(old.contains("On the timeline of Notes") && old.contains(">A</text>") && old.contains("class=\"had\"") && after(old) == ["d", "a"])
+            #expect(!old.contains("All changes after it"))
+            let new = try await stage.page("token?token=\(tokens.new)")
+            #expect(new.contains(">A</text>") && after(new).isEmpty)
+            for number in 0..<6 { try await stage.save(Name("late\(number)")) }
+            let more = try await stage.page("token?token=\(tokens.old)")
+            #expect(after(more).count == 5 && more.contains("/changes?zone=Notes&amp;since=1&amp;token=\(tokens.old)\">All changes after it</a>"))
+            #expect(try await !stage.page("token?token=\(tokens.database)").contains("On the timeline"))
+            #expect(try await !stage.page("token?user=grace&token=\(tokens.old)").contains("On the timeline"))
+            // An expired token still has its place, but nothing can be fetched with it.
+            try await stage.database.expireTokens()
+            let expired = try await stage.page("token?token=\(tokens.old)")
+            #expect(expired.contains("On the timeline of Notes") && expired.contains(">A</text>") && after(expired).isEmpty)
+        }
+    }
+
     @Test func aTokenIsTakenInEveryForm() async throws {
         try await RequestStage.with { stage in
             let bytes = ChangeToken(text: try await Self.tokens(stage).old).bytes

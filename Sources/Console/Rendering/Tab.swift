@@ -4,7 +4,7 @@ package enum Tab: String, Sendable, CaseIterable {
     case zones, sharing
     case types, indexes, roles, deploy, history, schema, reset
     case requests, telemetry
-    case clients, subscriptions, notifications
+    case sync, clients, subscriptions, notifications
     case token, errors
     case signature = "keys/signature"
     case check, advice
@@ -39,7 +39,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .zones, .sharing: .zones
         case .types, .indexes, .roles, .deploy, .history, .schema, .reset: .schema
         case .requests, .telemetry: .requests
-        case .clients, .subscriptions, .notifications: .clients
+        case .sync, .clients, .subscriptions, .notifications: .clients
         case .token, .errors, .signature: .explain
         case .check, .advice: .health
         case .rehearsals: .rehearsals
@@ -70,6 +70,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .reset: "Reset"
         case .requests: "Requests"
         case .telemetry: "Telemetry"
+        case .sync: "Sync"
         case .clients: "Clients"
         case .subscriptions: "Subscriptions"
         case .notifications: "Notifications"
@@ -101,6 +102,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .deploy: "d"
         case .history: "h"
         case .requests: "r"
+        case .sync: "w"
         case .clients: "l"
         case .subscriptions: "b"
         case .keyvalues: "y"

@@ -17,7 +17,7 @@ extension Visit {
         case .check: return database.can(.listRecords)
         case .advice: return database.can(.keepQueryStatistics)
         case .home: return false
-        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .clients, .errors, .signature, .rehearsals, .keys, .users: return true
+        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .sync, .clients, .errors, .signature, .rehearsals, .keys, .users: return true
         }
     }
 }

@@ -33,6 +33,7 @@ struct Explained: ViewModel {
     let entriesRead: String
     let recordsRead: String
     let recordsReturned: String
+    let funnel: QueryFunnel?
     let more: String?
     let milliseconds: String
     /// The number of entries or records read per returned record.
@@ -56,6 +57,7 @@ extension Explained {
         entriesRead = Digits.grouped(explanation.entriesRead)
         recordsRead = Digits.grouped(explanation.recordsRead)
         recordsReturned = Digits.grouped(explanation.recordsReturned)
+        funnel = QueryFunnel(explanation)
         more = explanation.hasMore ? "more follow" : nil
         milliseconds = Digits.fixed(explanation.milliseconds, explanation.milliseconds < 1 ? 2 : explanation.milliseconds < 100 ? 1 : 0)
         // The records read are among the entries read, so the larger number is the total work.

@@ -61,6 +61,8 @@ struct QueryEditor: ViewModel {
     let limits: [Choice]
     /// The fields whose values can be counted; empty on pages that do not count.
     let facets: [Choice]
+    /// The fields whose locations can be drawn; empty on pages that do not draw.
+    let maps: [Choice]
     /// The known facts about the indexes of a container in iCloud, and from where.
     let indexSources: [String]
     let written: QueryWritten
@@ -95,6 +97,9 @@ extension QueryEditor {
         facets = counted.isEmpty
             ? []
             : [Choice("", "no field", isSelected: form.facet == nil)] + counted.map { Choice($0.name.string, $0.name.string, isSelected: form.facet == $0.name) }
+        let located = explains ? [] : own.filter { $0.definition.type.valueType == .location }
+        maps = located.isEmpty
+            ? [] : [Choice("", "no field", isSelected: form.map == nil)] + located.map { Choice($0.name.string, $0.name.string, isSelected: form.map == $0.name) }
         indexSources = Self.indexSources(plan.query, visit)
         written = QueryWritten(form, type: type, visit: visit)
         saved = SavedQueryPanel(form, visit: visit)

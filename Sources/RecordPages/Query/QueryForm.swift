@@ -39,6 +39,8 @@ package struct QueryForm: Sendable {
     var showsAllColumns: Bool
     /// The field whose values the page counts; `nil` for none.
     var facet: Name?
+    /// The field whose locations the page draws; `nil` for none.
+    var map: Name?
     var limit: Int
     /// The continuation markers of the second page to the current one, limited to the last ones.
     var markers: [String]
@@ -64,6 +66,7 @@ package struct QueryForm: Sendable {
         returnsSystemFieldsOnly = fields["return"] == "system"
         showsAllColumns = fields["columns"] == "all"
         facet = fields.text("facet").map { Name($0) }
+        map = fields.text("map").map { Name($0) }
         limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
         page = max(fields["page"].flatMap { Int($0) } ?? 1, markers.count + 1)
@@ -74,6 +77,7 @@ package struct QueryForm: Sendable {
             keys = []
             showsAllColumns = false
             facet = nil
+            map = nil
         }
     }
 
@@ -100,6 +104,7 @@ package struct QueryForm: Sendable {
         if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
         if showsAllColumns { parameters.append(("columns", "all")) }
         if let facet { parameters.append(("facet", facet.string)) }
+        if let map { parameters.append(("map", map.string)) }
         if limit != 50 { parameters.append(("limit", String(limit))) }
         parameters += markers.map { ("marker", $0) }
         if page > markers.count + 1 { parameters.append(("page", String(page))) }

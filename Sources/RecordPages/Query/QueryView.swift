@@ -39,6 +39,7 @@ struct QueryView: Page {
     /// A confirmation of the last action.
     let notice: String?
     let facet: FacetPanel?
+    let map: LocationMap?
     let table: ResultTable?
     let noMatch: NoMatch?
     let firstSteps: FirstSteps?
@@ -91,14 +92,14 @@ extension QueryView {
         let plan = QueryPlan(form, of: type)
         var editor = QueryEditor(form, type: type, plan: plan, visit: visit)
         func page(
-            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
+            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
         ) -> QueryView {
             let foot = foot ?? notRun(visit)
             return QueryView(
                 title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
-                notice: Notice.text(visit.fields["notice"]), facet: facet, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
+                notice: Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }
@@ -121,6 +122,8 @@ extension QueryView {
             let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
             var keys = form.desiredKeys
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
+            let drawn = form.map.flatMap { type.queryField(named: $0) }
+            if let drawn, !drawn.isSystem { keys?.insert(drawn.name) }
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
@@ -133,7 +136,8 @@ extension QueryView {
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             var facet: FacetPanel?
             if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
-            return page(facet: facet, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
+            let map = try drawn.flatMap { try LocationMap(answer.records, $0, form: form, visit: visit) }
+            return page(facet: facet, map: map, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
             if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
@@ -151,7 +155,7 @@ extension QueryView {
                 action: "\(place.path)/query", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
                 zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: Untold(visit))
         return QueryView(
-            title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, table: nil, noMatch: nil,
+            title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil, foot: nil)
     }
 

@@ -19,6 +19,8 @@ struct ResultTable: ViewModel {
     let alike: String
     /// The link that shows all columns, if some are missing.
     let allColumns: Frame.Link?
+    /// The links that draw the locations of a field, unless the page does.
+    let drawable: [Frame.Link]
 
     /// - Parameters:
     ///   - showsZones: true if the records may be from several zones.
@@ -45,6 +47,8 @@ struct ResultTable: ViewModel {
         allColumns = fields.count == count
             ? nil
             : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
+        let located = form.map == nil ? fields.filter { field in field.definition.type.valueType == .location && decoded.contains { $0[field.name] != nil } } : []
+        drawable = located.prefix(2).map { Frame.Link(text: "Map of \($0.name)", href: visit.place.link("query", form.drawing($0.name).parameters)) }
         alike = visit.place.link("query", form.changed { _ in }.parameters)
         func column(_ field: QueryField) -> TableColumn {
             TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }

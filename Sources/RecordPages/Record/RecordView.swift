@@ -36,6 +36,8 @@ struct RecordView: Page {
         let parent: Frame.Link?
         /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
+        /// `nil` for a record without references.
+        let graph: ReferenceGraph?
         /// The users who see it; `nil` for records that can't be shared.
         let sharing: SharingPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
@@ -168,7 +170,8 @@ extension RecordView.Body {
         let type = visit.schema?.types[record.recordType]
         self.type = record.recordType.string
         typeHref = place.link("type", [("type", record.recordType.string)])
-        fields = try record.fields.decoded().map { field in
+        let decoded = try record.fields.decoded()
+        fields = decoded.map { field in
             RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
                 indexes: (type?.fields[field.name]?.indexes ?? []).names.map { Pill(text: $0, tone: "has", explanation: "Index of the field") },
@@ -178,7 +181,9 @@ extension RecordView.Body {
         sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
-        referrers = try await ReferrerPanel.load(record, visit)
+        let found = try await ReferrerPanel.find(record, visit)
+        referrers = found.map { ReferrerPanel($0, to: record.recordID, visit) }
+        graph = try await ReferenceGraph(record, decoded, referrers: found ?? [], visit)
         self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)

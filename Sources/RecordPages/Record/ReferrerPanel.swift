@@ -33,14 +33,14 @@ struct ReferrerPanel: ViewModel {
     let ways: [Way]
     let groups: [Group]
 
+    /// The references to a record, of which there may be one more than the panel lists.
     /// - Returns: `nil` if the engine can't tell.
-    static func load(_ record: StoredRecord, _ visit: Visit) async throws -> ReferrerPanel? {
+    static func find(_ record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
         guard visit.database.can(.traceReferences) else { return nil }
-        let found = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: limit + 1) }
-        return ReferrerPanel(found, to: record.recordID, visit)
+        return try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: limit + 1) }
     }
 
-    private init(_ found: [Referrer], to recordID: RecordID, _ visit: Visit) {
+    init(_ found: [Referrer], to recordID: RecordID, _ visit: Visit) {
         let referrers = found.prefix(Self.limit)
         let hasMore = found.count > referrers.count
         ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map { kind, members in

@@ -5,34 +5,11 @@ internal import Records
 
 /// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the positions of the clients.
 struct FeedTimeline: ViewModel {
-    struct Bar: ViewModel {
-        let x: String
-        let width: String
-        let y: Int
-        let height: Int
-        /// `had` before the requested part, `asked` in it, and `later` after it.
-        let tone: String
-        let tip: String
-    }
-
-    /// A part of the line, in percent.
-    struct Part: ViewModel {
-        let x: String
-        let width: String
-    }
-
     struct Mark: ViewModel {
         let letter: String
         let x: String
         /// The alignment of the letter: `middle`, or `end` and `start` where two letters would overlap.
         var anchor = "middle"
-    }
-
-    struct Tick: ViewModel {
-        let x: String
-        /// `start`, `middle` or `end`.
-        let anchor: String
-        let text: String
     }
 
     /// The meaning of a mark.
@@ -77,48 +54,33 @@ extension FeedTimeline {
     /// - Returns: `nil` if the engine can't outline the feed, or the feed is empty.
     init?(_ page: ZoneChangesPage?, of span: FeedSpan, _ form: RecordFeedForm, in zoneID: ZoneID, visit: Visit) async throws {
         guard visit.database.can(.outlineFeed),
-            let whole = try await Self.outline(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit)
+            let whole = try await FeedOutline.unlessEmpty(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit.database, visit)
         else { return nil }
         let from = span.base
         let to = span.refusal == nil ? span.end?.position ?? whole.position : whole.position
         var outline = whole
         if form.isZoomed, span.refusal == nil,
-            let part = try await Self.outline(FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit)
+            let part = try await FeedOutline.unlessEmpty(
+                FeedOutlineRequest(zoneID, after: from, through: to, stretches: Self.stretchCount), visit.database, visit)
         {
             outline = part
         }
         guard let ruler = FeedScale(outline), let all = FeedScale(whole) else { return nil }
         let most = outline.stretches.map(\.changes).max() ?? 0
-        bars = outline.stretches.filter { $0.changes > 0 }.map { stretch in
-            let height = max(2, Int((Double(stretch.changes) / Double(max(most, 1)) * Double(Self.height)).rounded()))
-            return Bar(
-                x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0.15, gap: 0.15), y: Self.ground - height, height: height,
-                tone: stretch.through <= from ? "had" : stretch.after >= to ? "later" : "asked",
-                tip: "\(Self.positions(stretch)): \(Digits.count(stretch.changes, "change"))\(stretch.began.map { ", from \($0.utcText) UTC" } ?? "")")
-        }
+        bars = Bar.all(outline, ruler, ground: Self.ground, height: Self.height) { $0.through <= from ? "had" : $0.after >= to ? "later" : "asked" }
         stretchWidth = outline.stretches.first.map { ruler.percents(of: $0.through - $0.after) } ?? "100"
         let shown = page.flatMap { FeedScale.ends($0.changes.compactMap(\.position)) }
         self.page = shown.map { Part(x: ruler.x($0.first), width: ruler.width($0.first, $0.last, least: 0.4)) }
-        lost = outline.floor > ruler.start ? Part(x: "0", width: ruler.width(ruler.start, outline.floor, least: 0.4)) : nil
+        lost = Part(lostOf: outline, ruler)
         let clients = try await FeedClient.all(of: zoneID, visit)
         self.clients = clients.map { Mark(letter: "", x: ruler.x($0.position)) }
         let marks = [span.begin.map { Token($0, isBegin: true) }, span.end.map { Token($0, isBegin: false) }].compactMap { $0 }
         self.marks = Self.marks(marks, ruler)
-        ticks = Self.ticks(outline, ruler)
+        ticks = Tick.all(outline, ruler)
         stretches = Self.stretches(outline, form, span, visit)
         zoom = Self.zoom(form, from: from, to: to, all: all, isPart: outline != whole, visit)
         legend = Self.legend(marks, shown: shown, outline: outline, clients: clients, visit)
         label = Self.label(outline, most: most, marks: marks)
-    }
-
-    private static func outline(_ request: FeedOutlineRequest, _ visit: Visit) async throws -> FeedOutline? {
-        do {
-            let outline = try await visit.measure { try await visit.database.outline(request) }
-            return outline.stretches.isEmpty ? nil : outline
-        } catch is RecordError {
-            // The page itself shows the error of the zone.
-            return nil
-        }
     }
 
     /// A token on the line.
@@ -148,33 +110,7 @@ extension FeedTimeline {
         }
     }
 
-    private static func positions(_ stretch: FeedOutline.Stretch) -> String {
-        let (first, last) = (stretch.after + 1, stretch.through)
-        return first >= last ? Digits.grouped(last) : "\(Digits.grouped(first)) to \(Digits.grouped(last))"
-    }
-
     // MARK: Words
-
-    /// Dates below the line, at its quarters.
-    private static func ticks(_ outline: FeedOutline, _ ruler: FeedScale) -> [Tick] {
-        let count = outline.stretches.count
-        let quarters = Set((0..<4).map { $0 * count / 4 }).sorted()
-        var ticks: [Tick] = []
-        var day = ""
-        for (number, start) in quarters.enumerated() {
-            let next = number + 1 < quarters.count ? quarters[number + 1] : count
-            guard let stretch = outline.stretches[start..<next].first(where: { $0.began != nil }), let began = stretch.began else { continue }
-            // The first label of a day shows the date, the others of the same day show the time.
-            let text = began.utcText
-            let isSameDay = text.hasPrefix(day) && !day.isEmpty
-            let words = isSameDay ? String(text.dropFirst(11).prefix(5)) : String(text.prefix(number == 0 ? 16 : 10))
-            if ticks.last.map({ !$0.text.hasSuffix(words) }) ?? true {
-                ticks.append(Tick(x: number == 0 ? "0" : ruler.x(stretch.after), anchor: number == 0 ? "start" : "middle", text: words))
-            }
-            day = String(text.prefix(10))
-        }
-        return ticks
-    }
 
     private static func legend(
         _ marks: [Token], shown: (first: Int64, last: Int64)?, outline: FeedOutline, clients: [FeedClient],
@@ -209,7 +145,7 @@ extension FeedTimeline {
                 + "to \(Digits.grouped(outline.stretches.last?.through ?? 0))"
         ]
         if let densest = outline.stretches.first(where: { $0.changes == most }) {
-            parts.append("most changes, \(Digits.grouped(most)), at \(positions(densest))")
+            parts.append("most changes, \(Digits.grouped(most)), at \(densest.positionsText)")
         }
         parts += marks.map { "token \($0.letter) at \(Digits.grouped($0.position))" }
         return parts.joined(separator: "; ")
@@ -227,7 +163,7 @@ extension FeedTimeline {
             // Before the oldest kept change, there is no token to start from. The first stretch needs none.
             let hasEnds = (stretch.token != nil || index == 0 && !form.isZoomed) && (upto != nil || isLast)
             return Stretch(
-                number: index, positions: positions(stretch),
+                number: index, positions: stretch.positionsText,
                 href: hasEnds ? visit.place.link("changes", form.parameters(since: stretch.token, upto: upto, isZoomed: form.isZoomed)) : nil,
                 changes: Digits.count(stretch.changes, "change"), when: stretch.began.map { ValueView(.time($0)) } ?? .missing)
         }

@@ -79,7 +79,7 @@ extension ClientPanel {
 }
 
 extension ClientPanel.Flag {
-    fileprivate static func all(_ warnings: [RequestWarning: SeenClient.WarningCount], _ visit: Visit) -> [ClientPanel.Flag] {
+    static func all(_ warnings: [RequestWarning: SeenClient.WarningCount], _ visit: Visit) -> [ClientPanel.Flag] {
         RequestWarning.allCases.compactMap { warning in
             warnings[warning].map { count in
                 ClientPanel.Flag(
@@ -96,7 +96,7 @@ extension ClientPanel.Flag {
         case .toldAndNotFetched(let zones, let since):
             (word, sentence) = ("notified, did not fetch", "It was notified of changes and has not fetched them since \(since.utcText.prefix(19)) UTC.")
             let address = history.parts.first?.address ?? visit.place.address
-            let place = visit.place(of: history.user, address.scope).with { $0.address = address }
+            let place = visit.place(of: history.user, in: address)
             (count, href) = (Digits.count(zones, "zone"), place.link(Tab.notifications.rawValue, [("in", "user")]))
         case .polls(let pulls):
             (word, sentence) = ("polls", "It fetches without ever having been notified. With a subscription and a token for notifications, it need not poll.")
@@ -108,11 +108,7 @@ extension ClientPanel.Flag {
 extension ClientPanel.Row {
     fileprivate init(_ feed: ClientFeed, of client: SeenClient, user: Name, tokens: TokenReader, visit: Visit) async throws {
         let address = client.address
-        let there = visit.place.with {
-            $0.address = address
-            $0.user = visit.people.user(user)?.handle
-            $0.zone = .all
-        }
+        let there = visit.place(of: user, in: address).with { $0.zone = .all }
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"
         zoneHref = feed.zoneID.map { there.inZone($0).link("changes") } ?? there.link("changes")
         database = address.words

@@ -87,9 +87,14 @@ extension TellingPanel.Row {
 extension Visit {
     /// A database of a user, in the same container and environment.
     func place(of user: Name, _ scope: DatabaseScope) -> Place {
+        place(of: user, in: DatabaseAddress(container: place.address.container, environment: place.address.environment, scope: scope))
+    }
+
+    /// A database as one of its users sees it.
+    func place(of user: Name, in address: DatabaseAddress) -> Place {
         let handle = people.user(user)?.handle ?? user.string
         return place.with {
-            $0.address.scope = scope
+            $0.address = address
             $0.user = handle == User.developerHandle ? nil : handle
             $0.zone = .unspecified
         }

@@ -24,6 +24,8 @@ struct TokenView: Page {
     let compares: Bool
     let pasted: PastedSummary?
     let verdict: TokenVerdict?
+    /// The token on its zone's timeline.
+    let ahead: TokenAhead?
     /// The error for a token that this server did not issue.
     let stranger: Complaint?
     let origin: Frame.Link?
@@ -61,10 +63,12 @@ extension TokenView {
         }
         let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
         let sent = Self.sent(only, value)
+        var ahead: TokenAhead?
+        if let explanation = finding?.explanation, let token = only?.token { ahead = try await TokenAhead(explanation, token, visit) }
         return TokenView(
             action: visit.place.link("token"), text: shown(value), other: shown(other), isLong: value.text.utf8.count > 160,
             isTooLongToShow: value.text.utf8.count > shownLength, compares: !other.isEmpty, pasted: PastedSummary(value),
-            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, stranger: stranger, origin: origin,
+            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead, stranger: stranger, origin: origin,
             rows: isAlone && !isInside(value) ? [] : zip(value.candidates, findings).map { TokenRow($0, $1, visit: visit) },
             rowsNote: value.candidates.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.candidates.count)) are shown." : nil,
             forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,

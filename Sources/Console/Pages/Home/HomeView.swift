@@ -17,6 +17,8 @@ struct HomeView: Page {
         var content: String
         /// The reason why the container can't be read.
         var trouble: String?
+        /// How far its clients are.
+        let sync: String
         let query: String
         let fetch: String
         /// `nil` if the connection reaches the public database only, which has no feed.
@@ -160,6 +162,7 @@ extension HomeView.Row {
             "\(connection.environment.rawValue), \(connection.isReadOnly ? "read-only" : "writable"), with \(connection.credentials)"
         }.joined(separator: "; ")
         trouble = nil
+        sync = main.link(Tab.sync.rawValue)
         query = main.link("query")
         fetch = main.link("fetch")
         changes = main.hasFeed ? main.link("changes") : nil
@@ -176,6 +179,7 @@ extension HomeView.Row {
         trouble = summary.unreadableBecause?.reason
         name = summary.container.description
         (badge, mirror) = (nil, nil)
+        sync = home.link(Tab.sync.rawValue)
         query = home.link("query")
         fetch = home.link("fetch")
         changes = home.link("changes")

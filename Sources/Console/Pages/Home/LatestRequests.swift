@@ -1,8 +1,8 @@
 internal import Records
-internal import Traffic
+package import Traffic
 
-/// The latest requests of clients, on the start page, which waits for the first one.
-struct LatestRequests: ViewModel {
+/// The latest requests of clients, on the start page, which waits for the first one, and on the page of one container.
+package struct LatestRequests: ViewModel {
     struct Row: ViewModel {
         let iso: String
         let time: String
@@ -25,6 +25,8 @@ struct LatestRequests: ViewModel {
     let all: String?
 
     private static let limit = 5
+    /// The number of rows on the page of one container, which has more to show.
+    private static let shortLimit = 3
 
     /// - Returns: `nil` if the log keeps no requests.
     init?(_ log: RequestLog, in containers: [ContainerID]) {
@@ -37,10 +39,24 @@ struct LatestRequests: ViewModel {
         all = containers.first.map { Place(address: DatabaseAddress(container: $0, environment: .development, scope: .private), user: nil, zone: .unspecified) }?
             .link(Tab.requests.rawValue)
     }
+
+    /// The latest requests to the container and the environment of a place.
+    /// - Returns: `nil` if the log keeps no requests.
+    package init?(_ log: RequestLog, at place: Place) {
+        guard log.isOn else { return nil }
+        let (container, environment) = (place.address.container, place.address.environment)
+        let found = log.latest(Self.shortLimit) { !$0.client.isOfConsole && $0.container == container && ($0.environment ?? environment) == environment }
+        isWaiting = found.isEmpty
+        areFirst = false
+        let now = Timestamp.now()
+        rows = found.map { Row($0, at: now, in: [container], isNamed: false) }
+        all = place.link(Tab.requests.rawValue)
+    }
 }
 
 extension LatestRequests.Row {
-    fileprivate init(_ request: ServedRequest, at now: Timestamp, in containers: [ContainerID]) {
+    /// - Parameter isNamed: true to name the container.
+    fileprivate init(_ request: ServedRequest, at now: Timestamp, in containers: [ContainerID], isNamed: Bool = true) {
         let text = request.started.utcText
         iso = request.started.isoText
         time = text.prefix(10) == now.utcText.prefix(10) ? String(text.dropFirst(11)) : text
@@ -52,6 +68,6 @@ extension LatestRequests.Row {
         tone = request.tone
         errors = request.errorWords
         client = request.client.label
-        database = address.map { "\($0.container), \($0.environment.rawValue), \($0.scope.rawValue)" } ?? ""
+        database = address.map { "\(isNamed ? "\($0.container), " : "")\($0.environment.rawValue), \($0.scope.rawValue)" } ?? ""
     }
 }

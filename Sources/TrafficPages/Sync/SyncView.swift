@@ -1,0 +1,73 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// The page Sync, the container's home: the position of each client on the timeline of each zone, and the latest requests.
+struct SyncView: Page {
+    static let template = "sync"
+    static let tab = Tab.sync
+
+    /// The lanes in one sentence.
+    struct State: ViewModel {
+        let text: String
+        /// `good` or `bad`.
+        let tone: String
+    }
+
+    let title = Self.tab.title
+    let server: String
+    let container: String
+    let environment: String
+    /// True if request logging is off, so that no client is known.
+    let isOff: Bool
+    /// `nil` without lanes.
+    let state: State?
+    let latest: LatestRequests?
+    let zones: [ZoneLanes]
+    let others: [ClientLane]
+    let ages: [FeedTimeline.Tick]
+    let legend: [LaneDot.Legend]
+    let more: String?
+    let clients: String
+    let count: String
+    let milliseconds: String
+}
+
+extension SyncView {
+    /// The maximum number of clients without a lane.
+    private static let otherLimit = 20
+
+    static func load(_ visit: Visit) async throws -> SyncView {
+        let now = Timestamp.now()
+        let place = visit.place
+        let all = SyncLanes(visit.log, in: place.address, at: now)
+        let tokens = TokenReader(visit)
+        var zones: [ZoneLanes] = []
+        for (number, group) in all.groups.enumerated() {
+            zones.append(try await ZoneLanes(group, of: all, number: number, tokens: tokens, at: now, visit))
+        }
+        let others = all.others.prefix(otherLimit).map { ClientLane($0.history, $0.requests, pullsZones: $0.pullsZones, at: now, visit) }
+        let lanes = zones.flatMap(\.lanes)
+        let left = all.left + all.others.count - others.count
+        return SyncView(
+            server: visit.server, container: place.address.container.description, environment: place.address.environment.rawValue, isOff: !visit.log.isOn,
+            state: State(lanes), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks, legend: LaneDot.Legend.all,
+            more: left > 0 ? "\(Digits.count(left, "lane")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil, clients: place.link("clients"),
+            count: Digits.count(lanes.count, "lane"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension SyncView.State {
+    fileprivate init?(_ lanes: [ClientLane]) {
+        if lanes.isEmpty { return nil }
+        let count = lanes.count(where: \.isTroubled)
+        tone = count == 0 ? "good" : "bad"
+        if count == 0 {
+            text = lanes.count == 1 ? "The client has everything" : "All clients have everything"
+        } else {
+            text = "\(count) of \(Digits.count(lanes.count, "lane")) \(count == 1 ? "needs" : "need") a look"
+        }
+    }
+}
