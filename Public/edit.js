@@ -55,7 +55,7 @@ function inputText(moment) {
   return `${date}T${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}.${String(moment.getMilliseconds()).padStart(3, '0')}`
 }
 
-// Suggests record names that begin with the typed text.
+// Suggests records with the typed text in their name or title.
 function enableNames(input) {
   const list = document.createElement('datalist')
   list.id = `names-of-${input.name}`
@@ -81,7 +81,7 @@ function enableNames(input) {
       list.replaceChildren(...names.map(record => {
         const option = document.createElement('option')
         option.value = record.recordName
-        option.textContent = record.recordType
+        option.textContent = record.title ? `${record.title} · ${record.recordType}` : record.recordType
         return option
       }))
     } catch {

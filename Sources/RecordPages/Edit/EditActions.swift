@@ -54,7 +54,7 @@ enum EditActions {
         let entry = form.fields[number - 1].entries[element - 1]
         let zone = Place.zone(entry.zone.isEmpty ? nil : entry.zone.string, owner: nil, in: visit.place.address.scope)
         let there = if case .one(let other) = zone { other } else { zoneID }
-        let found = try await RecordNames.beginning(with: Name(entry.text.string.trimmingSpaces), in: there, visit: visit)
+        let found = try await RecordNames.matching(entry.text.string.trimmingSpaces, in: [there], visit: visit)
         return .page(EditView(form, found: (number, element, found), visit: visit))
     }
 

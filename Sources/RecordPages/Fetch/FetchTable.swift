@@ -123,10 +123,11 @@ struct FetchTable: ViewModel {
 extension RecordRow<FetchTable.Cell> {
     fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit) {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
         let declared = visit.schema?.types[record.recordType]?.fields
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
+        title = answer.titles[record.recordID]
         pick = PickedRecord(record).text(in: visit.place)
         let zone = answer.showsZones ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
         cells = zone + names.map { name in

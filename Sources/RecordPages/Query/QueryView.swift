@@ -121,6 +121,7 @@ extension QueryView {
             let counted = form.page == 1 ? form.facet.flatMap { type.queryField(named: $0) }.flatMap { $0.canBeCounted ? $0 : nil } : nil
             var keys = form.desiredKeys
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
+            if let some = keys, !some.isEmpty { keys = some.union(visit.titles.fields(of: type.name)) }
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
@@ -129,7 +130,7 @@ extension QueryView {
                 return page(noMatch: try await NoMatch(form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
             }
             let links = try await visit.links(toAssetsOf: answer.records)
-            let table = try ResultTable(
+            let table = try await ResultTable(
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             var facet: FacetPanel?
             if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }

@@ -23,7 +23,8 @@ struct ResultTable: ViewModel {
     /// - Parameters:
     ///   - showsZones: true if the records may be from several zones.
     ///   - links: creates the download links of assets.
-    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) throws {
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) async throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -63,16 +64,20 @@ struct ResultTable: ViewModel {
         let shownSystem = system.filter { field, _ in field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly }
         columns += shownSystem.map(column)
         self.columns = columns
+        let targets = zip(records, decoded).lazy.flatMap { record, values in
+            fields.lazy.flatMap { values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? [] }
+        }
+        let titles = try await ReferencedTitles(targets, known: records, visit)
         rows = zip(records, decoded).map { record, values in
             let zoneID = record.recordID.zoneID
-            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links, titles: titles)
             var cells: [ValueView] = []
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
             cells += fields.map { field in values[field.name].map { presenter.view($0, of: field.name) } ?? .blank }
             cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
-                pick: PickedRecord(record).text(in: visit.place), cells: cells)
+                title: titles[record.recordID], pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
     }
 }
