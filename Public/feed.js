@@ -169,7 +169,8 @@ class Titles {
   }
 
   static #text({ value, type } = {}) {
-    if (type === 'TIMESTAMP') return `${utc(new Date(value))} UTC`
+    const date = type === 'TIMESTAMP' ? new Date(value) : null
+    if (date && !Number.isNaN(date.getTime())) return `${utc(date)} UTC`
     return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
   }
 }

@@ -89,7 +89,8 @@ extension QueryView {
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
-        var editor = QueryEditor(form, type: type, plan: plan, visit: visit)
+        let found = try await FoundForFilter(form, visit)
+        var editor = QueryEditor(form, type: type, plan: plan, found: found, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
@@ -102,7 +103,7 @@ extension QueryView {
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }
-        if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
+        if visit.fields["draft"] != nil || found != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
         if asked.type == nil, asked.filters.isEmpty, asked.sorts.isEmpty, let counts, counts.values.allSatisfy({ $0 == 0 }) {
@@ -202,9 +203,14 @@ extension QueryForm {
         guard let removed = visit.fields.text("remove") else { return nil }
         return changed { form in
             // Reading the form drops empty rows, so the button identifies a row by its content instead of its number.
-            if removed.hasPrefix("filter"), let index = rowIndex(removed, "filter", visit) { form.filters.remove(at: index) }
+            if let index = filterIndex(removed, visit) { form.filters.remove(at: index) }
             if removed.hasPrefix("sort"), let index = rowIndex(removed, "sort", visit) { form.sorts.remove(at: index) }
         }
+    }
+
+    /// The index of the filter in a row of the request's form.
+    func filterIndex(_ row: String, _ visit: Visit) -> Int? {
+        row.hasPrefix("filter") ? rowIndex(row, "filter", visit) : nil
     }
 
     private func rowIndex(_ removed: String, _ kind: String, _ visit: Visit) -> Int? {
