@@ -1,4 +1,6 @@
 // Plays a feed back as one stream, and follows it live. Both show the latest changes above those of the page.
+import { enableBeside } from './beside.js'
+import { enableCells } from './cells.js'
 import { bytes } from './sizes.js'
 import { enableTimes } from './times.js'
 
@@ -65,6 +67,8 @@ class Panel {
       table = this.root.querySelector('template[data-table]').content.firstElementChild.cloneNode(true)
       answer.replaceChildren(table)
       Object.assign(answer, { tabIndex: 0, role: 'region', ariaLabel: 'Changes' })
+      enableCells()
+      enableBeside()
     }
     if (isAlone) {
       for (const body of table.querySelectorAll('tbody')) body.remove()

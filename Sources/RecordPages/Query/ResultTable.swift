@@ -48,7 +48,9 @@ struct ResultTable: ViewModel {
             : Frame.Link(text: "Show all \(Digits.grouped(count)) columns", href: visit.place.link("query", form.withAllColumns.parameters))
         alike = visit.place.link("query", form.changed { _ in }.parameters)
         func column(_ field: QueryField) -> TableColumn {
-            TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
+            var column = TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
+            column.edit = visit.edit(field)
+            return column
         }
         func column(_ field: SystemField, _ name: String) -> TableColumn {
             guard let definition = type.definition(of: .system(field)) else { return TableColumn(name) }
