@@ -178,8 +178,10 @@ extension FetchView {
     }
 
     private static func titles(in records: [StoredRecord], _ visit: Visit) async throws -> ReferencedTitles {
-        let targets = try records.flatMap { record in
-            try record.fields.decoded().flatMap { $0.value.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) }
+        let targets = try records.flatMap { record -> [RecordID] in
+            let fields = visit.schema?.types[record.recordType]?.fields.filter { $0.value.type.valueType == .reference }.map(\.key) ?? []
+            if fields.isEmpty { return [] }
+            return try record.fields.values(of: Set(fields)).values.flatMap { $0.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) }
         }
         return try await ReferencedTitles(targets, known: records, visit)
     }
