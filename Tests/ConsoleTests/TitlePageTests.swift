@@ -102,6 +102,8 @@ import Testing
             #expect(nothing.contains("No record has this text in its name or title."))
             // A list of names is no name, and the page Explain has no such button.
             #expect(try await !stage.page("query?type=Note&filter1=room&is1=IN&value1=a&edit=1").contains("name=\"find\""))
+            let explain = try await stage.page("explain?type=Note&filter1=room&is1=EQUALS&value1=a&edit=1")
+            #expect(explain.contains("data-names=") && !explain.contains("name=\"find\""))
         }
     }
 

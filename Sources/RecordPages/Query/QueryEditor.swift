@@ -76,12 +76,15 @@ struct QueryEditor: ViewModel {
 extension QueryEditor {
     /// - Parameters:
     ///   - explains: true if the form explains the query instead of running it.
-    ///   - found: the records that were searched for a filter.
-    init(_ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, found: FoundForFilter? = nil, visit: Visit) {
+    ///   - canFind: true if the page answers the button Find of a filter.
+    ///   - found: the records that the button has found.
+    init(
+        _ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, canFind: Bool = false, found: FoundForFilter? = nil, visit: Visit
+    ) {
         let place = visit.place
         let fields = QueryField.all(of: type)
         let names = visit.database.can(.listRecords) ? place.link("record/names") : nil
-        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan, names: names, canFind: !explains && names != nil, found: found)
+        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan, names: names, canFind: canFind && names != nil, found: found)
         let (query, explain) = ("\(place.path)/query", "\(place.path)/explain")
         (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
         (action, otherAction) = explains ? (explain, query) : (query, explain)

@@ -90,7 +90,7 @@ extension QueryView {
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
         let found = try await FoundForFilter(form, visit)
-        var editor = QueryEditor(form, type: type, plan: plan, found: found, visit: visit)
+        var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
@@ -138,7 +138,7 @@ extension QueryView {
             return page(facet: facet, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
-            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
+            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, canFind: true, visit: visit) }
             if problems.isEmpty { return page(complaint: Complaint(error)) }
             return page(refusal: refusal())
         }
