@@ -44,6 +44,13 @@ class Beside {
     this.isOn = false
     this.pages = new Map()
     answer.addEventListener('focusin', event => this.isOn && this.show(event.target.closest('tbody tr')))
+    answer.addEventListener('saved', event => {
+      const row = event.target.closest('tr')
+      this.pages.delete(row.querySelector('th.name > a').href)
+      if (!this.isOn || row !== this.row) return
+      this.row = null
+      this.show(row)
+    })
     answer.addEventListener('click', event => {
       const link = event.target.closest('tbody th.name > a')
       // The key Enter clicks too, without a click of the pointer to count.
@@ -57,7 +64,7 @@ class Beside {
     this.isOn = on
     if (on) {
       this.open()
-      this.show(this.answer.querySelector('tbody tr:focus-within') ?? this.answer.querySelector('tbody tr'))
+      this.show(this.answer.querySelector('tbody tr:focus-within') ?? this.answer.querySelector('tbody tr:has(> th.name > a)'))
     } else {
       this.mark(null)
       this.panel.remove()
@@ -89,9 +96,10 @@ class Beside {
   }
 
   async show(row) {
-    if (!row || row === this.row) return
+    const link = row?.querySelector('th.name > a')
+    // Groups, and names without a record, have none.
+    if (!link || row === this.row) return
     this.mark(row)
-    const link = row.querySelector('th.name > a')
     this.panel.ariaBusy = 'true'
     const parts = await this.page(link.href)
     // Another row may have got the focus meanwhile.
@@ -105,7 +113,9 @@ class Beside {
 
   heading(link) {
     const heading = document.createElement('h2')
-    heading.append(Object.assign(document.createElement('a'), { href: link.href, textContent: link.title || link.textContent, title: 'Open the page of the record' }))
+    const there = Object.assign(document.createElement('a'), { href: link.href, title: 'Open the page of the record' })
+    there.append(...[...link.childNodes].map(node => node.cloneNode(true)))
+    heading.append(there)
     return heading
   }
 

@@ -1,7 +1,10 @@
-// The menu of a cell: filters by its value, copies it, opens the record it names. A click opens it. With the keyboard, the arrow keys
-// lead from the name of a record through its cells, and Enter opens the menu. All cells share one menu: a table has thousands of cells.
+// The menu of a cell: filters by its value, edits it, copies it, opens the record it names. A click opens it, and a double click edits
+// the value in its place. With the keyboard, the arrow keys lead from the name of a record through its cells, Enter opens the menu and
+// F2 edits. All cells share one menu: a table has thousands of cells.
 
-const interactive = 'a, button, input, summary, label, select'
+import { editAddress, editInPlace } from './celledit.js'
+
+const interactive = 'a, button, input, textarea, form, summary, label, select'
 
 export function enableCells() {
   const table = document.querySelector('table[data-cells]')
@@ -9,20 +12,29 @@ export function enableCells() {
   const menu = new CellMenu(table)
   table.addEventListener('click', event => {
     const cell = event.target.closest('tbody td')
-    if (!cell || event.target.closest(interactive) || !getSelection().isCollapsed) return
+    if (!cell || cell.colSpan > 1 || event.target.closest(interactive) || !getSelection().isCollapsed) return
     menu.open(cell)
+  })
+  table.addEventListener('dblclick', event => {
+    const cell = event.target.closest('tbody td')
+    if (!cell || event.target.closest(interactive) || !menu.field(cell)?.isShort) return
+    getSelection().removeAllRanges()
+    menu.edit(cell)
   })
   table.addEventListener('keydown', event => {
     if (event.ctrlKey || event.metaKey || event.altKey) return
     const cell = event.target.closest('tbody :is(th, td)')
-    if (!cell || event.target.closest('summary, input')) return
+    if (!cell || event.target.closest('summary, input, form')) return
     const to = neighbour(cell, event.key)
     if (to) {
       event.preventDefault()
       focus(to)
-    } else if (event.target === cell && ['Enter', ' '].includes(event.key)) {
+    } else if (event.target === cell && cell.colSpan === 1 && ['Enter', ' '].includes(event.key)) {
       event.preventDefault()
       menu.open(cell)
+    } else if (event.target === cell && event.key === 'F2' && menu.field(cell)) {
+      event.preventDefault()
+      menu.edit(cell)
     }
   })
 }
@@ -48,7 +60,6 @@ function focus(cell) {
 
 class CellMenu {
   constructor(table) {
-    this.table = table
     this.heads = [...table.tHead.rows[0].cells]
     this.menu = document.createElement('div')
     this.menu.className = 'cellmenu'
@@ -70,10 +81,13 @@ class CellMenu {
     title.textContent = name
     const items = [title]
     const pick = cell.parentElement.querySelector('input[name="pick"]')?.value
-    if (head.dataset.field && pick && text !== '') items.push(link('Filter by this value', this.alike(head.dataset.field, pick)))
+    const alike = cell.closest('[data-alike]')?.dataset.alike
+    if (alike && head.dataset.field && pick && text !== '') items.push(link('Filter by this value', CellMenu.alike(alike, head.dataset.field, pick)))
+    const field = this.field(cell)
+    if (field) items.push(this.editor(cell, field))
     if (text !== '' && navigator.clipboard) items.push(this.copier(text))
-    for (const there of cell.querySelectorAll('a[href]')) items.push(link(`${there.download ? 'Download' : 'Open'} ${there.textContent}`, there.href))
-    if (items.length === 1) items.push(Object.assign(document.createElement('p'), { textContent: 'No value' }))
+    for (const there of cell.querySelectorAll('a[href]')) items.push(link(`${there.download ? 'Download' : 'Open'} ${titleOf(there)}`, there.href))
+    if (text === '') items.splice(1, 0, Object.assign(document.createElement('p'), { textContent: 'No value' }))
     this.menu.ariaLabel = `${name} of ${cell.parentElement.querySelector('th').textContent.trim()}`
     this.menu.replaceChildren(...items)
     this.menu.showPopover()
@@ -91,8 +105,32 @@ class CellMenu {
     Object.assign(this.menu.style, { left: `${x}px`, top: `${y}px` })
   }
 
-  alike(field, pick) {
-    const address = new URL(this.table.dataset.cells, location.href)
+  // The field of a cell, if the form of a record edits it; short if it has one input.
+  field(cell) {
+    const { edit, name } = this.heads[cell.cellIndex].dataset
+    return edit && !cell.matches('.nofield') && editAddress(cell, name) ? { name, isShort: edit === 'short' } : null
+  }
+
+  edit(cell) {
+    const { name, isShort } = this.field(cell)
+    if (this.menu.matches(':popover-open')) this.menu.hidePopover()
+    if (isShort) editInPlace(cell, name)
+    else location.assign(editAddress(cell, name))
+  }
+
+  editor(cell, { name, isShort }) {
+    const item = link(isShort ? 'Edit' : 'Edit in the form', editAddress(cell, name))
+    item.addEventListener('click', event => {
+      if (!isShort || event.ctrlKey || event.metaKey || event.shiftKey) return
+      event.preventDefault()
+      this.edit(cell)
+    })
+    return item
+  }
+
+  // A table with records of several types has a query for each.
+  static alike(query, field, pick) {
+    const address = new URL(query, location.href)
     address.searchParams.set('alike', field)
     address.searchParams.set('pick', pick)
     return address.href
@@ -120,11 +158,18 @@ function link(text, href) {
   return Object.assign(document.createElement('a'), { textContent: text, href })
 }
 
+// The title of a record, or else its name.
+function titleOf(there) {
+  return there.querySelector('small') ? there.firstChild.textContent.trim() : there.textContent
+}
+
 // The value without the notes beside it. A long text is there in full.
 function value(cell) {
+  const pairs = [...cell.querySelectorAll('dl > div:not(.faint)')].map(pair => `${pair.firstElementChild.textContent}: ${value(pair.lastElementChild)}`)
+  if (pairs.length > 0) return pairs.join('\n')
   const items = [...cell.querySelectorAll('li:not(.faint)')].map(item => item.textContent.trim())
   if (items.length > 0) return items.join(', ')
-  const part = cell.querySelector('.long > div, time, a, code') ?? cell
+  const part = cell.querySelector('.long > div, time, a > small, a, code') ?? cell
   const text = part === cell ? [...cell.childNodes].filter(node => !(node instanceof Element && node.matches('.faint'))).map(node => node.textContent).join('') : part.textContent
   return text.trim()
 }

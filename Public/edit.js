@@ -4,7 +4,6 @@
 export function enableEditing() {
   for (const form of document.querySelectorAll('[data-editor]')) {
     for (const input of form.querySelectorAll('input[data-utc]')) enableClock(input)
-    for (const input of form.querySelectorAll('input[data-names]')) enableNames(input)
     for (const select of form.querySelectorAll('select[data-notation]')) enableNotation(select)
     form.addEventListener('keydown', event => {
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
@@ -12,6 +11,11 @@ export function enableEditing() {
       form.requestSubmit(form.querySelector('button.go'))
     })
   }
+  // Other scripts put new inputs into a page.
+  const suggest = input => { if (input?.matches('input[data-names]') && !input.list) enableNames(input) }
+  document.addEventListener('focusin', event => suggest(event.target))
+  // The user may have typed before the script was loaded.
+  suggest(document.activeElement)
   for (const select of document.querySelectorAll('select[data-choose]')) {
     const button = select.form.querySelector('button[data-choose-go]')
     // Each arrow key causes a change event, but does not confirm the choice. The button does.
@@ -55,7 +59,7 @@ function inputText(moment) {
   return `${date}T${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}.${String(moment.getMilliseconds()).padStart(3, '0')}`
 }
 
-// Suggests record names that begin with the typed text.
+// Suggests records with the typed text in their name or title.
 function enableNames(input) {
   const list = document.createElement('datalist')
   list.id = `names-of-${input.name}`
@@ -69,7 +73,7 @@ function enableNames(input) {
   const ask = async () => {
     if (isElsewhere() || asked === input.value) return
     asked = input.value
-    const zone = input.closest('.entry').querySelector('select[name^="zone-"], [data-names-zone]')?.value
+    const zone = input.closest('.entry')?.querySelector('select[name^="zone-"], [data-names-zone]')?.value
     const url = new URL(input.dataset.names, location.href)
     if (zone) url.searchParams.set('zone', zone)
     url.searchParams.set('q', asked)
@@ -81,7 +85,7 @@ function enableNames(input) {
       list.replaceChildren(...names.map(record => {
         const option = document.createElement('option')
         option.value = record.recordName
-        option.textContent = record.recordType
+        option.textContent = record.title ? `${record.title} · ${record.recordType}` : record.recordType
         return option
       }))
     } catch {
@@ -93,8 +97,7 @@ function enableNames(input) {
     waiting = setTimeout(ask, 150)
   })
   input.addEventListener('focus', ask)
-  // The user may have typed before the script was loaded.
-  if (document.activeElement === input) ask()
+  ask()
   for (const place of places) {
     place.addEventListener('change', () => {
       asked = undefined

@@ -1,4 +1,6 @@
 // Plays a feed back as one stream, and follows it live. Both show the latest changes above those of the page.
+import { enableBeside } from './beside.js'
+import { enableCells } from './cells.js'
 import { bytes } from './sizes.js'
 import { enableTimes } from './times.js'
 
@@ -35,6 +37,7 @@ class Panel {
     this.turn = root.querySelector('[data-turn]')
     this.row = root.querySelector('template[data-row]').content.firstElementChild
     this.people = new Map([...root.querySelector('template[data-people]').content.querySelectorAll('data')].map(person => [person.value, person.textContent]))
+    this.titles = new Titles(root)
     this.token = root.dataset.start
   }
 
@@ -64,6 +67,8 @@ class Panel {
       table = this.root.querySelector('template[data-table]').content.firstElementChild.cloneNode(true)
       answer.replaceChildren(table)
       Object.assign(answer, { tabIndex: 0, role: 'region', ariaLabel: 'Changes' })
+      enableCells()
+      enableBeside()
     }
     if (isAlone) {
       for (const body of table.querySelectorAll('tbody')) body.remove()
@@ -93,6 +98,11 @@ class Panel {
     kind.textContent = change.kind === 'recreated' ? 're-created' : change.kind
     const link = row.querySelector('a')
     link.textContent = link.title = change.recordName
+    if (change.title !== '') {
+      const name = document.createElement('small')
+      name.textContent = change.recordName
+      link.replaceChildren(change.title, ' ', name)
+    }
     link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
     text('[data-type]', change.type)
     const fields = row.querySelector('[data-fields]')
@@ -103,7 +113,7 @@ class Panel {
     if (Number.isNaN(date.getTime())) time.remove()
     else {
       time.dateTime = date.toISOString()
-      time.textContent = time.dateTime.replace('T', ' ').replace(/(\.000)?Z$/, '')
+      time.textContent = utc(date)
       enableTimes(row)
     }
     text('[data-by]', this.people.get(change.by) ?? change.by)
@@ -144,8 +154,37 @@ function assetLink(name, href) {
   return link
 }
 
+// The titles of records, as the page has them: the value of the field that is chosen for the type, or else the first text that usually is one.
+class Titles {
+  static #length = 60
+
+  constructor(root) {
+    this.chosen = new Map([...root.querySelector('template[data-titles]').content.querySelectorAll('data')].map(type => [type.value, type.textContent]))
+    this.usual = root.dataset.titles.split(' ')
+  }
+
+  of({ recordType, fields = {} }) {
+    const chosen = this.chosen.get(recordType)
+    const text = chosen === undefined
+      ? this.usual.map(field => fields[field]?.value).find(value => typeof value === 'string' && value !== '')
+      : Titles.#text(fields[chosen])
+    const letters = [...text ?? '']
+    return letters.length > Titles.#length ? `${letters.slice(0, Titles.#length).join('')}…` : letters.join('')
+  }
+
+  static #text({ value, type } = {}) {
+    const date = type === 'TIMESTAMP' ? new Date(value) : null
+    if (date && !Number.isNaN(date.getTime())) return `${utc(date)} UTC`
+    return typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+  }
+}
+
+function utc(date) {
+  return date.toISOString().replace('T', ' ').replace(/(\.000)?Z$/, '')
+}
+
 // Keeps only the values that a row shows, so that large records can be released.
-function summary({ change, position, record }) {
+function summary({ change, position, record }, titles) {
   const { modified = {} } = record
   return {
     kind: change ?? 'saved',
@@ -154,6 +193,7 @@ function summary({ change, position, record }) {
     type: record.recordType ?? '',
     fields: change === 'deleted' ? '–' : Object.keys(record.fields ?? {}).join(', '),
     assets: assets(record.fields ?? {}),
+    title: titles.of(record),
     when: modified.timestamp ?? NaN,
     by: modified.userRecordName ?? '',
     device: modified.deviceID && modified.deviceID !== 'iCloud' ? modified.deviceID : '',
@@ -254,7 +294,7 @@ class Playback {
   #take(line) {
     if (line.record) {
       this.#done += 1
-      this.#latest.push(summary(line))
+      this.#latest.push(summary(line, this.#panel.titles))
       if (this.#latest.length > 2 * shown) this.#latest.splice(0, shown)
       return false
     }
@@ -371,7 +411,7 @@ class Follow {
     const panel = this.#panel
     this.#count += changes.length
     if (changes.length > 0) {
-      panel.prepend(panel.body(false), changes.map(summary))
+      panel.prepend(panel.body(false), changes.map(change => summary(change, panel.titles)))
       const latest = changes.at(-1)
       panel.say(`${this.#draw()}: ${latest.record.recordName} ${latest.change ?? 'saved'}`)
     }

@@ -116,6 +116,7 @@ function tellAsText(page, typing) {
 function place(control, fresh) {
   if (control.name === 'add') return [...fresh.querySelectorAll(`select[name^="${control.value}"]`)].at(-1)
   if (control.name === 'remove') return fresh.querySelector('button[name="add"]') ?? fresh.querySelector('select[name^="filter"]')
+  if (control.name === 'find') return fresh.querySelector('.found a') ?? fresh.querySelector(`[name="${CSS.escape(control.value.replace('filter', 'value'))}"]`)
   const value = control.name.replace(/^(filter|is)/, 'value')
   const same = fresh.querySelector(`[name="${CSS.escape(control.name)}"]`)
   return control.name.startsWith('filter') ? fresh.querySelector(`[name="${CSS.escape(value)}"]`) ?? same : same

@@ -4,8 +4,8 @@ internal import JSON
 public import Records
 internal import Synchronization
 
-/// Users, API tokens, server-to-server keys, sign-in sessions, the administrator's password, saved queries and
-/// connections to containers in iCloud, kept in a separate SQLite file or only in memory.
+/// Users, API tokens, server-to-server keys, sign-in sessions, the administrator's password, saved queries,
+/// titles of records and connections to containers in iCloud, kept in a separate SQLite file or only in memory.
 ///
 /// Everything is held in memory, so that authentication never waits for the disk. The only secrets stored in plain
 /// text are the key that seals web auth tokens and the credentials of connections. Only the owner can read the file.
@@ -17,6 +17,8 @@ public final class Accounts: Sendable {
     let known: Mutex<KnownUsers>
     /// Saved queries by container.
     let saved: Mutex<[ContainerID: [SavedQuery]]>
+    /// The fields with the titles of records, by container and type.
+    let titled: Mutex<[ContainerID: [Name: Name]]>
     let credentials: Mutex<KnownCredentials>
     /// Connections by container.
     let connected: Mutex<[ContainerID: [ContainerConnection]]>
@@ -70,6 +72,7 @@ public final class Accounts: Sendable {
                 (try Self.users(in: database), try KnownCredentials(database), try StoredPassword(database))
             }
             saved = Mutex(try queue.read { try Self.savedQueries(in: $0) })
+            titled = Mutex(try queue.read { try Self.titleFields(in: $0) })
             connected = Mutex(try queue.read { try Self.connections(in: $0) })
         } catch {
             throw UnreadableAccounts(error)

@@ -147,6 +147,17 @@ enum AccountsMigrations {
                     ) STRICT, WITHOUT ROWID
                     """)
         }
+        migrator.registerMigration("titleFields") { database in
+            try database.execute(
+                sql: """
+                    CREATE TABLE titleField (
+                        container TEXT NOT NULL,
+                        recordType TEXT NOT NULL,
+                        field TEXT NOT NULL,
+                        PRIMARY KEY (container, recordType)
+                    ) STRICT, WITHOUT ROWID
+                    """)
+        }
         return migrator
     }
 }

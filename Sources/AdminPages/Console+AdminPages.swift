@@ -20,6 +20,7 @@ extension Console {
         act("type/remove", on: router) { try await TypeActions.remove($0) }
         act("field/add", on: router) { try await TypeActions.addField($0) }
         act("field/remove", on: router) { try await TypeActions.removeField($0) }
+        act("type/title", on: router) { try await TitleForm.choose($0) }
         act("type/indexes", on: router) { try await SchemaActions.changeIndexes($0) }
         act("composites/change", on: router) { try await SchemaActions.changeCompositeIndexes($0) }
         act("roles/add", on: router) { try await RoleActions.add($0) }

@@ -9,6 +9,9 @@ static const char archive_js[] = {
 static const char beside_js[] = {
 #embed "../../Public/beside.js" suffix(, 0)
 };
+static const char celledit_js[] = {
+#embed "../../Public/celledit.js" suffix(, 0)
+};
 static const char cells_js[] = {
 #embed "../../Public/cells.js" suffix(, 0)
 };
@@ -136,6 +139,7 @@ static const char upload_js[] = {
 static const struct embedded_file files[] = {
     {"archive.js", archive_js},
     {"beside.js", beside_js},
+    {"celledit.js", celledit_js},
     {"cells.js", cells_js},
     {"columns.js", columns_js},
     {"connect.js", connect_js},

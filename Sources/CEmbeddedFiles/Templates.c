@@ -297,6 +297,9 @@ static const char record_history_mustache[] = {
 static const char record_history_panel_mustache[] = {
 #embed "../../Templates/record_history_panel.mustache" suffix(, 0)
 };
+static const char record_name_mustache[] = {
+#embed "../../Templates/record_name.mustache" suffix(, 0)
+};
 static const char record_new_mustache[] = {
 #embed "../../Templates/record_new.mustache" suffix(, 0)
 };
@@ -477,6 +480,9 @@ static const char value_long_mustache[] = {
 static const char value_missing_mustache[] = {
 #embed "../../Templates/value_missing.mustache" suffix(, 0)
 };
+static const char value_record_mustache[] = {
+#embed "../../Templates/value_record.mustache" suffix(, 0)
+};
 static const char value_text_mustache[] = {
 #embed "../../Templates/value_text.mustache" suffix(, 0)
 };
@@ -607,6 +613,7 @@ static const struct embedded_file files[] = {
     {"record_graph.mustache", record_graph_mustache},
     {"record_history.mustache", record_history_mustache},
     {"record_history_panel.mustache", record_history_panel_mustache},
+    {"record_name.mustache", record_name_mustache},
     {"record_new.mustache", record_new_mustache},
     {"record_referrers.mustache", record_referrers_mustache},
     {"record_restore.mustache", record_restore_mustache},
@@ -667,6 +674,7 @@ static const struct embedded_file files[] = {
     {"value_list.mustache", value_list_mustache},
     {"value_long.mustache", value_long_mustache},
     {"value_missing.mustache", value_missing_mustache},
+    {"value_record.mustache", value_record_mustache},
     {"value_text.mustache", value_text_mustache},
     {"value_time.mustache", value_time_mustache},
     {"versions.mustache", versions_mustache},

@@ -15,7 +15,7 @@ extension Console {
         uploads.sweepLeftovers()
         ZoneCopy.scratchFolder().later { $0.sweep() }
         show("record/new", on: router, readsZones: true) { .page(try await EditActions.new($0)) }
-        show("record/edit", on: router, readsZones: true) { .page(try await EditActions.edit($0)) }
+        show("record/edit", on: router, readsZones: true) { try await EditActions.edit($0) }
         show("record/duplicate", on: router, readsZones: true) { .page(try await EditActions.duplicate($0)) }
         submit("record/save", on: router) { try await EditActions.submit($0) }
         submit("record/resolve", on: router) { try await EditActions.resolve($0) }

@@ -119,4 +119,25 @@ struct AccountsTests {
             #expect(accounts.savedQueries(of: other).isEmpty && accounts.savedQueries(of: app).map(\.name) == ["d"])
         }
     }
+
+    @Test("Chosen titles go with their container")
+    func titleFields() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("accounts.sqlite")
+        let (app, other) = (try #require(ContainerID("iCloud.com.example.App")), try #require(ContainerID("iCloud.com.example.Other")))
+        let accounts = try Accounts(file: file)
+        try await accounts.setTitleField("label", of: "Note", in: app)
+        try await accounts.setTitleField("", of: "Room", in: app)
+        try await accounts.setTitleField("name", of: "Room", in: other)
+        try await accounts.setTitleField("name", of: "Gone", in: app)
+        try await accounts.setTitleField(nil, of: "Gone", in: app)
+        #expect(accounts.titleFields(of: app) == ["Note": "label", "Room": ""])
+        try await accounts.moveTitleFields(of: app, to: other)
+        for accounts in [accounts, try Accounts(file: file)] {
+            #expect(accounts.titleFields(of: app).isEmpty && accounts.titleFields(of: other) == ["Note": "label", "Room": ""])
+        }
+        try await accounts.removeTitleFields(of: other)
+        for accounts in [accounts, try Accounts(file: file)] { #expect(accounts.titleFields(of: other).isEmpty) }
+    }
 }

@@ -2,7 +2,8 @@
 
 
 def names(page) -> list[str]:
-    return page.locator(".answer tbody th.name a").all_inner_texts()
+    """The names of the records. Their links have the titles before them."""
+    return page.locator(".answer tbody th.name a").evaluate_all("links => links.map(link => link.title)")
 
 
 def notes(server, container, count=5):

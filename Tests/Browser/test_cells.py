@@ -41,7 +41,7 @@ def test_a_value_is_copied_and_the_menu_closes(table):
     page = table
     cell(page, 1, "room").click(position={"x": 2, "y": 4})
     menu = page.locator(".cellmenu")
-    expect(menu.get_by_role("link", name="Open Room/general")).to_be_visible()
+    expect(menu.get_by_role("link", name="Open General", exact=True)).to_be_visible()
     menu.get_by_role("button", name="Copy").click()
     expect(menu).to_be_hidden()
     assert page.evaluate("navigator.clipboard.readText()") == "Room/general"
@@ -78,4 +78,4 @@ def test_an_empty_cell_has_no_filter(open_page, server):
     page = open_page(f"/c/{container}/development/private/query?type=Note&zone=Notes&filter1=rank&is1=GREATER_THAN&value1=1&sort1=rank")
     cell(page, 0, "title").click()
     expect(page.locator(".cellmenu")).to_contain_text("No value")
-    expect(page.locator(".cellmenu").get_by_role("link")).to_have_count(0)
+    expect(page.locator(".cellmenu").get_by_role("link")).to_have_text(["Edit"])

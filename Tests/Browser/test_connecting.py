@@ -132,7 +132,7 @@ def test_a_sign_in_in_a_window_of_its_own(window, stand_in):
     check(page, "connected containers")
     page.goto(THERE + "/changes?zone=Notes")
     expect(page.get_by_role("region", name="Connected container")).to_contain_text("iCloud · development · writable")
-    expect(page.get_by_role("link", name="note", exact=True)).to_be_visible()
+    expect(page.locator("th.name a[title=note]")).to_be_visible()
     check(page, "changes in iCloud")
     # The token is in no address that the browser keeps.
     page.goto("/connect")

@@ -234,7 +234,7 @@ def test_from_the_start_page_to_an_edited_record_without_a_mouse(open_page, serv
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
     page.keyboard.press("j")
     assert page.evaluate(FOCUS)["problem"] is None
-    name = rows.first.locator("th a").inner_text()
+    name = rows.first.locator("th a").get_attribute("title")
     expect(rows.first.locator("th a")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text(name)
@@ -306,7 +306,7 @@ def test_the_main_ways(open_page, server, screen):
     page.goto(f"/c/{container}/development/private/fetch?zone=Notes&names=note7%0Anobody")
     expect(page.locator("tbody tr")).to_have_count(2)
     look("fetch")
-    page.locator("tbody").get_by_role("link", name="note7", exact=True).click()
+    page.locator("tbody").get_by_role("link", name="About note7 note7", exact=True).click()
     look("record")
     page.get_by_role("link", name="Edit", exact=True).click()
     look("editor")

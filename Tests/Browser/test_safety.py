@@ -79,7 +79,7 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
 
 
 @pytest.mark.parametrize(
-    "path", ["zones/create", "zone/share?zone=Chats", "type/indexes", "types/create", "field/add", "composites/change", "roles/add", "roles/remove", "roles/grants", "schema/import", "schema/apply", "users/add", "keys/token", "keys/key"],
+    "path", ["zones/create", "zone/share?zone=Chats", "type/indexes", "types/create", "field/add", "type/title", "composites/change", "roles/add", "roles/remove", "roles/grants", "schema/import", "schema/apply", "users/add", "keys/token", "keys/key"],
 )
 def test_actions_do_not_answer_to_get(server, path):
     with pytest.raises(urllib.error.HTTPError) as error:

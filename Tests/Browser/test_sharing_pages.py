@@ -77,10 +77,10 @@ def test_a_list_is_shared_accepted_read_and_left(open_page, server, container, s
     expect(guest.get_by_role("status")).to_contain_text("Ada takes part and may read.")
     guest.get_by_role("status").get_by_role("link", name="Changes").click()
     for name in ["groceries", "milk", "bread"]:
-        expect(guest.get_by_role("link", name=name, exact=True).first).to_be_visible()
+        expect(guest.locator(f"th.name a[title={name}]").first).to_be_visible()
     expect(guest.locator("main")).not_to_contain_text("diary")
 
-    guest.get_by_role("link", name="milk", exact=True).first.click()
+    guest.locator("th.name a[title=milk]").first.click()
     expect(panel(guest)).to_contain_text("A child of groceries")
     own = guest.url
     guest.get_by_role("link", name="Edit", exact=True).click()

@@ -224,6 +224,34 @@ import Testing
         }
     }
 
+    @Test func aFieldHasAPlaceInTheForm() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("milk", ["title": .string("Milk"), "rank": .int64(1)])
+            let there = try stage.location(try await stage.get("record/edit?zone=Notes&name=milk&field=rank"))
+            let parts = there.split(separator: "#")
+            let page = try await stage.page(String(try #require(parts.first)))
+            let place = "f\(try number("rank", page))"
+            #expect(parts.count == 2 && String(parts[1]) == place && page.contains("id=\"\(place)\""))
+            // A field that the type no longer has leads to the form.
+            #expect(try await stage.page("record/edit?zone=Notes&name=milk&field=gone").contains("data-editor"))
+        }
+    }
+
+    @Test func headsOfATableTellHowTheirFieldIsEdited() async throws {
+        try await EditStage.run { stage in
+            let fields: [Name: FieldValue] = ["title": .string("Milk"), "rank": .int64(1), "tags": .list([.string("a")], of: .string)]
+            try await stage.save("milk", fields)
+            for page in ["query?type=Note&zone=Notes", "fetch?zone=Notes&names=milk&as=table"] {
+                let table = try await stage.page(page)
+                #expect(table.contains("data-edit=\"short\" data-name=\"title\"") && table.contains("data-edit=\"short\" data-name=\"rank\""), "\(page)")
+                #expect(table.contains("data-edit=\"long\" data-name=\"tags\"") && !table.contains("data-name=\"modified\""), "\(page)")
+                #expect(table.contains("data-cells") && table.contains("data-alike=\"\(EditStage.there)/query?zone=Notes&amp;type=Note\""), "\(page)")
+            }
+            #expect(try await stage.page("fetch?zone=Notes&names=milk").contains("<table class=\"cells\" data-cells>"))
+            #expect(try await stage.page("changes?zone=Notes").contains("<table class=\"cells\" data-cells>"))
+        }
+    }
+
     @Test func aDuplicateIsARecordOfItsOwn() async throws {
         try await EditStage.run { stage in
             try await stage.save("first", ["title": .string("same\r\ntext"), "rank": .int64(3)])

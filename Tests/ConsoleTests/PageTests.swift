@@ -163,6 +163,11 @@ import Testing
             let form = String(buffer: try await get("\(Self.there)/query?zone=Room%2099", client).body)
             let select = try #require(form.firstMatch(of: /(?s)<select name="zone".*?<\/select>/)).output
             #expect(select.matches(of: /<option/).count == 103 && select.contains("more on the page Zones") && select.contains(">Room 99<"))
+            for page in ["record/new", "importing"] {
+                let form = String(buffer: try await get("\(Self.there)/\(page)?zone=Room%2099", client).body)
+                let select = try #require(form.firstMatch(of: /(?s)<select[^>]* name="zone".*?<\/select>/), "\(page)").output
+                #expect(select.matches(of: /<option/).count == 102 && select.contains(">Room 99<"), "\(page)")
+            }
             let found = String(buffer: try await get("\(Self.there)/zones?find=ROOM%205", client).body)
             #expect(found.matches(of: /<th scope="row"><a/).count == 11 && found.contains(">Room 59</a>") && found.contains("value=\"ROOM 5\""))
             let nothing = String(buffer: try await get("\(Self.there)/zones?find=%3Cx%3E", client).body)

@@ -58,6 +58,8 @@ struct TypeView: Page {
     let showsTypes = false
     let newComposite: CompositeIndexForm?
     let compositeAction: String
+    /// `nil` for a type whose records have no titles.
+    let titleForm: TitleForm?
     let grants: [GrantRow]
     let editGrants: String
     let text: String
@@ -98,7 +100,7 @@ struct TypeView: Page {
                 ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,
             composites: CompositeIndexRow.all(of: type, works: works, usage: usage, visit: visit),
             newComposite: visit.database.can(.editSchema) && !isSystemType ? CompositeIndexForm(type) : nil,
-            compositeAction: visit.place.link("composites/change"), grants: type.sortedGrants.map { GrantRow($0) },
+            compositeAction: visit.place.link("composites/change"), titleForm: isSystemType ? nil : TitleForm(type, visit), grants: type.sortedGrants.map { GrantRow($0) },
             editGrants: visit.place.link("roles", [("type", name.string)]), text: type.schemaStatement + ";",
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

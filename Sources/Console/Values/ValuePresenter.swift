@@ -10,13 +10,16 @@ package struct ValuePresenter: Sendable {
     package let zoneID: ZoneID
     /// Creates the download links of assets; `nil` if there are none.
     package let links: AssetLinks?
+    /// The titles of records that the values refer to; `nil` to show their names.
+    package let titles: ReferencedTitles?
     /// True to format values in full.
     package var isFull = false
 
-    package init(place: Place, zoneID: ZoneID, links: AssetLinks?, isFull: Bool = false) {
+    package init(place: Place, zoneID: ZoneID, links: AssetLinks?, titles: ReferencedTitles? = nil, isFull: Bool = false) {
         self.place = place
         self.zoneID = zoneID
         self.links = links
+        self.titles = titles
         self.isFull = isFull
     }
 
@@ -25,10 +28,12 @@ package struct ValuePresenter: Sendable {
     /// The maximum length of an expandable text, in UTF-8 bytes, to limit the page size. The page of the record has the whole text.
     static let openedBytes = 4096
     /// The number of list elements in a table.
-    static let shortCount = 3
+    package static let shortCount = 3
     /// The number of bytes to show as hexadecimal digits.
     static let shortBytes = 8
     static let fullBytes = 256
+    /// The number of list elements on the page of a record.
+    package static let fullCount = 200
 
     /// - Parameter field: the field of the value.
     package func view(_ value: FieldValue?, of field: Name) -> ValueView {
@@ -43,7 +48,7 @@ package struct ValuePresenter: Sendable {
         case .reference(let reference): return view(reference)
         case .asset(let asset): return view(asset, of: field)
         case .list(let elements, _):
-            let shown = elements.prefix(isFull ? 200 : Self.shortCount).map { view($0, of: field) }
+            let shown = elements.prefix(isFull ? Self.fullCount : Self.shortCount).map { view($0, of: field) }
             let more = elements.count - shown.count
             // A table has thousands of values, so that an element for each would make the page slow.
             if !isFull, let text = Self.joined(shown) { return ValueView(.text(text), note: more == 0 ? nil : "\(more) more") }
@@ -94,9 +99,10 @@ package struct ValuePresenter: Sendable {
         let action = reference.action == .none ? nil : reference.action.rawValue
         let zone = isElsewhere ? "in zone \(target.zoneName)" : nil
         let note = [zone, isFull ? action : nil].compactMap { $0 }.joined(separator: ", ")
+        let (name, href) = (reference.recordName.string, place.link(toRecord: reference.recordName, in: target))
+        let title = titles?[reference, from: zoneID]
         return ValueView(
-            .link(reference.recordName.string, href: place.link(toRecord: reference.recordName, in: target), hint: action),
-            note: note.isEmpty ? nil : note)
+            title.map { .record(title: $0, name: name, href: href, hint: action) } ?? .link(name, href: href, hint: action), note: note.isEmpty ? nil : note)
     }
 
     private func view(_ text: String) -> ValueView {

@@ -12,6 +12,8 @@ package struct ValueView: ViewModel {
         case number(String)
         case time(Timestamp)
         case link(String, href: String, hint: String?)
+        /// A record with a title.
+        case record(title: String, name: String, href: String, hint: String?)
         /// A file: its name, download address and size.
         case asset(String, href: String, size: String)
         case list([ValueView], more: Int)
@@ -34,15 +36,17 @@ package struct ValueView: ViewModel {
         switch (name, form) {
         case ("template", _): template
         case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)), ("text", .link(let text, _, _)): text
+        case ("text", .record(_, let name, _, _)): name
+        case ("title", .record(let title, _, _, _)): title
         case ("text", .long(let beginning, _)): beginning
         case ("whole", .long(_, let whole)): whole
         case ("iso", .time(let timestamp)): timestamp.isoText
         case ("utc", .time(let timestamp)): timestamp.utcText
-        case ("href", .link(_, let href, _)): href
+        case ("href", .link(_, let href, _)), ("href", .record(_, _, let href, _)): href
         case ("text", .asset(let name, _, _)): name
         case ("href", .asset(_, let href, _)): href
         case ("size", .asset(_, _, let size)): size
-        case ("hint", .link(_, _, let hint)): hint ?? Absent()
+        case ("hint", .link(_, _, let hint)), ("hint", .record(_, _, _, let hint)): hint ?? Absent()
         case ("items", .list(let items, _)): items
         case ("isEmpty", .list(let items, _)): items.isEmpty
         case ("more", .list(_, let more)): more == 0 ? Absent() : String(more)
@@ -62,6 +66,7 @@ package struct ValueView: ViewModel {
         case .code: "value_code"
         case .time: "value_time"
         case .link: "value_link"
+        case .record: "value_record"
         case .asset: "value_asset"
         case .list: "value_list"
         }

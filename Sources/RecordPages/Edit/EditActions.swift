@@ -16,10 +16,14 @@ enum EditActions {
         return EditView(RecordForm(newRecordOf: type, place: there.place), visit: there)
     }
 
-    /// The form of an existing record.
-    static func edit(_ visit: Visit) async throws -> EditView {
+    /// The form of an existing record, or the redirect to the place of a field in it.
+    static func edit(_ visit: Visit) async throws -> Answer {
         let (record, there) = try await target(visit)
-        return EditView(try form(of: record, visit: there), visit: there)
+        let form = try form(of: record, visit: there)
+        if let field = visit.fields.text("field"), let index = form.fields.firstIndex(where: { $0.name == Name(field) }) {
+            return .redirect("\(there.place.link("record/edit", [("name", record.recordID.recordName.string)]))#f\(index + 1)")
+        }
+        return .page(EditView(form, visit: there))
     }
 
     /// The form of a new record with the values of an existing one.
@@ -54,7 +58,7 @@ enum EditActions {
         let entry = form.fields[number - 1].entries[element - 1]
         let zone = Place.zone(entry.zone.isEmpty ? nil : entry.zone.string, owner: nil, in: visit.place.address.scope)
         let there = if case .one(let other) = zone { other } else { zoneID }
-        let found = try await RecordNames.beginning(with: Name(entry.text.string.trimmingSpaces), in: there, visit: visit)
+        let found = try await RecordNames.matching(entry.text.string.trimmingSpaces, in: [there], visit: visit)
         return .page(EditView(form, found: (number, element, found), visit: visit))
     }
 

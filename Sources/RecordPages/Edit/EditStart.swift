@@ -25,11 +25,7 @@ struct EditStart: Page {
         let chosen = visit.fields.text("type").map { Name($0) }
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == chosen) }
         let current = place.zoneID ?? visit.usualZoneID
-        zones = visit.zones.map { zone in
-            Choice(
-                place.zoneText(zone.zoneID), [visit.zoneName(zone.zoneID), visit.ownerName(zone.zoneID)].compactMap { $0 }.joined(separator: " "),
-                isSelected: current.map { place.isSame($0, zone.zoneID) } ?? false)
-        }
+        zones = (current.map { visit.inZone($0) } ?? visit).zoneChoices(allowsAll: false)
         canMakeTypes = place.address.environment == .development && visit.schema != nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }

@@ -22,6 +22,7 @@ struct EntryView: ViewModel {
     struct Found: ViewModel {
         let name: String
         let recordName: String
+        let title: String?
         let type: String
     }
 
@@ -50,7 +51,7 @@ struct EntryView: ViewModel {
     let hasMoreParts: Bool
     /// The link to the target of a reference.
     let target: String?
-    /// True if the form can search for record names with the given prefix.
+    /// True if the form can search for records by their name or title.
     let canFind: Bool
     /// The address of the name suggestions for the script.
     let names: String
@@ -91,7 +92,7 @@ struct EntryView: ViewModel {
         names = place.link("record/names")
         target = field.type.valueType == .reference && !entry.text.isEmpty ? Self.target(entry, place) : nil
         self.found = found.map { found in
-            let records = found.map { Found(name: "pick-\(suffix)", recordName: $0.recordName.string, type: $0.recordType.string) }
+            let records = found.map { Found(name: "pick-\(suffix)", recordName: $0.recordName.string, title: $0.title, type: $0.recordType.string) }
             return Suggestions(isEmpty: records.isEmpty, records: records)
         }
         canFind = offersTools && visit.database.can(.listRecords)

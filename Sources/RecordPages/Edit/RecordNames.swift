@@ -3,24 +3,42 @@ internal import JSON
 internal import RecordStore
 internal import Records
 
-/// Finds records of a zone by name prefix, for reference inputs.
+/// Finds records by their name or title, for references and for comparisons.
 enum RecordNames {
     struct Found: Sendable {
         let recordName: Name
         let recordType: Name
+        /// `nil` for a record without one.
+        let title: String?
     }
 
     /// The maximum number of suggestions.
     static let limit = 12
 
+    /// The records whose names have the prefix, in name order, and then those with the text in their name or title.
+    /// - Parameter zoneIDs: the zones to search. Zones that do not exist are left out.
+    static func matching(_ text: String, in zoneIDs: [ZoneID], visit: Visit) async throws -> [Found] {
+        var found: [Found] = []
+        if let zoneID = zoneIDs.first, zoneIDs.count == 1 { found = try await beginning(with: Name(text), in: zoneID, visit: visit) }
+        guard !text.isEmpty, found.count < limit, visit.database.can(.listRecords) else { return found }
+        var names = Set(found.map(\.recordName))
+        for match in try await RecordSearch(for: text, in: zoneIDs, limit: limit, visit).matches where names.insert(match.record.recordID.recordName).inserted {
+            found.append(Found(recordName: match.record.recordID.recordName, recordType: match.record.recordType, title: match.title))
+        }
+        return Array(found.prefix(limit))
+    }
+
     /// The records whose names have the prefix, in name order; empty if the zone is empty or does not exist.
     static func beginning(with text: Name, in zoneID: ZoneID, visit: Visit) async throws -> [Found] {
         guard visit.database.can(.listRecords) else { return [] }
+        let titles = visit.titles
         var found: [StoredRecord] = []
         do {
             // The list starts after the given name, so a record with exactly this name needs a separate fetch.
             if !text.isEmpty {
-                let exact = try await visit.measure { try await visit.database.fetch([RecordID(recordName: text, zoneID: zoneID)], desiredKeys: []) }
+                let exact = try await visit.measure {
+                    try await visit.database.fetch([RecordID(recordName: text, zoneID: zoneID)], desiredKeys: titles.fields)
+                }
                 found = exact.compactMap { try? $0.get() }
             }
             let request = RecordListRequest(zoneID, after: text.isEmpty ? nil : text, limit: PageLimit(records: limit, bytes: 256 << 10))
@@ -29,13 +47,13 @@ enum RecordNames {
         } catch let error as RecordError where error.code == .zoneNotFound {
             return []
         }
-        return found.prefix(limit).map { Found(recordName: $0.recordID.recordName, recordType: $0.recordType) }
+        return try found.prefix(limit).map { Found(recordName: $0.recordID.recordName, recordType: $0.recordType, title: try titles.title(of: $0)) }
     }
 
-    /// The result as JSON for the suggestion script: `{"names":[{"recordName":…,"recordType":…}]}`.
+    /// The result as JSON for the suggestion script: `{"names":[{"recordName":…,"recordType":…,"title":…}]}`. Without a zone, all zones are searched.
     static func json(_ visit: Visit) async throws -> [UInt8] {
-        guard let zoneID = visit.place.zoneID else { throw RecordError(.badRequest, "The address needs a zone") }
-        let found = try await beginning(with: Name(visit.fields["q"] ?? ""), in: zoneID, visit: visit)
+        let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
+        let found = try await matching(visit.fields["q"] ?? "", in: zoneIDs, visit: visit)
         var writer = JSONWriter()
         writer.object { writer in
             writer.name("names")
@@ -44,6 +62,7 @@ enum RecordNames {
                     writer.object { writer in
                         writer.member("recordName", record.recordName)
                         writer.member("recordType", record.recordType)
+                        if let title = record.title { writer.member("title", Name(title)) }
                     }
                 }
             }

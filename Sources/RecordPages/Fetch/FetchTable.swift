@@ -9,6 +9,8 @@ struct FetchTable: ViewModel {
         /// `Message, 3 records`; `Not found` for names without a record, `Not fetched` for records beyond the size limit.
         let title: String
         let typeHref: String?
+        /// The address of the query that filters by a value of the records, without that value; `nil` for names without a record.
+        let alike: String?
         let rows: [Row]
         let missing: [Missing]
     }
@@ -37,14 +39,7 @@ struct FetchTable: ViewModel {
         let whereabouts: [Whereabouts]
     }
 
-    struct Column: ViewModel {
-        let name: String
-        /// The type as the API names it; several types if the records differ.
-        let type: String?
-        let isNumber: Bool
-    }
-
-    let columns: [Column]
+    let columns: [TableColumn]
     let groups: [Group]
     /// The number of columns, for cells that span a whole row.
     let width: String
@@ -58,10 +53,8 @@ struct FetchTable: ViewModel {
         var order: [Name] = []
         for record in records where !order.contains(record.recordType) { order.append(record.recordType) }
         let ordered = Self.fields(zip(records, fields).map { ($0.recordType, $1) }, visit)
-        columns = [Column(name: "recordName", type: nil, isNumber: false)]
-            + (answer.showsZones ? [Column(name: "zone", type: nil, isNumber: false)] : [])
-            + ordered.map { Column(name: $0.name.string, type: $0.types.joined(separator: ", "), isNumber: $0.isNumber) }
-            + [Column(name: "modified", type: nil, isNumber: false)]
+        columns = [TableColumn("recordName")] + (answer.showsZones ? [TableColumn("zone")] : []) + ordered.map { TableColumn($0, order, visit) }
+            + [TableColumn("modified")]
         width = String(columns.count)
         let rows = zip(records, fields).map { record, values in
             (record.recordType, Row(record, values, ordered.map(\.name), answer, visit: visit))
@@ -69,7 +62,8 @@ struct FetchTable: ViewModel {
         var groups = order.map { type in
             let own = rows.filter { $0.0 == type }.map(\.1)
             return Group(
-                title: "\(type), \(Digits.count(own.count, "record"))", typeHref: visit.place.link("type", [("type", type.string)]), rows: own, missing: [])
+                title: "\(type), \(Digits.count(own.count, "record"))", typeHref: visit.place.link("type", [("type", type.string)]),
+                alike: visit.place.link("query", [("type", type.string)]), rows: own, missing: [])
         }
         let missing: [Missing] = answer.items.compactMap { recordID, result in
             guard case .failure(let error) = result else { return nil }
@@ -78,13 +72,13 @@ struct FetchTable: ViewModel {
         }
         if !missing.isEmpty {
             let title = answer.items.contains { $1 == .failure(.tooManyBytes) } ? "Not fetched" : "Not found"
-            groups.append(Group(title: title, typeHref: nil, rows: [], missing: missing))
+            groups.append(Group(title: title, typeHref: nil, alike: nil, rows: [], missing: missing))
         }
         self.groups = groups
         caption = order.isEmpty ? "Names without records" : "Records of \(order.map(\.string).joined(separator: ", "))"
     }
 
-    private struct Union {
+    fileprivate struct Union {
         let name: Name
         var types: [String]
         let isNumber: Bool
@@ -120,13 +114,27 @@ struct FetchTable: ViewModel {
     }
 }
 
+extension TableColumn {
+    /// A field of several types. Filters and edits must suit all of them.
+    fileprivate init(_ union: FetchTable.Union, _ recordTypes: [Name], _ visit: Visit) {
+        self.init(union.name.string)
+        type = union.types.joined(separator: ", ")
+        isNumber = union.isNumber
+        let fields = recordTypes.compactMap { visit.schema?.types[$0]?.queryField(named: union.name) }
+        if !fields.isEmpty, fields.allSatisfy({ !$0.comparators.isEmpty && !$0.allowedIndexes.isEmpty }) { field = union.name.string }
+        let edits = Set(fields.map { visit.edit($0) })
+        edit = edits.count == 1 ? edits.first ?? nil : edits.contains(nil) ? nil : "long"
+    }
+}
+
 extension RecordRow<FetchTable.Cell> {
     fileprivate init(_ record: StoredRecord, _ values: [Name: FieldValue], _ names: [Name], _ answer: FetchAnswer, visit: Visit) {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
         let declared = visit.schema?.types[record.recordType]?.fields
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
         recordName = record.recordID.recordName.string
+        title = answer.titles[record.recordID]
         pick = PickedRecord(record).text(in: visit.place)
         let zone = answer.showsZones ? [FetchTable.Cell.value(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID)))] : []
         cells = zone + names.map { name in

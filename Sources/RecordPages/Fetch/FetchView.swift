@@ -28,6 +28,7 @@ struct FetchView: Page {
 
     struct Found: ViewModel {
         let href: String
+        let title: String?
         /// Identifies the record in actions on ticked records.
         let pick: String
         /// The zone, if records of all zones are shown.
@@ -128,9 +129,10 @@ extension FetchView {
                 try RequestMemory.prepareAnswer(with: results.lazy.compactMap { try? $0.get() })
                 let links = try await visit.links(toAssetsOf: results.compactMap { try? $0.get() })
                 let missing = zip(recordIDs, results).compactMap { $1.isMissing ? $0.recordName : nil }
+                let titles = try await titles(in: results.compactMap { try? $0.get() }, visit)
                 let answer = FetchAnswer(
                     items: Array(zip(recordIDs, results)), showsZones: zoneID == nil, whereabouts: try await Whereabouts.all(of: missing, notIn: zoneID, visit),
-                    links: links)
+                    links: links, titles: titles)
                 if withAssets {
                     assets = try AssetTable(answer, visit: visit)
                 } else if isTable {
@@ -175,6 +177,15 @@ extension FetchView {
                     exports: ResultFiles(to: "fetch", parameters, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
     }
 
+    private static func titles(in records: [StoredRecord], _ visit: Visit) async throws -> ReferencedTitles {
+        let targets = try records.flatMap { record -> [RecordID] in
+            let fields = visit.schema?.types[record.recordType]?.fields.filter { $0.value.type.valueType == .reference }.map(\.key) ?? []
+            if fields.isEmpty { return [] }
+            return try record.fields.values(of: Set(fields)).values.flatMap { $0.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) }
+        }
+        return try await ReferencedTitles(targets, known: records, visit)
+    }
+
     private static func folded(
         _ asked: FetchedNames, _ results: [Result<StoredRecord, RecordError>], systemOnly: Bool, withAssets: Bool, visit: Visit
     ) -> FoldedForm {
@@ -206,6 +217,7 @@ struct FetchAnswer {
     let showsZones: Bool
     let whereabouts: [Name: [Whereabouts]]
     let links: AssetLinks?
+    let titles: ReferencedTitles
 
     var records: [StoredRecord] { items.compactMap { try? $1.get() } }
 }
@@ -230,7 +242,7 @@ extension FetchView.Row {
 extension FetchView.Found {
     fileprivate init(_ record: StoredRecord, _ answer: FetchAnswer, visit: Visit) throws {
         let zoneID = record.recordID.zoneID
-        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links)
+        let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: answer.links, titles: answer.titles)
         zone = answer.showsZones ? [visit.zoneName(zoneID), visit.ownerName(zoneID)].compactMap(\.self).joined(separator: " ") : nil
         let type = visit.schema?.types[record.recordType]
         let fields = try record.fields.decoded().filter { !$0.value.elements.isEmpty }.sorted { left, right in
@@ -238,6 +250,7 @@ extension FetchView.Found {
             return QueryField.precedesInTables(left, right)
         }
         href = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
+        title = answer.titles[record.recordID]
         pick = PickedRecord(record).text(in: visit.place)
         self.type = record.recordType.string
         typeHref = visit.place.link("type", [("type", record.recordType.string)])

@@ -95,11 +95,7 @@ struct ImportingView: Page {
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: false) }
         let current = visit.importZoneID
         let none = current == nil ? [Choice("", "choose a zone", isSelected: true)] : []
-        zones = none + visit.zones.map { zone in
-            Choice(
-                place.zoneText(zone.zoneID), [visit.zoneName(zone.zoneID), visit.ownerName(zone.zoneID)].compactMap { $0 }.joined(separator: " "),
-                isSelected: current.map { place.isSame($0, zone.zoneID) } ?? false)
-        }
+        zones = none + (current.map { visit.inZone($0) } ?? visit).zoneChoices(allowsAll: false)
         let chosen = upload?.format ?? form.format
         formats = [Choice("", "by its name", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }

@@ -189,11 +189,11 @@ extension MirroredLink {
 
 extension QueryForm {
     /// The objects of an entity, by the attribute that tells them from each other if its index allows.
-    init(objectsOf entity: String, in type: RecordType) {
+    init(objectsOf entity: String, in type: RecordType, _ titles: RecordTitles) {
         self.init(FormFields())
         self.type = type.name
         filters = [Filter(field: MirroredNaming.entityField, comparator: .equals, value: entity, distance: "")]
-        let label = RecordLabel.fields.first { type.queryField(named: $0)?.canSort ?? false }
+        let label = titles.fields(of: type.name).first { type.queryField(named: $0)?.canSort ?? false }
         sorts = label.map { [Sort(field: $0, isDescending: false, origin: "")] } ?? []
     }
 }

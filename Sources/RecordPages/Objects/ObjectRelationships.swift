@@ -83,9 +83,10 @@ struct ObjectRelationships {
     private mutating func addInverse(of relationship: String, in entity: ObjectEntity) async throws {
         var form = form(entity.type.name, MirroredNaming.field(of: relationship), .equals)
         form.filters.append(QueryForm.Filter(field: MirroredNaming.entityField, comparator: .equals, value: entity.name, distance: ""))
-        guard let page = try await answer(to: form, of: entity.type, limit: Self.limit + 1, keys: Set(RecordLabel.fields)) else { return }
+        let titles = visit.titles
+        guard let page = try await answer(to: form, of: entity.type, limit: Self.limit + 1, keys: Set(titles.fields(of: entity.type.name))) else { return }
         let links = try page.records.prefix(Self.limit).map { record in
-            Frame.Link(text: try RecordLabel.text(of: record) ?? record.recordID.recordName.string, href: visit.place.link(toObject: record.recordID))
+            Frame.Link(text: try titles.title(of: record) ?? record.recordID.recordName.string, href: visit.place.link(toObject: record.recordID))
         }
         let name = "\(entity.name), by its \(relationship)"
         rows.append(

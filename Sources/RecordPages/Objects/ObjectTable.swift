@@ -34,7 +34,8 @@ struct ObjectTable: ViewModel {
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         }
         // The first field with a label is the first column, which leads to the object.
-        let label = RecordLabel.fields.first { name in MirroredNaming.property(of: name) != nil && type.fields[name] != nil }
+        let titles = visit.titles
+        let label = titles.fields(of: type.name).first { name in MirroredNaming.property(of: name) != nil && type.fields[name] != nil }
         let first = label.flatMap { MirroredNaming.property(of: $0) }
         var names: [String] = []
         for field in QueryField.all(of: type) where !field.isSystem {
@@ -78,7 +79,7 @@ struct ObjectTable: ViewModel {
                 return presenter.view(values[field], of: field)
             }
             return Row(
-                href: visit.place.link(toObject: record.recordID), label: try RecordLabel.text(of: record) ?? record.recordID.recordName.string,
+                href: visit.place.link(toObject: record.recordID), label: try titles.title(of: record) ?? record.recordID.recordName.string,
                 cells: cells + [ValueView(.time(record.modified.timestamp))])
         }
     }

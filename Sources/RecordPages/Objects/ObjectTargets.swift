@@ -27,13 +27,14 @@ struct ObjectTargets {
     init(_ recordIDs: some Sequence<RecordID>, _ visit: Visit) async throws {
         var known: Set<RecordID> = []
         var left = recordIDs.filter { known.insert($0).inserted }.prefix(Self.limit)
-        let keys = Set(RecordLabel.fields + [MirroredNaming.entityField])
+        let titles = visit.titles
+        let keys = titles.fields.union([MirroredNaming.entityField])
         while !left.isEmpty {
             let batch = Array(left.prefix(Self.batchSize))
             left = left.dropFirst(batch.count)
             let results = try await visit.measure { try await visit.database.fetch(batch, desiredKeys: keys, bytesLimit: Self.bytesLimit) }
             for (recordID, result) in zip(batch, results) {
-                if case .success(let record) = result { found[recordID] = try Target(record) }
+                if case .success(let record) = result { found[recordID] = try Target(record, titles) }
             }
         }
     }
@@ -62,11 +63,11 @@ struct ObjectTargets {
 
 extension ObjectTargets.Target {
     /// - Returns: `nil` for a record that is no object.
-    init?(_ record: StoredRecord) throws {
+    init?(_ record: StoredRecord, _ titles: RecordTitles) throws {
         guard let rootEntity = MirroredNaming.rootEntity(of: record.recordType) else { return nil }
         recordType = record.recordType
         entityName = try record.entityName ?? rootEntity
-        label = try RecordLabel.text(of: record)
+        label = try titles.title(of: record)
     }
 }
 

@@ -74,10 +74,10 @@ struct ObjectView: Page {
         let follows = visit.connection == nil || visit.fields[followField] != nil
         let relationships = try await ObjectRelationships(of: record, toOne: toOne, followsOthers: follows, visit)
         let entity = try record.entityName ?? MirroredNaming.rootEntity(of: record.recordType) ?? ""
-        let label = try RecordLabel.text(of: record) ?? recordID.recordName.string
+        let label = try visit.titles.title(of: record) ?? recordID.recordName.string
         return ObjectView(
             title: "\(entity) · \(label)", label: label, entity: entity,
-            entityHref: visit.place.link("objects/entity", QueryForm(objectsOf: entity, in: type ?? RecordType(name: record.recordType)).parameters),
+            entityHref: visit.place.link("objects/entity", QueryForm(objectsOf: entity, in: type ?? RecordType(name: record.recordType), visit.titles).parameters),
             entities: visit.place.link("objects"), recordName: recordID.recordName.string,
             record: visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID), zone: visit.zoneName(recordID.zoneID), attributes: attributes,
             files: try await AssetFileView.all(try record.fields.assets(), of: record, links: links, visit: visit), relationships: relationships.rows,

@@ -56,7 +56,7 @@ struct ObjectsView: Page {
         let place = visit.place
         return ObjectsView(
             zone: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? (place.address.scope == .public ? "the public database" : "all zones"),
-            rows: entities.map { Row($0, place) },
+            rows: entities.map { Row($0, visit) },
             pairs: manyToMany.map { link in
                 Pair(
                     first: link.first.entityName ?? "?", firstName: link.first.relationship, second: link.second.entityName ?? "?",
@@ -73,9 +73,10 @@ struct ObjectsView: Page {
 }
 
 extension ObjectsView.Row {
-    fileprivate init(_ entity: ObjectEntity, _ place: Place) {
+    fileprivate init(_ entity: ObjectEntity, _ visit: Visit) {
+        let place = visit.place
         name = entity.name
-        href = place.link("objects/entity", QueryForm(objectsOf: entity.name, in: entity.type).parameters)
+        href = place.link("objects/entity", QueryForm(objectsOf: entity.name, in: entity.type, visit.titles).parameters)
         type = entity.type.name.string
         typeHref = place.link("type", [("type", entity.type.name.string)])
         count = entity.count.map { Digits.grouped($0) }

@@ -18,6 +18,8 @@ struct QueryEditor: ViewModel {
         let problem: String?
         let isRemovable: Bool
         let isLast: Bool
+        /// `nil` if nothing was searched for the row.
+        let found: FoundForFilter?
     }
 
     struct Value: ViewModel {
@@ -26,6 +28,10 @@ struct QueryEditor: ViewModel {
         let hint: String?
         /// For a distance filter: the distance from the location, in metres.
         let distance: Distance?
+        /// The address of suggestions for the name of a record; `nil` for other values.
+        var names: String?
+        /// True if a button searches for a record by its name or title.
+        var canFind = false
     }
 
     struct Distance: ViewModel {
@@ -70,11 +76,17 @@ struct QueryEditor: ViewModel {
 }
 
 extension QueryEditor {
-    /// - Parameter explains: true if the form explains the query instead of running it.
-    init(_ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, visit: Visit) {
+    /// - Parameters:
+    ///   - explains: true if the form explains the query instead of running it.
+    ///   - canFind: true if the page answers the button Find of a filter.
+    ///   - found: the records that the button has found.
+    init(
+        _ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, canFind: Bool = false, found: FoundForFilter? = nil, visit: Visit
+    ) {
         let place = visit.place
         let fields = QueryField.all(of: type)
-        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan)
+        let names = visit.database.can(.listRecords) ? place.link("record/names") : nil
+        let builder = QueryEditorBuilder(form: form, type: type, fields: fields, plan: plan, names: names, canFind: canFind && names != nil, found: found)
         let (query, explain) = ("\(place.path)/query", "\(place.path)/explain")
         (verb, otherVerb) = explains ? ("Explain", "Query") : ("Query", "Explain")
         (action, otherAction) = explains ? (explain, query) : (query, explain)
@@ -129,13 +141,17 @@ private struct QueryEditorBuilder {
     let type: RecordType
     let fields: [QueryField]
     let plan: QueryPlan
+    /// The address of suggestions for names of records; `nil` if records can't be listed.
+    let names: String?
+    let canFind: Bool
+    let found: FoundForFilter?
 
     var filterRows: [QueryEditor.FilterRow] {
         if form.filters.isEmpty {
             return [
                 QueryEditor.FilterRow(
                     number: 1, lead: "where", fields: filterChoices(nil), comparators: [], value: nil, pill: nil, problem: nil, isRemovable: false,
-                    isLast: true)
+                    isLast: true, found: nil)
             ]
         }
         return form.filters.enumerated().map { index, row in
@@ -145,7 +161,7 @@ private struct QueryEditorBuilder {
                 number: index + 1, lead: index == 0 ? "where" : "and", fields: filterChoices(row.field),
                 comparators: field.map { comparatorChoices($0, comparator) } ?? [], value: value(row, field, comparator),
                 pill: field.flatMap { field in comparator.map { pill(field, $0.requiredIndexes) } }, problem: plan.filterProblems[index],
-                isRemovable: true, isLast: index == form.filters.count - 1)
+                isRemovable: true, isLast: index == form.filters.count - 1, found: found?.row == index ? found : nil)
         }
     }
 
@@ -183,8 +199,10 @@ private struct QueryEditorBuilder {
         let hint: String? =
             if row.isUnfinished { field.readsAsText && !comparator.takesList ? "type a value; \"\" for the empty text" : "type a value" }
             else if field.definition.type.valueType == .timestamp { "UTC" } else { nil }
+        let isName = field.takesRecordName(comparator)
         return QueryEditor.Value(
-            text: row.value, placeholder: field.placeholder(for: comparator), hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil)
+            text: row.value, placeholder: field.placeholder(for: comparator), hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil,
+            names: isName ? names : nil, canFind: isName && canFind)
     }
 
     private func filterChoices(_ selected: Name?) -> [ChoiceGroup] {

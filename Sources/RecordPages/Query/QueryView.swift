@@ -90,7 +90,8 @@ extension QueryView {
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
-        var editor = QueryEditor(form, type: type, plan: plan, visit: visit)
+        let found = try await FoundForFilter(form, visit)
+        var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
@@ -103,7 +104,7 @@ extension QueryView {
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }
-        if visit.fields["draft"] != nil { return page(remark: "Not run yet.") }
+        if visit.fields["draft"] != nil || found != nil { return page(remark: "Not run yet.") }
         if editor.written.problem != nil { return page(remark: "Not run: the text can't be read.") }
         guard plan.canRun else { return page(remark: "Not run: a value is not valid. Its row says why.") }
         if asked.type == nil, asked.filters.isEmpty, asked.sorts.isEmpty, let counts, counts.values.allSatisfy({ $0 == 0 }) {
@@ -124,6 +125,7 @@ extension QueryView {
             if let counted, !counted.isSystem { keys?.insert(counted.name) }
             let drawn = form.map.flatMap { type.queryField(named: $0) }
             if let drawn, !drawn.isSystem { keys?.insert(drawn.name) }
+            if let some = keys, !some.isEmpty { keys = some.union(visit.titles.fields(of: type.name)) }
             let request = QueryRequest(
                 plan.query, in: visit.queryArea, limit: PageLimit(records: form.limit), continuationMarker: form.markers.last, desiredKeys: keys)
             let answer = try await visit.measure { try await visit.database.query(request) }
@@ -132,7 +134,7 @@ extension QueryView {
                 return page(noMatch: try await NoMatch(form, plan: plan, counts: asked.type == nil ? counts : nil, visit: visit), foot: foot)
             }
             let links = try await visit.links(toAssetsOf: answer.records)
-            let table = try ResultTable(
+            let table = try await ResultTable(
                 answer.records, of: type, form: form, showsZones: visit.queriesSeveralZones, links: links, visit: visit)
             var facet: FacetPanel?
             if let counted { facet = try await FacetPanel(counted, of: request, after: answer, form: form, type: type, visit: visit) }
@@ -140,7 +142,7 @@ extension QueryView {
             return page(facet: facet, map: map, table: table, foot: foot, canSave: try await visit.canSave(in: visit.place.zoneID))
         } catch let error as RecordError {
             // The refusal tells about an index.
-            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, visit: visit) }
+            if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, canFind: true, visit: visit) }
             if problems.isEmpty { return page(complaint: Complaint(error)) }
             return page(refusal: refusal())
         }
@@ -205,9 +207,14 @@ extension QueryForm {
         guard let removed = visit.fields.text("remove") else { return nil }
         return changed { form in
             // Reading the form drops empty rows, so the button identifies a row by its content instead of its number.
-            if removed.hasPrefix("filter"), let index = rowIndex(removed, "filter", visit) { form.filters.remove(at: index) }
+            if let index = filterIndex(removed, visit) { form.filters.remove(at: index) }
             if removed.hasPrefix("sort"), let index = rowIndex(removed, "sort", visit) { form.sorts.remove(at: index) }
         }
+    }
+
+    /// The index of the filter in a row of the request's form.
+    func filterIndex(_ row: String, _ visit: Visit) -> Int? {
+        row.hasPrefix("filter") ? rowIndex(row, "filter", visit) : nil
     }
 
     private func rowIndex(_ removed: String, _ kind: String, _ visit: Visit) -> Int? {

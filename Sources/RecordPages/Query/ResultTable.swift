@@ -25,7 +25,8 @@ struct ResultTable: ViewModel {
     /// - Parameters:
     ///   - showsZones: true if the records may be from several zones.
     ///   - links: creates the download links of assets.
-    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) throws {
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    init(_ records: [StoredRecord], of type: RecordType, form: QueryForm, showsZones: Bool, links: AssetLinks?, visit: Visit) async throws {
         caption = "Records of type \(type.name)"
         let decoded = try records.map { record in
             Dictionary(try record.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
@@ -51,7 +52,9 @@ struct ResultTable: ViewModel {
         drawable = located.prefix(2).map { Frame.Link(text: "Map of \($0.name)", href: visit.place.link("query", form.drawing($0.name).parameters)) }
         alike = visit.place.link("query", form.changed { _ in }.parameters)
         func column(_ field: QueryField) -> TableColumn {
-            TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
+            var column = TableColumn(field, of: type, form: form, visit: visit) { visit.place.link("query", $0.parameters) }
+            column.edit = visit.edit(field)
+            return column
         }
         func column(_ field: SystemField, _ name: String) -> TableColumn {
             guard let definition = type.definition(of: .system(field)) else { return TableColumn(name) }
@@ -67,16 +70,20 @@ struct ResultTable: ViewModel {
         let shownSystem = system.filter { field, _ in field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly }
         columns += shownSystem.map(column)
         self.columns = columns
+        let targets = zip(records, decoded).lazy.flatMap { record, values in
+            fields.lazy.flatMap { values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? [] }
+        }
+        let titles = try await ReferencedTitles(targets, known: records, visit)
         rows = zip(records, decoded).map { record, values in
             let zoneID = record.recordID.zoneID
-            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links)
+            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links, titles: titles)
             var cells: [ValueView] = []
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
             cells += fields.map { field in values[field.name].map { presenter.view($0, of: field.name) } ?? .blank }
             cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
-                pick: PickedRecord(record).text(in: visit.place), cells: cells)
+                title: titles[record.recordID], pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
     }
 }

@@ -27,13 +27,15 @@ struct RecordView: Page {
     }
 
     struct Body: ViewModel {
+        /// The title of the record; `nil` if only its name tells it from others.
+        let heading: String?
         let type: String
         let typeHref: String
         let fields: [FieldRow]
         let facts: [Fact]
         /// The asset fields, including empty ones, and the data that scripts need for uploads.
         let assets: RecordAssets?
-        let parent: Frame.Link?
+        let parent: RecordLink?
         /// The records that refer to it; `nil` if the engine can't tell.
         let referrers: ReferrerPanel?
         /// `nil` for a record without references.
@@ -166,12 +168,18 @@ extension RecordView.Body {
         let zoneID = record.recordID.zoneID
         let place = visit.place
         let links = try await visit.links(toAssetsOf: [record])
-        let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, isFull: true)
+        let values = try record.fields.decoded()
+        let referrers = try await ReferrerPanel.referrers(to: record, visit)
+        let parentID = record.parent.map { RecordID(recordName: $0, zoneID: zoneID) }
+        let others = values.flatMap { $0.value.targets(from: zoneID, limit: ValuePresenter.fullCount) } + (parentID.map { [$0] } ?? [])
+            + (referrers ?? []).map { RecordID(recordName: $0.recordName, zoneID: zoneID) }
+        let titles = try await ReferencedTitles(others, known: CollectionOfOne(record), visit)
+        let presenter = ValuePresenter(place: place, zoneID: zoneID, links: links, titles: titles, isFull: true)
         let type = visit.schema?.types[record.recordType]
+        heading = titles[record.recordID]
         self.type = record.recordType.string
         typeHref = place.link("type", [("type", record.recordType.string)])
-        let decoded = try record.fields.decoded()
-        fields = decoded.map { field in
+        fields = values.map { field in
             RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
                 indexes: (type?.fields[field.name]?.indexes ?? []).names.map { Pill(text: $0, tone: "has", explanation: "Index of the field") },
@@ -180,10 +188,9 @@ extension RecordView.Body {
         facts = Self.facts(record, visit: visit)
         sharing = try await SharingPanel.load(record, visit)
         assets = try await RecordAssets(record, links: links, visit: visit)
-        parent = record.parent.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
-        let found = try await ReferrerPanel.find(record, visit)
-        referrers = found.map { ReferrerPanel($0, to: record.recordID, visit) }
-        graph = try await ReferenceGraph(record, decoded, referrers: found ?? [], visit)
+        parent = parentID.map { RecordLink(href: place.link(toRecord: $0.recordName, in: zoneID), recordName: $0.recordName.string, title: titles[$0]) }
+        self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
+        graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], visit)
         self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)

@@ -24,8 +24,8 @@ struct ReferrerPanel: ViewModel {
 
     struct Group: ViewModel {
         let type: String
-        let rows: [Frame.Link]
-        let rest: [Frame.Link]
+        let rows: [RecordLink]
+        let rest: [RecordLink]
         let restTitle: String
     }
 
@@ -35,12 +35,12 @@ struct ReferrerPanel: ViewModel {
 
     /// The references to a record, of which there may be one more than the panel lists.
     /// - Returns: `nil` if the engine can't tell.
-    static func find(_ record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
+    static func referrers(to record: StoredRecord, _ visit: Visit) async throws -> [Referrer]? {
         guard visit.database.can(.traceReferences) else { return nil }
         return try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: limit + 1) }
     }
 
-    init(_ found: [Referrer], to recordID: RecordID, _ visit: Visit) {
+    init(_ found: [Referrer], to recordID: RecordID, _ titles: ReferencedTitles, _ visit: Visit) {
         let referrers = found.prefix(Self.limit)
         let hasMore = found.count > referrers.count
         ways = Self.grouped(referrers) { Kind(type: $0.recordType, field: $0.fieldName, action: $0.action) }.map { kind, members in
@@ -49,7 +49,9 @@ struct ReferrerPanel: ViewModel {
         groups = Self.grouped(referrers, by: \.recordType).map { type, members in
             // A record with two references counts once.
             let links = Self.grouped(members[...], by: \.recordName).map { name, _ in
-                Frame.Link(text: name.string, href: visit.place.link(toRecord: name, in: recordID.zoneID))
+                RecordLink(
+                    href: visit.place.link(toRecord: name, in: recordID.zoneID), recordName: name.string,
+                    title: titles[RecordID(recordName: name, zoneID: recordID.zoneID)])
             }
             let shown = links.count > Self.shown + 1 ? Self.shown : links.count
             return Group(type: type.string, rows: Array(links.prefix(shown)), rest: Array(links.dropFirst(shown)), restTitle: "\(links.count - shown) more")

@@ -5,6 +5,8 @@ internal import Mustache
 struct RecordRow<Cell: Sendable>: ViewModel {
     let href: String
     let recordName: String
+    /// `nil` for a record without one.
+    let title: String?
     /// Identifies the record in actions on ticked records.
     let pick: String
     let cells: [Cell]
@@ -13,6 +15,7 @@ struct RecordRow<Cell: Sendable>: ViewModel {
         switch name {
         case "href": href
         case "recordName": recordName
+        case "title": title ?? Absent()
         case "pick": pick
         case "cells": cells
         default: nil

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Console
 internal import JSON
 internal import Records
@@ -18,6 +19,8 @@ struct TableColumn: ViewModel {
     var isNumber = false
     /// The field that a filter on a value uses; `nil` if values can't be compared.
     var field: String?
+    /// How the form of a record edits the field: `short` with one input, `long` with more; `nil` if it does not.
+    var edit: String?
 
     /// A column without a field.
     init(_ name: String) {
@@ -43,6 +46,15 @@ struct TableColumn: ViewModel {
         sort = page(form.changed { $0.sorts = [QueryForm.Sort(field: field.name, isDescending: isDescending, origin: "")] })
         // A container in iCloud does not tell its indexes.
         lacksIndex = !field.canSort && visit.connection == nil
+    }
+}
+
+extension Visit {
+    /// - Returns: the ``TableColumn/edit`` of a field.
+    func edit(_ field: QueryField) -> String? {
+        if field.isSystem || connection?.isReadOnly ?? false { return nil }
+        let type = field.definition.type
+        return !type.isList && [.string, .int64, .double, .timestamp, .reference].contains(type.valueType) ? "short" : "long"
     }
 }
 

@@ -24,6 +24,15 @@ struct FeedPanel: ViewModel {
     /// The most recently active users. Pages show other users by their record names.
     let people: [Person]
     private static let peopleLimit = 200
+    /// The fields that usually have the title of a record, separated by spaces.
+    let usualTitles: String
+    /// The chosen fields, by type.
+    let titles: [TitleField]
+
+    struct TitleField: ViewModel {
+        let recordType: String
+        let field: String
+    }
 
     init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken) {
         let place = visit.place.inZone(zoneID)
@@ -38,6 +47,8 @@ struct FeedPanel: ViewModel {
         again = place.link("changes", [("since", "1")] + form.parameters(since: nil) + [("token", "")])
         explain = place.link("token", [("token", "")])
         start = token.text
+        usualTitles = RecordTitles.usualFields.map(\.string).joined(separator: " ")
+        titles = visit.titles.chosen.map { TitleField(recordType: $0.key.string, field: $0.value.string) }
         people = visit.people.recent(Self.peopleLimit).map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }
     }
 }

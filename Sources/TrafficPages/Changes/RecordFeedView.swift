@@ -15,6 +15,7 @@ struct RecordFeedView: Page {
         let kind: String
         let kindText: String
         let recordName: String
+        let title: String?
         let href: String
         let type: String
         let fields: String
@@ -33,6 +34,7 @@ struct RecordFeedView: Page {
             case "kind": kind
             case "kindText": kindText
             case "recordName": recordName
+            case "title": title ?? Absent()
             case "href": href
             case "type": type
             case "fields": fields
@@ -209,12 +211,17 @@ extension RecordFeedView {
         let links = try await visit.links(toAssetsOf: page.changes.compactMap(\.record))
         // Newest first, every record comes before its dependencies, so the marks would carry no information.
         let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
+        let titles = visit.titles
         return zip(page.changes.indices, page.changes).map { index, change in
             let record = change.record
             let isDeletion = change.kind == .deleted
             return Row(
                 anchor: change.anchor(at: index), position: change.positionText, kind: change.kindName, kindText: change.kindText,
-                recordName: change.recordID.recordName.string, href: visit.place.link(toRecord: change.recordID.recordName, in: page.zoneID),
+                recordName: change.recordID.recordName.string,
+                title: record.flatMap { record in
+                    titles.title(of: record.recordType, Dictionary(decoded[index].map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
+                },
+                href: visit.place.link(toRecord: change.recordID.recordName, in: page.zoneID),
                 type: record?.recordType.string ?? RecordChange.untold,
                 fields: isDeletion ? "–" : form.returnsSystemFieldsOnly ? "not requested" : decoded[index].map(\.name.string).joined(separator: ", "),
                 assets: links.map { Self.assets(decoded[index], $0) } ?? [],

@@ -115,12 +115,13 @@ extension SeesView {
 
     private static func texts(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
         let database = visit.database
+        let titles = visit.titles
         let results = try await visit.measure {
-            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: Set(RecordLabel.fields), bytesLimit: textBytes)
+            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: titles.fields, bytesLimit: textBytes)
         }
         var texts: [Name: String] = [:]
         for case .success(let record) in results {
-            texts[record.recordID.recordName] = try RecordLabel.text(of: record)
+            texts[record.recordID.recordName] = try titles.title(of: record)
         }
         return texts
     }

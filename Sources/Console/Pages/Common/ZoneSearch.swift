@@ -10,19 +10,21 @@ package struct ZoneSearch: Sendable {
     /// The maximum number of zones in iCloud, where each zone takes a request.
     private static let connectedZoneLimit = 5
 
-    /// The records of each name, without their fields, in the order of the zones.
+    /// The records of each name, in the order of the zones.
     package let records: [Name: [StoredRecord]]
     /// The number of zones that the search left out.
     package let unsearched: Int
 
-    /// - Parameter zones: the zones to search, the more important ones first.
-    package init(for names: [Name], in zones: [ZoneID], of visit: Visit) async throws {
+    /// - Parameters:
+    ///   - zones: the zones to search, the more important ones first.
+    ///   - keys: the fields to read.
+    package init(for names: [Name], in zones: [ZoneID], keys: Set<Name> = [], of visit: Visit) async throws {
         let limit = visit.connection == nil ? min(Self.zoneLimit, max(1, Self.lookupLimit / max(1, names.count))) : Self.connectedZoneLimit
         let searched = zones.prefix(limit)
         unsearched = zones.count - searched.count
         let distinct = Set(names)
         let recordIDs = searched.flatMap { zoneID in distinct.map { RecordID(recordName: $0, zoneID: zoneID) } }
-        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
+        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: keys) }
         records = Dictionary(grouping: results.compactMap { try? $0.get() }, by: \.recordID.recordName)
     }
 }

@@ -44,6 +44,7 @@ package struct ContainerView: Page {
             if let taken = others.first(where: { $0.description.lowercased() == name.description.lowercased() }) { throw RecordError.containerExists(taken) }
             try await console.assets.withClosed([container, name]) { try await console.engine.renameContainer(container, to: name) }
             try await console.accounts.moveSavedQueries(of: container, to: name)
+            try await console.accounts.moveTitleFields(of: container, to: name)
             try await console.accounts.moveCredentials(of: container, to: name)
         } catch let error as RecordError {
             return .page(try await page(container, newName: typed, complaint: error, console: console))
@@ -63,6 +64,7 @@ package struct ContainerView: Page {
             try await console.accounts.removeCredentials(of: container)
             try await console.assets.withClosed([container]) { try await console.engine.deleteContainer(container) }
             try await console.accounts.removeSavedQueries(of: container)
+            try await console.accounts.removeTitleFields(of: container)
         } catch let error as RecordError {
             return .page(try await page(container, complaint: error, console: console))
         }

@@ -1,0 +1,80 @@
+internal import Accounts
+package import JSON
+package import Records
+internal import Text
+
+/// The titles of a container's records: the value of the field that is chosen for their type, or else the text that usually tells a record from others.
+package struct RecordTitles: Sendable {
+    private static let names = ["title", "name", "text", "subject"]
+    /// The fields that may have a title, also as Core Data names them. The first one with a text counts.
+    package static let usualFields = names.map { Name($0) } + names.map { MirroredNaming.field(of: $0) }
+    /// The maximum length of a title, in characters.
+    private static let length = 60
+
+    /// The chosen fields, by type. An empty name means that the records of the type have no title.
+    package let chosen: [Name: Name]
+
+    package init(chosen: [Name: Name]) {
+        self.chosen = chosen
+    }
+
+    /// The fields that may have the title of some record.
+    package var fields: Set<Name> {
+        Set(Self.usualFields).union(chosen.values.filter { !$0.isEmpty })
+    }
+
+    /// The fields that may have the title of a type's records, the first one with a value first.
+    package func fields(of recordType: Name) -> [Name] {
+        chosen[recordType].map { $0.isEmpty ? [] : [$0] } ?? Self.usualFields
+    }
+
+    /// - Returns: `nil` for a record without one.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    package func title(of record: StoredRecord) throws -> String? {
+        try wholeTitle(of: record).map(Self.shortened)
+    }
+
+    /// The title of a record of a type with some values.
+    package func title(of recordType: Name, _ values: [Name: FieldValue]) -> String? {
+        wholeTitle(of: recordType, values).map(Self.shortened)
+    }
+
+    /// The same in full length.
+    func wholeTitle(of record: StoredRecord) throws -> String? {
+        let fields = fields(of: record.recordType)
+        return fields.isEmpty ? nil : wholeTitle(of: record.recordType, try record.fields.values(of: Set(fields)))
+    }
+
+    private func wholeTitle(of recordType: Name, _ values: [Name: FieldValue]) -> String? {
+        if let field = chosen[recordType] { return values[field].flatMap(Self.text) }
+        // Only a text is a title that nobody has chosen.
+        return Self.usualFields.lazy.compactMap { name -> String? in
+            guard case .string(let text)? = values[name], !text.isEmpty else { return nil }
+            return text
+        }.first
+    }
+
+    /// True if values of the type can be titles.
+    package static func canBeTitle(_ type: FieldType) -> Bool {
+        !type.isList && [.string, .int64, .double, .timestamp].contains(type.valueType)
+    }
+
+    private static func text(of value: FieldValue) -> String? {
+        switch value {
+        case .string(let text): text.isEmpty ? nil : text
+        case .int64(let integer): String(integer)
+        case .double(let double): double.description
+        case .timestamp(let timestamp): "\(timestamp.utcText) UTC"
+        default: nil
+        }
+    }
+
+    static func shortened(_ text: String) -> String {
+        let beginning = text.prefix(length)
+        return beginning.endIndex == text.endIndex ? text : "\(beginning)…"
+    }
+}
+
+extension Visit {
+    package var titles: RecordTitles { RecordTitles(chosen: accounts.titleFields(of: place.address.container)) }
+}

@@ -1,0 +1,105 @@
+"""Records are named by a title, with the name beside it, and found by it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from axe import problems
+from folding import unfold
+from looks import check_looks
+
+CONTAINER = "iCloud.com.example.Titles"
+
+
+@pytest.fixture
+def there(server, request):
+    """A container for one test, with two rooms and a note that refers to one of them."""
+    container = CONTAINER + "".join(letter for letter in request.node.name if letter.isalpha())
+    server.save(
+        container, "Notes", {"recordType": "Room", "recordName": "r1", "fields": {"title": {"value": "The <b>hall</b>"}, "floor": {"value": 2}}},
+        {"recordType": "Room", "recordName": "r2", "fields": {"title": {"value": "Under the roof"}, "floor": {"value": 3}}},
+        {"recordType": "Note", "recordName": "n1", "fields": {
+            "title": {"value": "Chairs"}, "rank": {"value": 1}, "room": {"value": {"recordName": "r1", "action": "NONE"}, "type": "REFERENCE"}}})
+    return f"/c/{container}/development/private"
+
+
+NOTES = "/query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1"
+HALL = "The <b>hall</b> r1"
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_records_have_titles_on_all_pages(open_page, there, scripts):
+    page = open_page(there + NOTES, java_script_enabled=scripts)
+    expect(page.locator("tbody th a")).to_have_text("Chairs n1")
+    expect(page.locator("tbody td a")).to_have_text(HALL)
+    for path in ["/fetch?zone=Notes&names=n1%0Ar1", "/fetch?zone=Notes&names=n1%0Ar1&as=table", "/changes?zone=Notes"]:
+        page.goto(there + path)
+        expect(page.locator("tbody th a[title=r1]")).to_have_text(HALL)
+        if scripts:
+            check_looks(page)
+    page.goto(there + "/record?zone=Notes&name=r1")
+    expect(page.get_by_role("heading", level=1)).to_have_text(HALL)
+    expect(page.get_by_role("list", name="Note records that refer to this one").get_by_role("link")).to_have_text("Chairs n1")
+    if scripts:
+        check_looks(page, picture="record with a title")
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there, scripts):
+    page = open_page(there + "/type?type=Room", java_script_enabled=scripts)
+    page.get_by_label("Title of records").select_option("floor")
+    if scripts:
+        check_looks(page)
+    page.get_by_role("button", name="Choose the title").click()
+    expect(page.get_by_role("status")).to_contain_text("The title is chosen.")
+    page.goto(there + NOTES)
+    expect(page.locator("tbody td a")).to_have_text("2 r1")
+    page.goto(there + "/type?type=Room")
+    page.get_by_label("Title of records").select_option("no title")
+    page.get_by_role("button", name="Choose the title").click()
+    page.goto(there + NOTES)
+    expect(page.locator("tbody td a")).to_have_text("r1")
+
+
+def test_a_filter_suggests_records_by_their_titles(open_page, there):
+    page = open_page(there + "/query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=x&edit=1", reduced_motion="reduce")
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    box = page.get_by_label("Value of filter 1")
+    box.fill("hall")
+    options = page.locator("form[data-ask] datalist option")
+    expect(options).to_have_count(1)
+    assert options.evaluate_all("options => options.map(option => [option.value, option.textContent])") == [["r1", "The <b>hall</b> · Room"]]
+    # The button lists the same on the page.
+    page.get_by_role("button", name="Find a record for filter 1").click()
+    found = page.get_by_role("group", name="Records found for filter 1").get_by_role("link")
+    expect(found).to_have_text(HALL)
+    expect(found).to_be_focused()
+    assert not problems(page)
+    page.keyboard.press("Enter")
+    expect(page.locator(".words")).to_contain_text("room is r1")
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_a_filter_finds_records_without_scripts(open_page, there):
+    page = open_page(there + "/query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=zzz&edit=1", java_script_enabled=False)
+    page.get_by_role("button", name="Find a record for filter 1").click()
+    group = page.get_by_role("group", name="Records found for filter 1")
+    expect(group).to_contain_text("No record has this text in its name or title.")
+    page.get_by_label("Value of filter 1").fill("roof")
+    page.get_by_role("button", name="Find a record for filter 1").click()
+    group.get_by_role("link", name="Under the roof r2").click()
+    unfold(page)
+    expect(page.get_by_label("Value of filter 1")).to_have_value("r2")
+    expect(page.get_by_role("heading", name="No Note matches")).to_be_visible()
+
+
+def test_live_changes_have_titles_too(open_page, server, there):
+    page = open_page(there + "/changes?zone=Notes", reduced_motion="reduce")
+    page.get_by_role("button", name="Follow").click()
+    expect(page.get_by_role("region", name="Feed")).to_contain_text("Live")
+    save = {"operations": [{"operationType": "forceUpdate", "record": {"recordType": "Room", "recordName": "r2", "fields": {"title": {"value": "<i>Attic</i>"}}}}]}
+    server.ask(f"/{there.split('/')[2]}/development/private/records/modify", {"zoneID": {"zoneName": "Notes"}, **save})
+    row = page.locator("tbody.live tr")
+    expect(row.locator("th a")).to_have_text("<i>Attic</i> r2")
+    # A live row has the menus of the others.
+    row.locator("td").nth(2).click(position={"x": 3, "y": 4})
+    expect(page.locator(".cellmenu")).to_contain_text("type")

@@ -1,0 +1,127 @@
+import Accounts
+import Foundation
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import RecordStore
+import Records
+import Testing
+
+@testable import Console
+
+/// The titles of records: in tables, references, feeds, searches and on the page of the type.
+@Suite struct TitlePageTests {
+    /// A record with a title, and one that refers to it.
+    private static func fill(_ stage: EditStage) async throws {
+        try await stage.save("hall", ["title": .string("The <hall>")])
+        try await stage.save("chair", ["title": .string("Chair"), "rank": .int64(7), "room": .reference(Reference(recordName: "hall"))])
+    }
+
+    private static let hall = "The &lt;hall&gt; <small>hall</small></a>"
+    private static let chair = "Chair <small>chair</small></a>"
+
+    @Test func recordsHaveTheirTitleWithTheNameBesideIt() async throws {
+        try await EditStage.run { stage in
+            try await Self.fill(stage)
+            try await stage.save("bare", ["rank": .int64(1)])
+            let table = try await stage.page("query?type=Note&zone=Notes")
+            #expect(table.contains("title=\"hall\">\(Self.hall)") && table.contains("title=\"bare\">bare</a>"))
+            #expect(table.components(separatedBy: Self.hall).count == 3, "the record, and the reference to it")
+            for page in ["changes?zone=Notes", "fetch?zone=Notes&names=hall%0Achair", "fetch?zone=Notes&names=hall%0Achair&as=table"] {
+                let text = try await stage.page(page)
+                #expect(text.contains(Self.hall) && text.contains(Self.chair), "\(page)")
+            }
+            let record = try await stage.page("record?zone=Notes&name=hall")
+            #expect(record.contains("<h1><span>The &lt;hall&gt;</span> <span class=\"mono faint\" data-copy-source>hall</span></h1>"))
+            #expect(record.contains(Self.chair), "the referrer")
+            #expect(try await stage.page("record?zone=Notes&name=chair").contains(Self.hall), "the reference")
+            #expect(try await stage.page("record?zone=Notes&name=bare").contains("<h1 class=\"mono\"><span data-copy-source>bare</span></h1>"))
+        }
+    }
+
+    @Test func aReferenceToAnotherPageAndToNothingIsShown() async throws {
+        try await EditStage.run { stage in
+            try await Self.fill(stage)
+            try await stage.save("lost", ["room": .reference(Reference(recordName: "nowhere"))])
+            try await stage.save("far", ["room": .reference(Reference(recordName: "hall", zoneID: EditStage.notes))], in: ZoneID(zoneName: "Other"))
+            let other = try await stage.page("query?type=Note&zone=Other")
+            #expect(other.contains("\(Self.hall) <span class=\"faint\">in zone Notes</span>"))
+            // The title of the target is not on this page, which asks for one field of records with a rank.
+            let some = try await stage.page("query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=7&key=room")
+            #expect(some.contains(Self.chair) && some.contains(Self.hall))
+            #expect(try await stage.page("query?type=Note&zone=Notes").contains(">nowhere</a>"))
+            // Without fields there are no titles.
+            let system = try await stage.page("query?type=Note&zone=Notes&return=system")
+            #expect(system.contains("title=\"hall\">hall</a>"))
+        }
+    }
+
+    @Test func theFieldIsChosenOnThePageOfTheType() async throws {
+        try await EditStage.run { stage in
+            try await Self.fill(stage)
+            let type = try await stage.page("type?type=Note")
+            #expect(type.contains("<option value=\"rank\">rank</option>") && !type.contains("<option value=\"tags\">tags</option>"))
+            let there = try stage.location(try await stage.send("type/title", of: type, ["field": "rank"]))
+            #expect(try await stage.page(there).contains("<option value=\"rank\" selected>"))
+            let table = try await stage.page("query?type=Note&zone=Notes")
+            #expect(table.contains("title=\"chair\">7 <small>chair</small></a>") && table.contains("title=\"hall\">hall</a>"))
+            // The setting is the container's.
+            #expect(stage.accounts.titleFields(of: try #require(ContainerID("iCloud.com.example.App"))) == ["Note": "rank"])
+            _ = try stage.location(try await stage.send("type/title", of: type, ["field": "-"]))
+            #expect(try await !stage.page("query?type=Note&zone=Notes").contains("<small>hall</small>"))
+            _ = try stage.location(try await stage.send("type/title", of: type, ["field": ""]))
+            #expect(try await stage.page("query?type=Note&zone=Notes").contains(Self.hall))
+            for field in ["tags", "nothing", "room"] {
+                let refused = try await stage.send("type/title", of: type, ["field": field])
+                #expect(refused.status == .badRequest, "\(field)")
+                #expect(EditStage.text(refused).contains(field == "nothing" ? "choose another title" : "can&#39;t be a title"), "\(field)")
+            }
+        }
+    }
+
+    @Test func aReferenceIsFoundByTheTitleOfItsTarget() async throws {
+        try await EditStage.run { stage in
+            try await Self.fill(stage)
+            let json = String(buffer: try await stage.get("record/names?zone=Notes&q=the").body)
+            #expect(json == #"{"names":[{"recordName":"hall","recordType":"Note","title":"The <hall>"}]}"#)
+            let everywhere = String(buffer: try await stage.get("record/names?q=chair").body)
+            #expect(everywhere == #"{"names":[{"recordName":"chair","recordType":"Note","title":"Chair"}]}"#)
+            // The editor, without scripts.
+            let page = try await stage.page("record/edit?zone=Notes&name=chair")
+            let field = try #require(page.firstMatch(of: /name="field(\d+)" value="room"/)?.output.1)
+            let found = EditStage.text(try await stage.send("record/save", of: page, ["text-\(field)-1": "THE"], button: ("do", "find-\(field)-1")))
+            #expect(found.contains("name=\"pick-\(field)-1\" value=\"hall\"") && found.contains("The &lt;hall&gt; <small>hall</small>"))
+            // The form of a query.
+            let form = try await stage.page("query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=the&edit=1")
+            #expect(form.contains("name=\"find\" value=\"filter1\"") && form.contains("data-names="))
+            let asked = EditStage.text(try await stage.send("query", of: form, button: ("find", "filter1")))
+            #expect(asked.contains("Not run yet.") && asked.contains("Records found for filter 1") && asked.contains("The &lt;hall&gt; <small>hall</small>"))
+            #expect(asked.contains("filter1=room&amp;is1=EQUALS&amp;value1=hall"))
+            let nothing = EditStage.text(try await stage.send("query", of: form, ["value1": "zzz"], button: ("find", "filter1")))
+            #expect(nothing.contains("No record has this text in its name or title."))
+            // A list of names is no name, and the page Explain has no such button.
+            #expect(try await !stage.page("query?type=Note&filter1=room&is1=IN&value1=a&edit=1").contains("name=\"find\""))
+            let explain = try await stage.page("explain?type=Note&filter1=room&is1=EQUALS&value1=a&edit=1")
+            #expect(explain.contains("data-names=") && !explain.contains("name=\"find\""))
+        }
+    }
+
+    @Test func manyReferencesAreReadAtOnceUpToALimit() async throws {
+        try await EditStage.run { stage in
+            let database = try await stage.database()
+            for start in [0, 200] {
+                let operations = (start..<(start + 150)).map { number in
+                    RecordOperation(.create, recordName: Name("t\(number)"), recordType: "Note", fields: ["title": FieldInput(.string("Title \(number)"))])
+                }
+                for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+            }
+            let references = ((0..<150).map { $0 } + (200..<350).map { $0 }).map { FieldValue.reference(Reference(recordName: Name("t\($0)"))) }
+            let operation = RecordOperation(
+                .create, recordName: "all", recordType: "Note", fields: ["rooms": FieldInput(.list(references, of: .reference))])
+            for result in try await database.modify(ModifyRequest([operation], zoneID: EditStage.notes)) { _ = try result.get() }
+            let page = try await stage.page("record?zone=Notes&name=all")
+            #expect(page.contains("Title 0 <small>t0</small>") && page.matches(of: /Title \d+ <small>/).count == 200)
+        }
+    }
+}
