@@ -130,7 +130,7 @@ public struct SnapshotRestorer: Sendable {
                 if state.phase == .saving { progress(SnapshotProgress(phase: .restoring, count: saved + state.count)) }
             }
             report.saved += restored.saved
-            report.notes += (restored.refusedSubscriptions + (restored.refusedKeyValues.map { [$0] } ?? []) + restored.unshared).map(\.reason)
+            report.notes += (restored.refusedSubscriptions + (restored.refusedKeyValues.map { [$0] } ?? []) + restored.unshared + restored.relinked).map(\.reason)
         }
         let zones = after.map { Set($0.header.zones) } ?? []
         var deletion = RecordDeletion(database)
