@@ -225,9 +225,10 @@ let package = Package(
         layer(
             "AdminPages",
             on: [
-                "Console", "CloudKitRecordStore", "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "Console", "CloudKitRecordStore", "CloudKitClient", "DataTransfer", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         // 8

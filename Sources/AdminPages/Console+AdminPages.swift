@@ -34,6 +34,7 @@ extension Console {
         addKeyPages(to: router)
         addFaults(to: router)
         addCheckPages(to: router)
+        addSnapshotPages(to: router)
         addConnectionPages(to: router, open: open)
     }
 }

@@ -25,7 +25,8 @@ public final class AssetStores: Sendable {
         let environment: Records.Environment
     }
 
-    private let folder: URL
+    /// The data folder.
+    package let folder: URL
     private let engine: any RecordEngine
     private let clock: @Sendable () -> Timestamp
     private let threads = FileThreads()

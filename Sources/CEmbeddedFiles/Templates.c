@@ -390,6 +390,12 @@ static const char signed_in_mustache[] = {
 static const char since_mustache[] = {
 #embed "../../Templates/since.mustache" suffix(, 0)
 };
+static const char snapshot_mustache[] = {
+#embed "../../Templates/snapshot.mustache" suffix(, 0)
+};
+static const char snapshots_mustache[] = {
+#embed "../../Templates/snapshots.mustache" suffix(, 0)
+};
 static const char subscription_mustache[] = {
 #embed "../../Templates/subscription.mustache" suffix(, 0)
 };
@@ -644,6 +650,8 @@ static const struct embedded_file files[] = {
     {"signature.mustache", signature_mustache},
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
+    {"snapshot.mustache", snapshot_mustache},
+    {"snapshots.mustache", snapshots_mustache},
     {"subscription.mustache", subscription_mustache},
     {"subscriptions.mustache", subscriptions_mustache},
     {"sync.mustache", sync_mustache},

@@ -39,6 +39,7 @@ struct CommandFailure: Error {
                 remedy: "It may be an import, or a server that starts or stops. Try again when it is done, or use another folder with --data")
         case let error as AssetFileError: self.init(.cannotWrite, "The file of an asset can't be used: \(error)")
         case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
+        case let error as SnapshotError: self.init(error)
         case let error as CocoaError:
             self.init(.failed, error.localizedDescription)
         case is ValidationError, is ExitCode, is CleanExit: return nil
@@ -63,6 +64,17 @@ struct CommandFailure: Error {
             self.init(.failed, error.description, code: cause.code.rawValue, remedy: saved == 0 ? nil : Self.runAgain)
         case .noAsset(let saved, _, _): self.init(.noInput, error.description, remedy: saved == 0 ? nil : Self.runAgain)
         case .brokenOff: self.init(.failed, error.description, remedy: Self.runAgain)
+        }
+    }
+
+    private init(_ error: SnapshotError) {
+        switch error.kind {
+        case .invalid: self.init(.usage, error.description)
+        case .missing: self.init(.failed, error.description, code: "NOT_FOUND")
+        case .exists: self.init(.failed, error.description, code: "EXISTS")
+        case .unwritable: self.init(.cannotWrite, error.description)
+        case .damaged: self.init(.badData, error.description)
+        case .refused: self.init(.failed, error.description)
         }
     }
 

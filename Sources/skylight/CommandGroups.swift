@@ -40,6 +40,15 @@ struct SchemaCommand: AsyncParsableCommand {
         ])
 }
 
+struct SnapshotCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapshot", abstract: "Save, compare, restore and share the state of a container's environment.",
+        subcommands: [
+            SnapshotSaveCommand.self, SnapshotListCommand.self, SnapshotCompareCommand.self, SnapshotRestoreCommand.self, SnapshotDeleteCommand.self,
+            SnapshotExportCommand.self, SnapshotImportCommand.self,
+        ])
+}
+
 struct SubscriptionsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "subscriptions", abstract: "List, create and delete a user's subscriptions, which ask for notifications.",

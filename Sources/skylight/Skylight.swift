@@ -30,7 +30,7 @@ struct Skylight: AsyncParsableCommand {
             With --json, errors are one JSON object on standard error.
             """,
         subcommands: [
-            ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self, DisconnectCommand.self, ImportCommand.self, ExportCommand.self, MoveCommand.self, ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
+            ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self, DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self, ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
              TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,
             FaultCommand.self, AssetsCommand.self, CheckCommand.self,
         ])

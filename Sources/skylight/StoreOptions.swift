@@ -67,6 +67,11 @@ struct StoreOptions: ParsableArguments {
         return try await RunningServer.engine(of: common.dataFolder.serverFile)?.engine
     }
 
+    /// True if the data is that of a server whose folder nobody named.
+    var namesServer: Bool {
+        get throws { try url != nil || addressOfEnvironment != nil }
+    }
+
     /// An explicit folder takes precedence over the environment.
     private var addressOfEnvironment: ServerAddress? {
         get throws {

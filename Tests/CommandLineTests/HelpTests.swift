@@ -9,12 +9,14 @@ import Testing
         ["token", "create-api"], ["token", "create-web-auth"], ["token", "list"], ["token", "revoke"], ["key"], ["key", "register"], ["key", "list"],
         ["key", "revoke"], ["user"], ["user", "list"], ["user", "remove"], ["admin"], ["admin", "set-password"],
         ["rehearse"], ["rehearse", "list"], ["rehearse", "start"], ["rehearse", "stop"], ["check"], ["mirror"], ["push"],
+        ["snapshot"], ["snapshot", "save"], ["snapshot", "list"], ["snapshot", "compare"], ["snapshot", "restore"], ["snapshot", "delete"],
+        ["snapshot", "export"], ["snapshot", "import"],
     ])
     func everyCommandExplainsItself(command: [String]) async throws {
         let result = try await Command.run(command + ["--help"])
         #expect(result.status == 0)
         #expect(result.output.contains("OVERVIEW: "))
-        let isGroup = [["schema"], ["zone"], ["subscriptions"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"]].contains(command)
+        let isGroup = [["schema"], ["zone"], ["subscriptions"], ["token"], ["rehearse"], ["key"], ["user"], ["admin"], ["snapshot"]].contains(command)
         #expect(isGroup || result.output.contains("skylight \((command.first.map { _ in command } ?? ["serve"]).joined(separator: " "))"))
         // Every option must have a help text.
         let lines = result.output.split(separator: "\n")

@@ -1,6 +1,6 @@
 /// The pages of the navigation, with the ends of their URLs, in the order of the tabs.
 package enum Tab: String, Sendable, CaseIterable {
-    case query, fetch, changes, objects, keyvalues, importing, mirror, unsent
+    case query, fetch, changes, objects, keyvalues, importing, snapshots, mirror, unsent
     case zones, sharing
     case types, indexes, roles, deploy, history, schema, reset
     case requests, telemetry
@@ -35,7 +35,7 @@ package enum Tab: String, Sendable, CaseIterable {
     /// `nil` for ``home``.
     var section: Section? {
         switch self {
-        case .query, .fetch, .changes, .objects, .keyvalues, .importing, .mirror, .unsent: .records
+        case .query, .fetch, .changes, .objects, .keyvalues, .importing, .snapshots, .mirror, .unsent: .records
         case .zones, .sharing: .zones
         case .types, .indexes, .roles, .deploy, .history, .schema, .reset: .schema
         case .requests, .telemetry: .requests
@@ -57,6 +57,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .objects: "Objects"
         case .keyvalues: "Key-value store"
         case .importing: "Import"
+        case .snapshots: "Snapshots"
         case .mirror: "Mirror"
         case .unsent: "Not sent"
         case .zones: "Zones"
@@ -116,7 +117,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .objects: "o"
         case .telemetry: "m"
         case .rehearsals: "x"
-        case .sharing, .schema, .reset, .signature, .importing, .mirror, .unsent, .home: nil
+        case .sharing, .schema, .reset, .signature, .importing, .snapshots, .mirror, .unsent, .home: nil
         }
     }
 }

@@ -1,4 +1,6 @@
+internal import AssetStore
 internal import RecordStore
+internal import Records
 
 extension Visit {
     /// True if the place has the page.
@@ -6,6 +8,7 @@ extension Visit {
         switch tab {
         case .objects: return hasObjects
         case .keyvalues: return database.can(.keepKeyValues)
+        case .snapshots: return assets.keepsFiles(of: place.address.container) && database.can(.listRecords)
         case .mirror: return connection != nil
         case .unsent: return origin != nil
         case .sharing: return place.hasFeed && database.can(.listShares)

@@ -11,6 +11,8 @@ public struct ExportOptions: Sendable {
     public var userHandle: String?
     /// False to leave out the user's subscriptions, for a copy beside the original.
     public var hasSubscriptions: Bool
+    /// True to keep assets in the records, by checksum and size, also without a folder for their bytes.
+    var namesAssets = false
 
     public init(zones: [ZoneID]? = nil, recordTypes: Set<Name>? = nil, userHandle: String? = nil, hasSubscriptions: Bool = true) {
         self.zones = zones

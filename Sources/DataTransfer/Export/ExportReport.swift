@@ -4,6 +4,8 @@ public import Records
 /// The result of an export.
 public struct ExportReport: Sendable, Hashable {
     public var records: Int
+    /// The number of records by type.
+    public var types: [Name: Int] = [:]
     public var zones: [ZoneID]
     public var recordTypes: [Name]
     /// The assets in the exported records, and their files in the folder.

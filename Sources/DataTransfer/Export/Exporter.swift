@@ -71,6 +71,7 @@ public struct Exporter: Sendable {
                 }
                 try write(lines(of: records, in: zoneID))
                 report.records += records.count
+                for record in records { report.types[record.recordType, default: 0] += 1 }
                 progress(ExportProgress(count: report.records, total: total, assetBytes: report.assets.bytes))
                 request.after = page.last
             } while request.after != nil
@@ -138,6 +139,7 @@ public struct Exporter: Sendable {
     private func export(
         assetsOf record: StoredRecord, _ report: inout ExportReport, _ seen: inout Set<FileChecksum>, progress: (Int64) -> Void
     ) async throws -> StoredRecord {
+        if assets == nil, options.namesAssets { return record }
         let found = try record.fields.assets()
         if found.isEmpty { return record }
         var count = ExportReport.AssetCount()
@@ -193,7 +195,7 @@ public struct Exporter: Sendable {
 }
 
 extension ExportReport.AssetCount {
-    fileprivate static func += (total: inout Self, more: Self) {
+    static func += (total: inout Self, more: Self) {
         total.references += more.references
         total.files += more.files
         total.bytes = total.bytes.addingSaturated(more.bytes)

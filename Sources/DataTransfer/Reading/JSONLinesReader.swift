@@ -8,7 +8,7 @@ struct JSONLinesReader {
     private var bytes: ByteReader
     private let path: String
     private let firstLineLimit: Int
-    private var line = 0
+    private(set) var line = 0
 
     /// - Parameter firstLineLimit: the size limit of the first line in bytes, if it is a header.
     init(_ bytes: ByteReader, path: String, firstLineLimit: Int = lineLimit) {
@@ -27,7 +27,8 @@ struct JSONLinesReader {
         return nil
     }
 
-    private mutating func nextLine() throws(ImportError) -> [UInt8]? {
+    /// The text of the next line, also of an empty one.
+    mutating func nextLine() throws(ImportError) -> [UInt8]? {
         guard try bytes.peek() != nil else { return nil }
         line += 1
         let limit = line == 1 ? firstLineLimit : Self.lineLimit

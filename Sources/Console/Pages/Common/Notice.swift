@@ -49,6 +49,9 @@ package enum Notice: String {
     case notificationSent = "notification-sent"
     case keyValueSet = "key-value-set"
     case keyValueRemoved = "key-value-removed"
+    case snapshotSaved = "snapshot-saved"
+    case snapshotDeleted = "snapshot-deleted"
+    case snapshotAdded = "snapshot-added"
 
     /// The sentence for a keyword in the URL; `nil` for an unknown one.
     package static func text(_ word: String?) -> String? {
@@ -103,6 +106,9 @@ package enum Notice: String {
         case .notificationSent: "The notification is in the queue of its device again."
         case .keyValueSet: "The key is set. Devices get its value with their next synchronization."
         case .keyValueRemoved: "The key is deleted."
+        case .snapshotSaved: "The snapshot is saved."
+        case .snapshotDeleted: "The snapshot is deleted."
+        case .snapshotAdded: "The snapshot is added. The records of the container are as before: compare or restore it."
         }
     }
 

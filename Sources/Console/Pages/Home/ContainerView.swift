@@ -20,6 +20,7 @@ package struct ContainerView: Page {
     let name: String
     let rows: [EnvironmentRow]
     let query: String
+    let snapshots: String
     /// The input for the new name.
     let newName: String
     let complaint: Complaint?
@@ -101,7 +102,7 @@ package struct ContainerView: Page {
             address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
         return ContainerView(
             title: container.description, name: container.description, rows: rows,
-            query: home.link(Tab.query.rawValue), newName: newName ?? container.description, complaint: complaint.map { Complaint($0) },
+            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue), newName: newName ?? container.description, complaint: complaint.map { Complaint($0) },
             milliseconds: stopwatch.elapsed.millisecondsText)
     }
 }

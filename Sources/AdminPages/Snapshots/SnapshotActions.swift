@@ -1,0 +1,226 @@
+internal import Accounts
+internal import AssetStore
+internal import Console
+internal import DataTransfer
+internal import Foundation
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import NIOCore
+internal import RecordStore
+internal import Records
+internal import Synchronization
+internal import Traffic
+
+/// Saves, restores, deletes and opens snapshots. Saving and restoring are jobs in the background.
+final class SnapshotActions: Sendable {
+    /// The number of requests of the log that a snapshot takes along.
+    static let requestLimit = 200
+    /// The time that a form waits for a job, so that most need no page of their own.
+    private static let patience = Duration.seconds(2)
+
+    private struct Key: Hashable {
+        let container: ContainerID
+        let environment: Records.Environment
+    }
+
+    private let runs: BackgroundRuns
+    /// The environments that are being restored.
+    private let restoring = Mutex<Set<Key>>([])
+
+    init(runs: BackgroundRuns) {
+        self.runs = runs
+    }
+
+    static func belongs(_ request: ServedRequest, to address: DatabaseAddress) -> Bool {
+        request.container == address.container && request.environment == address.environment && !request.client.isOfConsole
+    }
+
+    // MARK: Saving
+
+    func save(_ visit: Visit) async throws -> Answer {
+        let shelf = visit.shelf
+        let folder = shelf.folder
+        do {
+            let name = try await RecordError.ofSnapshots { try Snapshot.checkedName(visit.fields["name"] ?? "") }
+            if try await RecordError.ofSnapshots({ try folder.all() }).contains(where: { Name($0.name) == Name(name) }) {
+                throw RecordError(.exists, "There is a snapshot ‘\(name)’ already: choose another name, or delete it first")
+            }
+            let source = try await shelf.source()
+            let requests = visit.fields["requests"] == nil ? nil : Self.requests(visit)
+            let run = BackgroundRun(heading: "Save ‘\(name)’", verb: "saved", total: 0, place: visit.place, back: back(visit.place))
+            try runs.start(run) { run in
+                let snapshot = try await RecordError.ofSnapshots { try await folder.save(name, of: source, requests: requests) { Self.show($0, in: run) } }
+                run.update { ($0.phase, $0.done, $0.total, $0.achieved) = (nil, snapshot.recordCount, snapshot.recordCount, snapshot.recordCount) }
+            }
+            return .redirect(try await next(run, Notice.snapshotSaved))
+        } catch let error as RecordError {
+            return .page(try await SnapshotsView.load(visit, complaint: error))
+        }
+    }
+
+    /// The latest requests to the environment, the latest first, with what the log has of their bodies.
+    private static func requests(_ visit: Visit) -> [[UInt8]] {
+        visit.log.latest(requestLimit) { belongs($0, to: visit.place.address) }.map { request in
+            var writer = JSONWriter()
+            writer.value(request, bodies: visit.log.bodies(of: request.id))
+            return writer.bytes
+        }
+    }
+
+    // MARK: Restoring
+
+    func restore(_ visit: Visit) async throws -> String {
+        let shelf = visit.shelf
+        let snapshot = try await RecordError.ofSnapshots { try shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
+        let run = try await restore(snapshot, on: shelf, total: min(max(0, Int(visit.fields["total"] ?? "") ?? 0), snapshot.recordCount), place: visit.place)
+        return visit.place.link("run", [("id", run.id)])
+    }
+
+    private func restore(_ snapshot: Snapshot, on shelf: SnapshotShelf, total: Int, place: Place) async throws -> BackgroundRun {
+        let key = Key(container: shelf.container, environment: shelf.environment)
+        let source = try await shelf.source()
+        let restorer = try await RecordError.ofSnapshots { try SnapshotRestorer(snapshot, in: shelf.folder, into: source) }
+        guard restoring.withLock({ $0.insert(key).inserted }) else {
+            throw RecordError(.tryAgainLater, "This environment is being restored; wait until that ends", retryAfter: 5)
+        }
+        let run = BackgroundRun(heading: "Restore ‘\(snapshot.name)’", verb: "restored", total: total, place: place, back: back(place))
+        do {
+            try runs.start(run) { [self] run in
+                defer { restoring.withLock { _ = $0.remove(key) } }
+                let report = try await RecordError.ofSnapshots { try await restorer.run { Self.show($0, in: run) } }
+                run.update { state in
+                    let count = report.saved + report.deleted
+                    (state.phase, state.done, state.total, state.achieved) = (nil, count, count, report.saved)
+                    state.notes = report.sentences
+                }
+            }
+        } catch {
+            restoring.withLock { _ = $0.remove(key) }
+            throw error
+        }
+        return run
+    }
+
+    // MARK: Deleting
+
+    static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
+        let snapshot = try await RecordError.ofSnapshots { try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
+        return ConfirmationView(
+            title: "Delete the snapshot ‘\(snapshot.name)’?",
+            lines: ["It has \(Digits.count(snapshot.recordCount, "record")). A deleted snapshot can't be restored. The records of the container stay."],
+            action: visit.place.link("snapshots/delete"), fields: [Frame.Hidden(name: "name", value: snapshot.name)], button: "Delete the snapshot",
+            cancel: visit.place.link("snapshots"))
+    }
+
+    static func delete(_ visit: Visit) async throws -> String {
+        try await RecordError.ofSnapshots {
+            let folder = visit.shelf.folder
+            try folder.delete(folder.snapshot(named: visit.fields["name"] ?? ""))
+        }
+        return visit.place.link("snapshots", [Notice.snapshotDeleted.parameter])
+    }
+
+    // MARK: Shared files
+
+    /// The snapshot as one file.
+    static func file(_ visit: Visit) async throws -> Response {
+        let archive = try await RecordError.ofSnapshots { try SnapshotArchive(visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "")) }
+        let body = ResponseBody(contentLength: Int(clamping: archive.size)) { writer in
+            try await archive.write { try await writer.write(ByteBuffer(bytes: $0)) }
+            try await writer.finish(nil)
+        }
+        return Response(
+            status: .ok,
+            headers: [
+                .contentType: "application/x-tar", .cacheControl: "no-store", .contentDisposition: "attachment; filename=\"\(archive.fileName)\"",
+            ], body: body)
+    }
+
+    /// Adds a shared snapshot to those of a place.
+    func add(_ bytes: [UInt8], _ visit: Visit) async throws -> Answer {
+        do {
+            _ = try await Self.stored(bytes) { try await visit.shelf.folder.add($0) }
+            return .redirect(visit.place.link("snapshots", [Notice.snapshotAdded.parameter]))
+        } catch let error as RecordError {
+            return .page(try await SnapshotsView.load(visit, complaint: error))
+        }
+    }
+
+    /// Opens a shared snapshot in its own container, or in another one. An environment that is not there yet gets its state at once.
+    /// - Parameter name: the name of the other container; empty for its own.
+    /// - Returns: the address of the next page.
+    func open(_ bytes: [UInt8], into name: String, console: Console) async throws -> String {
+        try await Self.stored(bytes) { [self] file in
+            let origin = try SnapshotArchive.describe(file)
+            guard let container = name.isEmpty ? origin.container : ContainerID(name) else {
+                throw RecordError(.badRequest, "'container' is no container name: it starts with iCloud. and has only letters, digits, dots and hyphens")
+            }
+            let address = DatabaseAddress(container: container, environment: origin.environment, scope: .private)
+            let shelf = SnapshotShelf(
+                container: container, environment: origin.environment, engine: console.engine, accounts: console.accounts, assets: console.assets)
+            let place = Place(address: address, user: nil, zone: .unspecified)
+            guard console.assets.keepsFiles(of: container) else { throw SnapshotShelf.isElsewhere(container) }
+            if try await console.engine.has(container, origin.environment) {
+                _ = try await shelf.folder.add(file)
+                return place.link("snapshots", [Notice.snapshotAdded.parameter])
+            }
+            // An empty save creates the container.
+            let developer = try console.accounts.caller(named: nil, deviceID: nil)
+            _ = try await console.engine.database(address, as: Caller(userRecordName: developer.userRecordName)).modify(ModifyRequest([]))
+            let snapshot = try await shelf.folder.add(file)
+            let run = try await restore(snapshot, on: shelf, total: snapshot.recordCount, place: place)
+            return place.link("run", [("id", run.id)])
+        }
+    }
+
+    /// Stores an uploaded file for as long as some work takes.
+    private static func stored<Value>(_ bytes: [UInt8], _ work: (URL) async throws -> Value) async throws -> Value {
+        if bytes.isEmpty { throw RecordError(.badRequest, "'file' is empty: choose the file of a snapshot") }
+        let file = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString).tar")
+        // The name in messages.
+        let url = URL(filePath: file.lastPathComponent, relativeTo: FileManager.default.temporaryDirectory)
+        // A file that can't be removed stays in the system's folder for temporary ones.
+        defer { try? FileManager.default.removeItem(at: file) }
+        do {
+            try Data(bytes).write(to: file, options: .atomic)
+        } catch {
+            throw RecordError(.internalError, "The file can't be stored: \(error.localizedDescription)")
+        }
+        return try await RecordError.ofSnapshots { try await work(url) }
+    }
+
+    // MARK: Jobs
+
+    private func back(_ place: Place) -> Frame.Link { Frame.Link(text: "Snapshots", href: place.link(Tab.snapshots.rawValue)) }
+
+    private static func show(_ progress: SnapshotProgress, in run: BackgroundRun) {
+        run.update { state in
+            state.phase = progress.phase.rawValue
+            if progress.phase == .restoring { (state.done, state.achieved) = (progress.count, progress.count) }
+        }
+    }
+
+    /// The page after a form: the list if the job ended well at once, or else the job.
+    private func next(_ run: BackgroundRun, _ notice: Notice) async throws -> String {
+        let end = ContinuousClock.now + Self.patience
+        while !run.isOver, .now < end { try await Task.sleep(for: .milliseconds(20)) }
+        return run.now.ending == .done ? run.place.link(Tab.snapshots.rawValue, [notice.parameter]) : run.place.link("run", [("id", run.id)])
+    }
+}
+
+extension SnapshotRestoreReport {
+    /// The result in sentences.
+    fileprivate var sentences: [String] {
+        var sentences = ["\(Digits.count(saved, "record")) saved, \(Digits.count(deleted, "record")) deleted."]
+        if deletedZones > 0 { sentences.append("\(Digits.count(deletedZones, "zone")) deleted.") }
+        if schemaChanges > 0 { sentences.append("\(Digits.count(schemaChanges, "change")) of the schema.") }
+        if hasExpiredTokens { sentences.append("All change tokens have expired: clients drop them, and fetch everything again.") }
+        if let before { sentences.append("The state before is the snapshot ‘\(before)’. Restore it to undo this.") }
+        if let remaining, !remaining.hasEqualData {
+            sentences.append("Still different: \(Digits.count(remaining.records.total, "record")). A client may have saved meanwhile: restore again to remove that.")
+        }
+        return sentences + notes
+    }
+}

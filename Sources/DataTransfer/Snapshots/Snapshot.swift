@@ -1,0 +1,137 @@
+public import Foundation
+public import JSON
+public import Records
+internal import Text
+
+/// A saved state of a container's environment: the exports of its databases, and the files of their assets, in one folder.
+///
+/// `snapshot.json` describes the folder. Each database is a file that ``Exporter`` wrote, so `skylight import` reads it too.
+public struct Snapshot: Sendable, Hashable {
+    /// The maximum length of a name, in characters.
+    public static let nameLimit = 100
+    /// The format version that this Skylight writes, and the latest that it reads.
+    static let version: Int64 = 1
+
+    static let manifestFile = "snapshot.json"
+    static let publicFile = "public.ndjson"
+    static let requestsFile = "requests.ndjson"
+    static let assetsFolder = "assets"
+
+    public let name: String
+    /// The container and the environment that it was saved in. A shared snapshot may be opened elsewhere.
+    public let container: ContainerID
+    public let environment: Records.Environment
+    public let saved: Timestamp
+    /// The number of records by type, in all databases.
+    public let records: [Name: Int]
+    public let assets: ExportReport.AssetCount
+    /// The files of the databases: the public one, and the private one of each user with data.
+    let files: [String]
+    /// The number of requests of the log that were saved with it; `nil` without the log.
+    public let requests: Int?
+    /// The folder of its files.
+    public let url: URL
+
+    public var recordCount: Int { records.values.reduce(0, +) }
+    /// The number of users with data.
+    public var userCount: Int { files.count { $0 != Self.publicFile } }
+
+    /// The folder with the bytes of its assets.
+    var assetFolder: AssetFileFolder { AssetFileFolder(url.appending(path: Self.assetsFolder, directoryHint: .isDirectory)) }
+    /// The requests of the log, one JSON object in each line; `nil` without the log.
+    public var requestsURL: URL? { requests == nil ? nil : url.appending(path: Self.requestsFile) }
+
+    // MARK: Names
+
+    /// A valid name without surrounding white space.
+    /// - Throws: ``SnapshotError`` with the rule.
+    public static func checkedName(_ text: String) throws(SnapshotError) -> String {
+        let name = text.trimmingWhiteSpace
+        if name.isEmpty { throw SnapshotError(.invalid, "'name' is empty: a snapshot needs a name of 1 to \(nameLimit) characters") }
+        if name.count > nameLimit {
+            throw SnapshotError(.invalid, "'name' has \(name.count) characters: the name of a snapshot has at most \(nameLimit). Shorten it")
+        }
+        if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control || $0.properties.generalCategory == .lineSeparator }) {
+            throw SnapshotError(.invalid, "'name' has a line end or another control character: write the name of a snapshot in one line")
+        }
+        return name
+    }
+
+    /// The name of the folder: readable, safe in every file system, and another one for another name.
+    static func folderName(_ name: String) -> String {
+        var hash = FNV1a()
+        hash.add(text: name)
+        let words = name.unicodeScalars.map { $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) ? Character($0) : "-" }
+        return "\(String(words.prefix(40)))-\(hash.text)"
+    }
+
+    /// The name of the file of the `number`th user.
+    static func privateFile(_ number: Int) -> String { "private-\(number).ndjson" }
+
+    /// True for the name of a file that may have the records of a database.
+    static func isDatabaseFile(_ name: String) -> Bool {
+        name == publicFile || name.wholeMatch(of: /private-[0-9]{1,6}\.ndjson/) != nil
+    }
+}
+
+// MARK: snapshot.json
+
+extension Snapshot {
+    var manifest: [UInt8] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            writer.member("skylight", "snapshot")
+            writer.member("version", Self.version)
+            writer.member("name", name)
+            writer.member("container", container.description)
+            writer.member("environment", environment.rawValue)
+            writer.member("saved", saved.milliseconds)
+            writer.name("records")
+            writer.object { writer in for (type, count) in records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) } }
+            writer.name("assets")
+            writer.object { writer in
+                writer.member("references", Int64(assets.references))
+                writer.member("files", Int64(assets.files))
+                writer.member("bytes", assets.bytes)
+            }
+            writer.name("databases")
+            writer.array { writer in for file in files { writer.value(file) } }
+            if let requests { writer.member("requests", Int64(requests)) }
+        }
+        return writer.bytes + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads the description in a folder.
+    /// - Throws: ``SnapshotError`` if it is missing or not valid.
+    init(in url: URL) throws {
+        let file = url.appending(path: Self.manifestFile)
+        func damaged(_ reason: String) -> SnapshotError {
+            SnapshotError(.damaged, "'\(file.path(percentEncoded: false))' does not describe a snapshot: \(reason)")
+        }
+        let bytes: Data
+        do { bytes = try Data(contentsOf: file) } catch { throw damaged("it can't be read") }
+        guard case .object(let members)? = try? JSONReader.value(of: bytes), members["skylight"] == "snapshot" else {
+            throw damaged("it is no JSON object with \"skylight\":\"snapshot\"")
+        }
+        guard case .integer(let version)? = members["version"], version >= 1 else { throw damaged("it has no 'version'") }
+        if version > Self.version { throw damaged("a newer version of Skylight wrote it (format \(version)); use that version") }
+        guard case .string(let name)? = members["name"], let container = members["container"]?.text.flatMap({ ContainerID($0) }),
+            let environment = members["environment"]?.text.flatMap({ Records.Environment(rawValue: $0) }), case .integer(let saved)? = members["saved"],
+            case .object(let records)? = members["records"], case .object(let assets)? = members["assets"], case .array(let files)? = members["databases"]
+        else { throw damaged("'name', 'container', 'environment', 'saved', 'records', 'assets' or 'databases' is missing or not valid") }
+        do { self.name = try Self.checkedName(name) } catch { throw damaged(error.description) }
+        (self.container, self.environment, self.saved, self.url) = (container, environment, Timestamp(milliseconds: saved), url)
+        self.records = Dictionary(records.members.map { ($0.name, $0.value.count) }, uniquingKeysWith: { first, _ in first })
+        self.assets = ExportReport.AssetCount(
+            references: assets["references"]?.count ?? 0, files: assets["files"]?.count ?? 0, bytes: Int64(assets["bytes"]?.count ?? 0))
+        self.files = files.compactMap(\.text)
+        guard self.files.count == files.count, self.files.allSatisfy(Self.isDatabaseFile) else { throw damaged("'databases' names a file that no snapshot has") }
+        requests = members["requests"].map(\.count)
+    }
+}
+
+extension JSONValue {
+    fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
+    /// 0 for anything but a whole number.
+    fileprivate var count: Int { if case .integer(let number) = self { Int(clamping: max(0, number)) } else { 0 } }
+}

@@ -1,0 +1,142 @@
+public import Foundation
+internal import JSON
+internal import NIOCore
+public import Records
+
+/// A snapshot as one file to share: a tar archive of its folder.
+public struct SnapshotArchive: Sendable {
+    private static let chunkSize = 1 << 18
+
+    private let snapshot: Snapshot
+    private let files: [(path: String, size: Int64)]
+
+    /// - Throws: ``SnapshotError`` if a file of the snapshot is missing.
+    public init(_ snapshot: Snapshot) throws {
+        self.snapshot = snapshot
+        var names = [Snapshot.manifestFile] + snapshot.files + (snapshot.requests == nil ? [] : [Snapshot.requestsFile])
+        // Without assets there is no folder.
+        let assets = (try? FileManager.default.contentsOfDirectory(atPath: snapshot.url.appending(path: Snapshot.assetsFolder).path(percentEncoded: false))) ?? []
+        names += assets.filter { FileChecksum($0) != nil }.sorted().map { "\(Snapshot.assetsFolder)/\($0)" }
+        files = try names.map { name in
+            do { return (name, try FileBytes(path: snapshot.url.appending(path: name).path(percentEncoded: false)).size) } catch {
+                throw SnapshotError(.damaged, "The snapshot '\(snapshot.name)' is damaged: \(error)")
+            }
+        }
+    }
+
+    /// The name for the file: readable, and safe in every file system.
+    public var fileName: String { "\(Snapshot.folderName(snapshot.name)).skylight.tar" }
+
+    /// The size of the whole archive in bytes.
+    public var size: Int64 {
+        files.reduce(Int64(2 * TarHeader.blockSize)) { sum, file in
+            sum + Int64(TarHeader.blockSize) + file.size + Int64(TarHeader(path: file.path, size: file.size).padding)
+        }
+    }
+
+    /// - Parameter write: receives the bytes in order.
+    /// - Throws: ``SnapshotError`` if a file can't be read; errors of `write`.
+    public func write(_ write: ([UInt8]) async throws -> Void) async throws {
+        let folder = Snapshot.folderName(snapshot.name)
+        for (name, size) in files {
+            let header = TarHeader(path: "\(folder)/\(name)", size: size)
+            try await write(header.block(modified: snapshot.saved.milliseconds / 1000))
+            var count: Int64 = 0
+            do {
+                for try await part in try FileBytes(path: snapshot.url.appending(path: name).path(percentEncoded: false)) {
+                    count += Int64(part.readableBytes)
+                    try await write(Array(part.readableBytesView))
+                }
+            } catch let error as AssetFileError {
+                throw SnapshotError(.damaged, "The snapshot '\(snapshot.name)' is damaged: \(error)")
+            }
+            guard count == size else { throw SnapshotError(.damaged, "'\(name)' of the snapshot '\(snapshot.name)' was changed while it was read") }
+            try await write([UInt8](repeating: 0, count: header.padding))
+        }
+        try await write([UInt8](repeating: 0, count: 2 * TarHeader.blockSize))
+    }
+}
+
+extension SnapshotArchive {
+    /// Reads the description of a shared snapshot.
+    /// - Throws: ``SnapshotError`` if the file is no shared snapshot.
+    public static func describe(_ url: URL) throws -> (name: String, container: ContainerID, environment: Records.Environment) {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-snapshot-\(UUID().uuidString)", directoryHint: .isDirectory)
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        // Left over files are in the system's folder for temporary ones.
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try unpack(url, into: folder, only: Snapshot.manifestFile)
+        let snapshot = try Snapshot(in: folder)
+        return (snapshot.name, snapshot.container, snapshot.environment)
+    }
+
+    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else.
+    /// - Parameter wanted: the one file to unpack; `nil` for all.
+    static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws {
+        let archive = url.relativePath
+        let handle: FileHandle
+        do { handle = try FileHandle(forReadingFrom: url) } catch {
+            throw SnapshotError(.missing, "'\(archive)' can't be read: \(error.localizedDescription)")
+        }
+        defer { try? handle.close() }
+        func read(_ count: Int) throws -> [UInt8] {
+            var bytes: [UInt8] = []
+            while bytes.count < count, let part = try handle.read(upToCount: count - bytes.count), !part.isEmpty { bytes += part }
+            guard bytes.count == count else { throw SnapshotError(.damaged, "'\(archive)' is no complete shared snapshot: it ends too early") }
+            return bytes
+        }
+        while let header = try TarHeader(read(TarHeader.blockSize), in: archive) {
+            let name = header.kind == .file ? try name(of: header.path, in: archive) : nil
+            let file: DraftFile?
+            if let name, wanted.map({ $0 == name }) ?? true {
+                let target = folder.appending(path: name)
+                try FileManager.default.createDirectory(at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+                file = try DraftFile(target)
+            } else {
+                file = nil
+            }
+            var left = header.size
+            while left > 0 {
+                try Task.checkCancellation()
+                let part = try read(Int(min(left, Int64(chunkSize))))
+                try file?.write(part)
+                left -= Int64(part.count)
+            }
+            _ = try read(header.padding)
+            try file?.finish()
+            if file != nil, wanted != nil { return }
+        }
+    }
+
+    /// The name of a file in the snapshot's folder. Archives may have been packed again, with or without a folder around it.
+    private static func name(of path: String, in archive: String) throws(SnapshotError) -> String {
+        let parts = path.split(separator: "/").filter { $0 != "." }
+        for count in [2, 1] where parts.count >= count {
+            let name = parts.suffix(count).joined(separator: "/")
+            let isAsset = count == 2 && parts[parts.count - 2] == Snapshot.assetsFolder && FileChecksum(parts[parts.count - 1]) != nil
+            let isOther = count == 1 && (name == Snapshot.manifestFile || name == Snapshot.requestsFile || Snapshot.isDatabaseFile(name))
+            if isAsset || isOther { return name }
+        }
+        throw SnapshotError(.damaged, "'\(archive)' is no shared snapshot: it has the file '\(path)', which no snapshot has")
+    }
+}
+
+extension SnapshotFolder {
+    /// Adds a shared snapshot. If one has its name already, it gets a number.
+    /// - Throws: ``SnapshotError`` if the file is no shared snapshot. Nothing of it is left then.
+    public func add(_ archive: URL) async throws -> Snapshot {
+        try await filling(archive.lastPathComponent) { draft in
+            try SnapshotArchive.unpack(archive, into: draft.url)
+            let shared = try Snapshot(in: draft.url)
+            // Every file must be there, and begin as its database.
+            _ = try SnapshotContent(shared)
+            let name = freeName(shared.name)
+            let snapshot = Snapshot(
+                name: name, container: shared.container, environment: shared.environment, saved: shared.saved, records: shared.records, assets: shared.assets,
+                files: shared.files, requests: shared.requests, url: place(of: name))
+            try FileManager.default.removeItem(at: draft.url.appending(path: Snapshot.manifestFile))
+            try draft.write(snapshot.manifest, to: Snapshot.manifestFile)
+            return snapshot
+        }
+    }
+}

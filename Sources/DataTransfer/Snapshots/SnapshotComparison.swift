@@ -1,0 +1,183 @@
+public import JSON
+public import RecordStore
+public import Records
+
+/// The differences between two snapshots, or between a snapshot and the present.
+public struct SnapshotComparison: Sendable {
+    public struct Counts: Sendable, Hashable {
+        public var (added, changed, removed) = (0, 0, 0)
+
+        public var total: Int { added + changed + removed }
+    }
+
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case added, changed, removed
+    }
+
+    /// A record that differs.
+    public struct Entry: Sendable, Hashable {
+        public let kind: Kind
+        /// The owner of the private database; `nil` for the public one.
+        public let user: ExportHeader.User?
+        public let zoneID: ZoneID
+        public let recordName: Name
+        public let recordType: Name
+        /// The fields that differ in a changed record, by name.
+        public let fields: [Name]
+    }
+
+    /// A zone that only one side has.
+    public struct ZoneEntry: Sendable, Hashable {
+        public let kind: Kind
+        public let user: ExportHeader.User
+        public let zoneName: Name
+    }
+
+    /// The differences of records, by type.
+    public internal(set) var types: [Name: Counts] = [:]
+    /// The first records that differ, of each type and kind, in the order of databases, zones and names.
+    public internal(set) var entries: [Entry] = []
+    /// The number of equal records.
+    public internal(set) var equal = 0
+    public internal(set) var zones: [ZoneEntry] = []
+    public internal(set) var subscriptions = Counts()
+    public internal(set) var keyValues = Counts()
+    public internal(set) var schema: SchemaDifference
+
+    /// The differences of all records.
+    public var records: Counts {
+        types.values.reduce(into: Counts()) { sum, counts in
+            sum.added += counts.added
+            sum.changed += counts.changed
+            sum.removed += counts.removed
+        }
+    }
+
+    /// True if only the schemas may differ.
+    public var hasEqualData: Bool { records.total == 0 && zones.isEmpty && subscriptions.total == 0 && keyValues.total == 0 }
+
+    public var isEmpty: Bool { hasEqualData && schema.isEmpty }
+
+    /// - Parameter limit: the number of entries for each type and kind.
+    init(from before: SnapshotContent, to after: SnapshotContent, limit: Int) async throws {
+        schema = SchemaDifference(from: before.schema, to: after.schema)
+        for (user, old, new) in SnapshotContent.pairs(before, after) {
+            equal += try await LineDifference.each(from: old, to: new) { add($0, of: user, limit) }
+            if let user { addZones(of: user, Set(old?.header.zones ?? []), Set(new?.header.zones ?? [])) }
+            func named<Value>(_ values: [Value], _ name: (Value) -> Name) -> [Name: Value] {
+                Dictionary(values.map { (name($0), $0) }, uniquingKeysWith: { first, _ in first })
+            }
+            let subscriptions = { (export: ExportFile?) in named(export?.header.subscriptions ?? [], \.subscriptionID) }
+            self.subscriptions.add(subscriptions(old), subscriptions(new))
+            keyValues.add(old?.header.keyValues ?? [:], new?.header.keyValues ?? [:])
+        }
+    }
+
+    private mutating func add(_ difference: LineDifference, of user: ExportHeader.User?, _ limit: Int) {
+        // A store makes the records of users by itself.
+        if difference.isMadeByTheStore { return }
+        let line = difference.line
+        let kind = difference.kind
+        types[line.recordType, default: Counts()][kind] += 1
+        guard types[line.recordType, default: Counts()][kind] <= limit else { return }
+        entries.append(
+            Entry(kind: kind, user: user, zoneID: line.zoneID, recordName: line.recordName, recordType: line.recordType, fields: difference.fields))
+    }
+
+    private mutating func addZones(of user: ExportHeader.User, _ before: Set<ZoneID>, _ after: Set<ZoneID>) {
+        let (added, removed) = (after.subtracting(before), before.subtracting(after))
+        zones += (added.map { ZoneEntry(kind: .added, user: user, zoneName: $0.zoneName) } + removed.map { ZoneEntry(kind: .removed, user: user, zoneName: $0.zoneName) })
+            .sorted { $0.zoneName < $1.zoneName }
+    }
+}
+
+extension SnapshotComparison.Counts {
+    public subscript(kind: SnapshotComparison.Kind) -> Int {
+        get {
+            switch kind {
+            case .added: added
+            case .changed: changed
+            case .removed: removed
+            }
+        }
+        set {
+            switch kind {
+            case .added: added = newValue
+            case .changed: changed = newValue
+            case .removed: removed = newValue
+            }
+        }
+    }
+
+    fileprivate mutating func add<Value: Equatable>(_ before: [Name: Value], _ after: [Name: Value]) {
+        for (name, value) in after {
+            if let old = before[name] { changed += old == value ? 0 : 1 } else { added += 1 }
+        }
+        removed += before.keys.count { after[$0] == nil }
+    }
+}
+
+extension LineDifference {
+    /// The record as it is after the difference, or was before it.
+    var line: ExportedLine {
+        switch self {
+        case .added(let line), .removed(let line): line
+        case .changed(_, let to): to
+        }
+    }
+
+    var kind: SnapshotComparison.Kind {
+        switch self {
+        case .added: .added
+        case .changed: .changed
+        case .removed: .removed
+        }
+    }
+
+    /// True if the record is a user's that is only on one side.
+    var isMadeByTheStore: Bool {
+        if case .changed = self { return false }
+        return line.recordType == Schema.usersType
+    }
+
+    /// The names of the fields that differ in a changed record, and of its other parts.
+    fileprivate var fields: [Name] {
+        guard case .changed(let from, let to) = self else { return [] }
+        // The lines were read as objects before.
+        guard case .object(let old)? = try? JSONReader.value(of: from.bytes), case .object(let new)? = try? JSONReader.value(of: to.bytes) else { return [] }
+        func fields(_ record: JSONObject) -> JSONObject { if case .object(let fields)? = record["fields"] { fields } else { JSONObject() } }
+        let (left, right) = (fields(old), fields(new))
+        let names = Set(left.names).union(right.names).filter { left[$0] != right[$0] }.sorted()
+        let parts = Set(old.names).union(new.names).subtracting(["fields", "created", "modified"]).filter { old[$0] != new[$0] }.sorted()
+        return names + parts
+    }
+}
+
+extension SnapshotFolder {
+    /// The number of records that a comparison names, of each type and kind.
+    public static let entryLimit = 20
+
+    /// Compares a snapshot with another one.
+    public func compare(_ before: Snapshot, with after: Snapshot) async throws -> SnapshotComparison {
+        try await SnapshotComparison(from: SnapshotContent(before), to: SnapshotContent(after), limit: Self.entryLimit)
+    }
+
+    /// Compares a snapshot with the present.
+    /// - Parameter source: the environment that the snapshot is compared with.
+    public func compare(
+        _ before: Snapshot, withPresentOf source: SnapshotSource, progress: (SnapshotProgress) -> Void = { _ in }
+    ) async throws -> SnapshotComparison {
+        let before = try SnapshotContent(before)
+        return try await withPresent(of: source, progress) { try await SnapshotComparison(from: before, to: $0, limit: Self.entryLimit) }
+    }
+
+    /// Reads the present into files that are removed afterwards.
+    func withPresent<Value>(
+        of source: SnapshotSource, _ progress: (SnapshotProgress) -> Void, _ work: (SnapshotContent) async throws -> Value
+    ) async throws -> Value {
+        let draft = try draft()
+        defer { close(draft) }
+        let exported = try await draft.export(source, assets: nil, progress: progress)
+        return try await work(SnapshotContent(exported.files, in: draft.url))
+    }
+}
