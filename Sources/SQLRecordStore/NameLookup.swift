@@ -9,7 +9,7 @@ final class NameLookup {
 
     private let statement: any SQLStatement
     private let cells: UnsafeMutableBufferPointer<SQLCell>
-    private let zone: Int64
+    let zone: Int64
     private var reader: RowReader
 
     init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {

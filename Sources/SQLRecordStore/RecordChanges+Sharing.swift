@@ -59,6 +59,7 @@ extension RecordChanges {
 
     func place(_ record: StoredRecord, in zone: Int64, under hierarchy: Int64?) throws {
         lookup = nil
+        ahead?.drop(record.recordID.recordName)
         try db.run("UPDATE records SET hierarchy = ? WHERE zone = ? AND name = ?", [hierarchy, zone, record.recordID.recordName.string])
     }
 

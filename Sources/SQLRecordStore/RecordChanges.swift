@@ -15,6 +15,8 @@ class RecordChanges: CascadeTransaction {
     /// The row last looked up. An operation looks up its record before changing it, so the row is kept until the next
     /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
+    /// Rows of the request's other records.
+    final var ahead: RowsAhead?
     final var zoneIDs: [Int64: ZoneID] = [:]
     /// The zones among them that mirror those of another container.
     final var mirrors: Set<Int64> = []
@@ -70,7 +72,9 @@ class RecordChanges: CascadeTransaction {
     /// The row of a record name, which may be a deletion.
     final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
         if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
-        let row = try db.row(named: name, in: zone, try zoneID(of: zone), kept.state.catalog)
+        let zoneID = try zoneID(of: zone)
+        let known = try ahead?.take(name, in: zone) { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) } ?? nil
+        let row = if let known { known } else { try db.row(named: name, in: zone, zoneID, kept.state.catalog) }
         lookup = (zone, name, row)
         return row
     }

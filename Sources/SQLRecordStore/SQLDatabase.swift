@@ -47,6 +47,7 @@ struct SQLDatabase: RecordDatabase {
             let transaction = SQLTransaction(
                 db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
+            transaction.names = request.operations.compactMap(\.recordName)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
@@ -89,13 +90,23 @@ struct SQLDatabase: RecordDatabase {
             let grants = view.grants(db, catalog)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
             var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
+            var ahead: [ZoneID: RowsAhead] = [:]
             return try recordIDs.map { recordID in
                 let lookup = try lookups[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog)
                 lookups[recordID.zoneID] = lookup
                 switch lookup {
                 case .failure(let error): return .failure(error)
                 case .success(let names):
-                    let found = try names?.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() }
+                    let found = try names.flatMap { names in
+                        if recordIDs.count == 1 { return try names.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() } }
+                        let zoneID = recordID.zoneID
+                        let start = { RowsAhead(recordIDs.lazy.filter { $0.zoneID == zoneID }.map(\.recordName), in: names.zone) }
+                        let known = try ahead[zoneID, default: start()].take(recordID.recordName, in: names.zone) {
+                            try db.rows(named: $0, in: names.zone, zoneID, catalog)
+                        }
+                        if let known { return known.flatMap { $0.isDeleted ? nil : $0.record } }
+                        return try names.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() }
+                    }
                     guard let found else { return .failure(.recordNotFound) }
                     guard try grants.canRead(found, catalog.schema) else { return .failure(GrantRules.refusal(of: .read)) }
                     let record = try found.keeping(desiredKeys)

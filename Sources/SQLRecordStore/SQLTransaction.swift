@@ -56,10 +56,13 @@ class SQLTransaction: RecordChanges, RecordTransaction {
         }
         let opened = try view.opened(zone, mayHaveHierarchies: kept.state.hasHierarchies, db)
         note(zone)
+        if ahead == nil, names.count > 1 { ahead = RowsAhead(names, in: opened.key) }
         zones[zoneID] = opened
         return opened
     }
 
+    /// Names of records that the request will ask for, in this order.
+    var names: [Name] = []
     /// Zones of this request by the zone IDs it used. Usually there is only one.
     private var zones: [ZoneID: TransactionZone] = [:]
 

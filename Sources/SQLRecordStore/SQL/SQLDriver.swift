@@ -33,6 +33,9 @@ protocol SQLDriver {
     /// The length of a column's value in bytes, as an expression.
     func length(ofColumn name: String) -> String
 
+    /// A value for `= ANY(?)`; `nil` if single statements are as fast, because there is no network between.
+    func list(of texts: [String]) -> (any Bindable)?
+
     /// Inserts rows into `tokens`. A text can have thousands of words, so they are written with one statement.
     func insertWords(_ words: [(word: String, name: String)], of field: Int64, in zone: Int64, on connection: SQLConnection) throws
     /// Deletes rows of `tokens`.

@@ -1,7 +1,7 @@
 #if PostgreSQL
 /// PostgreSQL, through libpq.
 ///
-/// Each statement is a trip to the server and back. libpq could send several at once (its pipeline mode), which no one asks for yet.
+/// Each statement with rows is a trip to the server and back. Changes without rows travel with the next one.
 struct PostgreSQLDriver: SQLDriver {
     let connection: PostgreSQLConnection
     private let begin: () throws -> Void
@@ -80,6 +80,8 @@ struct PostgreSQLDriver: SQLDriver {
 
     func text(ofNumber expression: String) -> String { "convert_to(CAST(\(expression) AS TEXT), 'UTF8')" }
     func length(ofColumn name: String) -> String { "length(\(name))" }
+
+    func list(of texts: [String]) -> (any Bindable)? { PostgreSQLTexts(texts) }
 
     // MARK: Words
 

@@ -31,6 +31,9 @@ final class PostgreSQLNews: Sendable {
         /// True if the store is no longer what was opened.
         var isStale: Bool { state.withLock { $0.isStale } }
 
+        /// Notes a commit of this process.
+        func note(mark: Int64?) { state.withLock { $0.mark = mark } }
+
         /// The store is gone.
         func giveUp() { state.withLock { $0.isStale = true } }
 
@@ -137,6 +140,7 @@ final class PostgreSQLNews: Sendable {
     private struct Ear {
         var connection: PostgreSQLConnection?
         var isListening = false
+        var nextLook = ContinuousClock.now
         /// The stores in which others have committed; `nil` if nobody listened.
         var heard: Set<Int64>?
     }
@@ -150,7 +154,11 @@ final class PostgreSQLNews: Sendable {
                 ear.isListening = true
                 ear.heard = nil
             }
-            try look(connection, ear.heard)
+            // Most often, the thread only wakes to tell.
+            if ear.heard.map({ !$0.isEmpty }) ?? true || ContinuousClock.now >= ear.nextLook {
+                try look(connection, ear.heard)
+                ear.nextLook = .now + .milliseconds(Int(Self.interval))
+            }
             ear.heard = try wait(connection)
             try tell(connection)
         } catch {

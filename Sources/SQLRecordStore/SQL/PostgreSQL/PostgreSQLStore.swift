@@ -99,7 +99,10 @@ final class PostgreSQLStore: WritableConnections {
         return SQLError(.busy, failure.code, "another Skylight has deleted the container")
     }
 
-    func tidy() { server.news.tell(number) }
+    func tidy() {
+        watch.note(mark: writer.known)
+        server.news.tell(number)
+    }
     func leaveInOrder() {}
 
     var notesOfOthers: WriterNotes? { writer.notesOfOthers }

@@ -17,7 +17,7 @@ final class PostgreSQLWriter: @unchecked Sendable {
     private let logger: Logger
     private var connection: PostgreSQLConnection?
     /// The mark of the last commit whose state is in memory; `nil` if that is not known.
-    private var known: Int64?
+    private(set) var known: Int64?
     /// The mark and the notes that the transaction found.
     private var found: (mark: Int64, notes: WriterNotes?)?
     /// The notes that the transaction leaves.

@@ -109,6 +109,8 @@ struct SQLiteDriver: SQLDriver {
         "CASE typeof(\(name)) WHEN 'integer' THEN 6 WHEN 'real' THEN 8 ELSE length(CAST(\(name) AS BLOB)) END"
     }
 
+    func list(of texts: [String]) -> (any Bindable)? { nil }
+
     // MARK: Words
 
     // SQLite binds no lists, but reads those of JSON.
