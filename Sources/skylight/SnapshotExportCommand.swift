@@ -43,6 +43,6 @@ struct SnapshotExportCommand: AsyncParsableCommand {
                 writer.member("bytes", archive.size)
             }
         }
-        Output.say("Wrote '\(name)' into \(output): \(ByteCount(archive.size)).")
+        Output.note("Wrote '\(name)' into \(output): \(ByteCount(archive.size)).")
     }
 }

@@ -84,7 +84,8 @@ struct SnapshotRestoreCommand: AsyncParsableCommand {
 
 extension SnapshotRestoreReport {
     func lines(of snapshot: Snapshot, in place: String) -> [String] {
-        var lines = ["Restored '\(snapshot.name)' in \(place): \(Output.grouped(saved)) records saved, \(Output.grouped(deleted)) deleted."]
+        let records = "\(Output.grouped(saved)) record\(saved == 1 ? "" : "s") saved, \(Output.grouped(deleted)) deleted"
+        var lines = ["Restored '\(snapshot.name)' in \(place): \(records)."]
         if deletedZones > 0 { lines.append("Zones deleted: \(Output.grouped(deletedZones)).") }
         if schemaChanges > 0 { lines.append("Changes of the schema: \(Output.grouped(schemaChanges)).") }
         if hasExpiredTokens { lines.append("All change tokens have expired: clients fetch everything again.") }

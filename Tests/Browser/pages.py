@@ -77,6 +77,8 @@ PAGES = {
     "deploy": CHAT + "/deploy",
     "reset": CHAT + "/reset",
     "query advice": CHAT + "/advice",
+    "snapshots": CHAT + "/snapshots",
+    "snapshots of nothing": LISTS.replace("development", "production") + "/snapshots",
     "rehearsals": CHAT + "/rehearsals?zone=Chats",
     "rehearsals without zones": CHAT.replace("private", "public") + "/rehearsals",
     "rehearsal of a reset": CHAT + "/rehearsals/confirm?start=reset-zone&of=Chats",

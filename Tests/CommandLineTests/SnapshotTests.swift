@@ -51,7 +51,7 @@ import Testing
 
         let restored = try await run(["snapshot", "restore", "First state", "--yes"])
         #expect(restored.status == 0, "\(restored.errors)")
-        #expect(restored.output.contains("1 records saved, 1 deleted") && restored.output.contains("clients fetch everything again"), "\(restored.output)")
+        #expect(restored.output.contains("1 record saved, 1 deleted") && restored.output.contains("clients fetch everything again"), "\(restored.output)")
         #expect(restored.output.contains("The state before is the snapshot 'Before restoring First state'."))
         #expect(try await export() == before)
         let same = try await run(["snapshot", "compare", "First state"])

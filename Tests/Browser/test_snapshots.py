@@ -1,0 +1,64 @@
+"""Snapshots of an environment: saved, compared, restored, and shared as one file."""
+
+import pytest
+from playwright.sync_api import expect
+
+from axe import problems
+
+
+def note(name: str, title: str) -> dict:
+    return {"recordType": "Note", "recordName": name, "fields": {"title": {"value": title}}}
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_path):
+    container = f"iCloud.com.example.Saved{int(scripts)}"
+    there = f"/c/{container}/development/private"
+    server.save(container, "Notes", note("milk", "Milk"))
+    page = open_page(there + "/snapshots", java_script_enabled=scripts)
+    expect(page.locator("main")).to_contain_text("No snapshots yet")
+    page.get_by_label("New snapshot").fill("Before <the> test")
+    page.get_by_role("button", name="Save the present").click()
+    expect(page.get_by_role("status").first).to_contain_text("The snapshot is saved.")
+    assert not scripts or not problems(page)
+
+    server.save(container, "Notes", note("later", "Later"))
+    page.get_by_role("link", name="Before <the> test", exact=True).click()
+    row = page.get_by_role("row").filter(has=page.get_by_role("link", name="later", exact=True))
+    expect(row).to_contain_text("added")
+    assert not scripts or not problems(page)
+
+    page.get_by_role("link", name="Restore…").click()
+    expect(page.locator("main")).to_contain_text("deletes 1 record")
+    expect(page.locator("main")).to_contain_text("All change tokens expire")
+    assert not scripts or not problems(page)
+    page.get_by_role("button", name="Restore it").click()
+    expect(page.get_by_text("Restore it to undo this.")).to_be_visible(timeout=30_000)
+    page.goto(there + "/snapshots/compare?name=Before+%3Cthe%3E+test")
+    expect(page.get_by_role("status")).to_contain_text("Nothing differs.")
+
+    page.goto(there + "/snapshots")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Download Before <the> test as a file").click()
+    assert download.value.suggested_filename.endswith(".skylight.tar")
+    file = tmp_path / "shared.skylight.tar"
+    download.value.save_as(file)
+    page.goto("/")
+    page.get_by_label("Shared snapshot").set_input_files(file)
+    page.get_by_label("into", exact=True).fill(container + ".Copy")
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_text("1 record saved, 0 records deleted.")).to_be_visible(timeout=30_000)
+    page.goto(f"/c/{container}.Copy/development/private/record?zone=Notes&name=milk")
+    expect(page.locator("main")).to_contain_text("Milk")
+
+
+def test_a_deletion_asks_first(open_page, server):
+    container = "iCloud.com.example.Unsaved"
+    server.save(container, "Notes", note("milk", "Milk"))
+    page = open_page(f"/c/{container}/development/private/snapshots")
+    page.get_by_label("New snapshot").fill("One")
+    page.get_by_role("button", name="Save the present").click()
+    page.get_by_role("link", name="Delete One").click()
+    page.get_by_role("button", name="Delete the snapshot").click()
+    expect(page.get_by_role("status").first).to_contain_text("The snapshot is deleted.")
+    expect(page.locator("main")).to_contain_text("No snapshots yet")
