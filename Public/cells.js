@@ -169,7 +169,8 @@ function value(cell) {
   if (pairs.length > 0) return pairs.join('\n')
   const items = [...cell.querySelectorAll('li:not(.faint)')].map(item => item.textContent.trim())
   if (items.length > 0) return items.join(', ')
-  const part = cell.querySelector('.long > div, time, a > small, a, code') ?? cell
+  // A record's name is after its title.
+  const part = cell.querySelector('a > small') ?? cell.querySelector('.long > div, time, a, code') ?? cell
   const text = part === cell ? [...cell.childNodes].filter(node => !(node instanceof Element && node.matches('.faint'))).map(node => node.textContent).join('') : part.textContent
   return text.trim()
 }

@@ -11,7 +11,7 @@ extension Accounts {
     /// Takes over what other processes write to the file, until the accounts are released.
     func follow() {
         Task.detached(priority: .utility) { [weak self] in
-            var followed: Followed?
+            var followed: Int64?
             while let accounts = self {
                 do {
                     followed = try await accounts.newest(after: followed)
@@ -23,29 +23,24 @@ extension Accounts {
         }
     }
 
-    /// What the file had when it was last looked at.
-    private struct Followed: Sendable {
-        /// A number of SQLite's that changes with commits of other connections.
-        let version: Int64?
-        let credentials: KnownCredentials.IDs
-    }
-
-    private func newest(after last: Followed?) async throws -> Followed {
+    /// - Parameter last: a number of SQLite's that changes with commits of other connections.
+    /// - Returns: the present one.
+    private func newest(after last: Int64?) async throws -> Int64? {
         try await queue.read { [self] database in
             let version = try Int64.fetchOne(database, sql: "PRAGMA data_version")
-            if let last, last.version == version { return last }
+            if let last, last == version { return last }
             let (users, stored) = (try Self.users(in: database), try KnownCredentials(database))
             let (queries, connections) = (try Self.savedQueries(in: database), try Self.connections(in: database))
             let password = try StoredPassword(database)
             known.withLock { $0.adopt(users) }
-            credentials.withLock { $0.adopt(stored, after: last?.credentials) }
+            credentials.withLock { $0.adopt(stored) }
             saved.withLock { $0 = queries }
             connected.withLock { $0 = connections }
             administration.withLock { administration in
                 if administration.password == password { return }
                 (administration.password, administration.remembered) = (password, nil)
             }
-            return Followed(version: version, credentials: stored.ids)
+            return version
         }
     }
 }
@@ -62,28 +57,9 @@ extension KnownUsers {
 }
 
 extension KnownCredentials {
-    /// Names of credentials.
-    struct IDs: Sendable {
-        let tokens: Set<String>
-        let keys: Set<String>
-        let sessions: Set<String>
-        let notificationTokens: Set<String>
-    }
-
-    var ids: IDs {
-        IDs(tokens: Set(tokens.keys), keys: Set(keys.keys), sessions: Set(sessions.keys), notificationTokens: Set(notificationTokens.keys))
-    }
-
-    /// Takes over the credentials of the file.
-    /// - Parameter last: what the file had before. What is in memory and was not in the file is about to be written.
-    mutating func adopt(_ stored: KnownCredentials, after last: IDs?) {
-        func merged<Value>(_ held: [String: Value], _ stored: [String: Value], _ last: Set<String>?) -> [String: Value] {
-            stored.merging(held.filter { name, _ in !(last?.contains(name) ?? false) }) { stored, _ in stored }
-        }
-        tokens = merged(tokens, stored.tokens, last?.tokens)
-        keys = merged(keys, stored.keys, last?.keys)
-        sessions = merged(sessions, stored.sessions, last?.sessions)
-        notificationTokens = merged(notificationTokens, stored.notificationTokens, last?.notificationTokens)
+    /// Takes over the credentials of the file, which has each of them before memory has it.
+    mutating func adopt(_ stored: KnownCredentials) {
+        (tokens, keys, sessions, notificationTokens) = (stored.tokens, stored.keys, stored.sessions, stored.notificationTokens)
         tokenIDs.merge(stored.tokenIDs) { _, stored in stored }
         for (id, rotation) in stored.rotations {
             guard var held = rotations[id], let newest = rotation.newest else {

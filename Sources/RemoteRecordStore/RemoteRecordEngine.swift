@@ -70,7 +70,7 @@ public final class RemoteRecordEngine: RecordEngine {
 
 extension StoreHealth {
     fileprivate init(_ answer: Answer) throws {
-        self.init(container: try answer.container(), environment: try answer.environment())
+        self.init(container: try answer.container(), environment: try answer.environment(), database: try answer.optionalString("database"))
         switch Status(rawValue: try answer.string("status")) {
         case .ok: break
         case .unreadable:

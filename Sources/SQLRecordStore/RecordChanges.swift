@@ -234,7 +234,7 @@ class RecordChanges: CascadeTransaction {
             return try db.attempt(body)
         } catch {
             kept = before
-            lookup = nil
+            (lookup, ahead) = (nil, nil)
             throw error
         }
     }

@@ -175,8 +175,10 @@ public final class SQLRecordEngine: RecordEngine {
     public func health() async -> [StoreHealth] {
         let places = stores.withLock { $0 ?? [:] }
         var health = places.values.compactMap(\.health)
+        let now = settings.clock()
         do {
-            let now = settings.clock()
+            let database = try await DiskThreads.run { [home = settings.home] in try home.condition() }
+            for index in health.indices { health[index].database = database }
             // Other stores are inspected without opening them.
             health += try await DiskThreads.run { [home = settings.home] in
                 try home.containers().flatMap { container in
@@ -190,6 +192,8 @@ public final class SQLRecordEngine: RecordEngine {
             }
         } catch {
             settings.logger.error("The containers can't be listed: \(error)")
+            let reason = RecordError(.internalError, "The containers can't be listed: \(StoreProblem.words(for: error))")
+            health = places.keys.map { StoreHealth(container: $0.container, environment: $0.environment, unreadableBecause: reason, since: now) }
         }
         return health.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
     }

@@ -166,7 +166,7 @@ for number in range(20):
     names += [f"own {number:02}" for number in range(20)]
     expect(feed).to_contain_text("170 changes followed")
     # Each once, in the order of the commits, with the last one on top.
-    assert page.locator("tbody.live tr th").all_inner_texts() == names[::-1]
+    assert page.locator("tbody.live tr th a").evaluate_all("links => links.map(link => new URL(link.href).searchParams.get('name'))") == names[::-1]
     keep(page, "journey live following")
 
 

@@ -53,8 +53,9 @@ class Fleet:
     def __init__(self, binary, data, store, count=2):
         self.start = lambda: PatientServer(binary, data, store=store)
         self.servers = [self.start() for _ in range(count)]
-        for server in self.servers:
-            assert server.listens(), server.complaint
+        if not all([server.listens() for server in self.servers]):
+            self.end()
+            raise AssertionError([server.complaint for server in self.servers])
         self.turn = 0
 
     def connect(self):

@@ -62,16 +62,20 @@ struct CheckView: Page {
     let start: String
     let cancel: String
     let command: String
+    /// The database server that has the records, and how durable its commits are; `nil` for a file.
+    let database: String?
     let milliseconds: String
 
-    static func load(_ visit: Visit, runs: BackgroundRuns) -> CheckView {
+    static func load(_ visit: Visit, runs: BackgroundRuns) async throws -> CheckView {
         let run = runs.check(of: visit.place)
         let place = visit.place
+        let health = visit.engine.can(.reportHealth) ? try await visit.engine.health() : []
+        let own = health.first { $0.container == place.address.container && $0.environment == place.address.environment }
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
             rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.flatMap { Report($0, visit) },
             isLive: run.map { !$0.isOver } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
-            command: Self.command(place), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            command: Self.command(place), database: own?.database, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }
 

@@ -10,16 +10,19 @@ public struct StoreHealth: Sendable, Hashable {
     public var unreadableBecause: RecordError?
     /// Time when the problem with reading was first noticed.
     public var since: Timestamp?
+    /// The database server and the settings that say how durable its commits are, such as `PostgreSQL 15.14, synchronous_commit on`; `nil` for a file.
+    public var database: String?
 
     public init(
         container: ContainerID, environment: Environment, readOnlyBecause: RecordError? = nil, unreadableBecause: RecordError? = nil,
-        since: Timestamp? = nil
+        since: Timestamp? = nil, database: String? = nil
     ) {
         self.container = container
         self.environment = environment
         self.readOnlyBecause = readOnlyBecause
         self.unreadableBecause = unreadableBecause
         self.since = since
+        self.database = database
     }
 
     public enum Status: String, Sendable {

@@ -65,13 +65,14 @@ extension SQLRecordEngine {
         let keys = try await containers().flatMap { container in
             Records.Environment.allCases.map { StoreKey(container: container, environment: $0) }
         }
-        return try await DiskThreads.run { [home = settings.home, target = other.settings.home] in
+        return try await DiskThreads.run { [home = settings.home, clock = settings.clock, target = other.settings.home] in
             let found = try keys.filter { try home.holds($0) }
             if let taken = try found.first(where: { try target.holds($0) }) { throw Self.isThere(taken) }
             let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())
             for key in found {
                 // Opened for writing, so that tables of earlier versions are brought up to date.
                 let source = try home.open(key)
+                try StoreFacts.complete(source, journal: nil, at: clock())
                 var rows = 0
                 let isMade = try source.read { db in
                     try db.snapshot {

@@ -17,6 +17,8 @@ struct SortWalk {
     private let range: EntryRange
     private let probes: Probes
     private let lookup: NameLookup
+    /// The records of the last batch.
+    private var ahead: RowsAhead
     private var fill: PageFill
     private var isFull = false
 
@@ -26,6 +28,7 @@ struct SortWalk {
         self.range = range
         probes = Probes(sources, in: zoneQuery)
         lookup = try NameLookup(in: zoneQuery.zone.number, zoneQuery.zone.zoneID, zoneQuery.catalog, zoneQuery.db)
+        ahead = RowsAhead([], in: zoneQuery.zone.number)
         fill = PageFill(zoneQuery.limit)
     }
 
@@ -46,6 +49,7 @@ struct SortWalk {
         var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
         while !isFull {
             let (groups, isLast) = try batch(bound, limit: size)
+            ahead = RowsAhead(groups.flatMap(names(of:)), in: zoneQuery.zone.number)
             for group in isLast ? groups[...] : groups.dropLast() where !isFull { try finish(group, into: &page) }
             guard !isFull, !isLast, let last = groups.last else { break }
             if groups.count == 1 {
@@ -98,8 +102,8 @@ struct SortWalk {
     private mutating func finish(_ group: Group, into page: inout TopPlaces) throws {
         zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
         var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
-        for name in zoneQuery.isAscending ? group.names : group.names.reversed() {
-            guard let record = try lookup.row(named: name, { try $0.record() }), let match = try zoneQuery.match(record) else { continue }
+        for name in names(of: group) {
+            guard let record = try record(named: name), let match = try zoneQuery.match(record) else { continue }
             if top == nil {
                 add(match, to: &page)
                 if isFull { return }
@@ -108,6 +112,18 @@ struct SortWalk {
             }
         }
         for match in top?.finish() ?? [] where !isFull { add(match, to: &page) }
+    }
+
+    /// The names in ascending order.
+    private func names(of group: Group) -> [Name] { zoneQuery.isAscending ? group.names : group.names.reversed() }
+
+    private mutating func record(named name: Name) throws -> StoredRecord? {
+        let zone = zoneQuery.zone
+        let known = try ahead.take(name, in: zone.number) { [db = zoneQuery.db, catalog = zoneQuery.catalog] names in
+            try db.rows(named: names, in: zone.number, zone.zoneID, catalog)
+        }
+        if let known { return known?.record }
+        return try lookup.row(named: name) { try $0.record() }
     }
 
     /// Adds the records of a value with any number of entries. Starts at `name` if the records are ordered by name,

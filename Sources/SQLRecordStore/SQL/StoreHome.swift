@@ -36,6 +36,8 @@ protocol StoreHome: Sendable {
 
     /// Number of file handles that an open store may use.
     var handlesPerStore: Int { get }
+    /// The database server and the settings that say how durable its commits are; `nil` for files.
+    func condition() throws -> String?
     /// Lets other processes have the stores.
     func close()
 
@@ -50,6 +52,7 @@ protocol StoreHome: Sendable {
 extension StoreHome {
     // For stores that one process has to itself.
     func secret() throws -> [UInt8]? { nil }
+    func condition() throws -> String? { nil }
     func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) {}
 
     /// The reason why a store can't be opened, as far as can be seen from outside.

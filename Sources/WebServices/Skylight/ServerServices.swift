@@ -93,6 +93,7 @@ extension JSONWriter {
             writer.member("environment", health.environment.rawValue)
             writer.member("status", health.status.rawValue)
             if let since = health.since { writer.member("since", since.milliseconds) }
+            if let database = health.database { writer.member("database", database) }
             if let error = health.reason { writer.members(of: error) }
         }
     }

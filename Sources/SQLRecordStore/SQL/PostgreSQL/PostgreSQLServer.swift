@@ -12,6 +12,8 @@ final class PostgreSQLServer: StoreHome {
     let pool: PostgreSQLPool
     private let logger: Logger
     private let lock: DataFolderLock?
+    /// The folders with files of assets.
+    private let folders: ContainerFolders?
     /// Answers of ``holds(_:)``, and when they were given. Containers without data are asked for often.
     private let seen = Mutex<[StoreKey: (isThere: Bool, at: ContinuousClock.Instant)]>([:])
     private static let sightLasts = Duration.milliseconds(200)
@@ -31,6 +33,8 @@ final class PostgreSQLServer: StoreHome {
             try FileManager.default.createDurableDirectory(at: folder)
             return try DataFolderLock(folder: folder, isShared: true)
         }
+        folders = folder.map { ContainerFolders($0, logger) }
+        folders?.sweepDeleted()
         self.address = address
         self.logger = logger
         pool = PostgreSQLPool(address)
@@ -80,6 +84,11 @@ final class PostgreSQLServer: StoreHome {
     }
 
     func rename(_ container: ContainerID, to name: ContainerID) throws {
+        var isMoved = false
+        defer {
+            // The database says which name counts.
+            if isMoved, (try? containers().contains(container)) == true { try? folders?.rename(name, to: container) }
+        }
         try ask { db in
             try db.writing {
                 guard try !Self.numbers(of: container, db).isEmpty else { throw RecordError.noContainer(container) }
@@ -87,6 +96,10 @@ final class PostgreSQLServer: StoreHome {
                 try db.run(
                     "UPDATE skylight.stores SET container = convert_from(?, 'UTF8') WHERE container = convert_from(?, 'UTF8')",
                     [name.description, container.description])
+                if let folders, folders.contains(container) {
+                    try folders.rename(container, to: name)
+                    isMoved = true
+                }
                 return true
             }
         }
@@ -107,6 +120,7 @@ final class PostgreSQLServer: StoreHome {
                 return true
             }
         }
+        if let folders, folders.contains(container) { try folders.delete(container) }
         seen.withLock { $0 = [:] }
     }
 
@@ -167,6 +181,13 @@ final class PostgreSQLServer: StoreHome {
     func openForReading(_ key: StoreKey) throws -> any StoreConnections {
         guard let number = try ask({ db in try Self.number(of: key, db) }) else { throw SQLError(.cannotOpen, "no schema", "\(key) has no tables") }
         return try PostgreSQLReaders(number, pool)
+    }
+
+    func condition() throws -> String? {
+        let names = ["server_version", "synchronous_commit", "fsync"]
+        let values = try pool.lend(nil) { try $0.row("SELECT \(names.map { "current_setting('\($0)')" }.joined(separator: ", "))") }
+        guard values.count == names.count else { return nil }
+        return "PostgreSQL \(values[0]), synchronous_commit \(values[1])\(values[2] == "on" ? "" : ", fsync \(values[2])")"
     }
 
     func looksWritable(_ key: StoreKey) -> Bool {

@@ -6,7 +6,7 @@ internal import Synchronization
 final class PostgreSQLReaders: StoreConnections {
     private let schema: String
     private let pool: PostgreSQLPool
-    private let incarnation: String
+    let incarnation: String
     let epoch: UInt32?
 
     /// Blocks on the network.
@@ -59,7 +59,6 @@ final class PostgreSQLStore: WritableConnections {
         self.number = number
         self.key = key
         self.server = server
-        writer = PostgreSQLWriter(number, of: key, server, logger)
         let tables = try SQLiteLayout.ofNewStore()
         try server.pool.lend(PostgreSQLServer.schema(number)) { connection in
             let db = SQLConnection(PostgreSQLDriver(connection))
@@ -71,6 +70,7 @@ final class PostgreSQLStore: WritableConnections {
             }
         }
         readers = try PostgreSQLReaders(number, server.pool)
+        writer = PostgreSQLWriter(number, of: key, server, incarnation: readers.incarnation, logger)
         watch = try server.news.watch(number, key)
     }
 

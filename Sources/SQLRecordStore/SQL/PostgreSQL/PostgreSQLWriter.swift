@@ -14,6 +14,8 @@ final class PostgreSQLWriter: @unchecked Sendable {
     private let number: Int64
     private let key: StoreKey
     private let server: PostgreSQLServer
+    /// The server that the store was opened on.
+    private let incarnation: String
     private let logger: Logger
     private var connection: PostgreSQLConnection?
     /// The mark of the last commit whose state is in memory; `nil` if that is not known.
@@ -29,9 +31,12 @@ final class PostgreSQLWriter: @unchecked Sendable {
     private static let patience = Duration.seconds(60)
     private static let pause = 0.1
     /// A process that stops between two statements must not keep the others waiting for ever.
-    private static let settings = "SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = '30s'"
+    private static let settings = "SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = '30s'; \(keepalives)"
+    /// A machine that is gone without a word must not keep its locks for hours.
+    private static let keepalives = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
-    init(_ number: Int64, of key: StoreKey, _ server: PostgreSQLServer, _ logger: Logger) {
+    init(_ number: Int64, of key: StoreKey, _ server: PostgreSQLServer, incarnation: String, _ logger: Logger) {
+        self.incarnation = incarnation
         self.number = number
         self.key = key
         self.server = server
@@ -49,6 +54,8 @@ final class PostgreSQLWriter: @unchecked Sendable {
 
     func write<Value>(_ body: (SQLConnection) throws -> Value) throws -> Value {
         let connection = if let connection, connection.isReady { connection } else { try connect() }
+        // The store is opened again first, with an epoch of its own for the positions after those that are lost.
+        if connection.incarnation != incarnation { throw SQLError(.busy, "taken over", "another server has taken over") }
         connection.allow()
         return try body(SQLConnection(driver(of: connection)))
     }

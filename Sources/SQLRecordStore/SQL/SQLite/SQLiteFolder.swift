@@ -9,7 +9,7 @@ struct SQLiteFolder: StoreHome {
     let folder: URL
     let logLimits: WriteAheadLogLimits
     private let lock: DataFolderLock
-    private let logger: Logger
+    private let folders: ContainerFolders
 
     /// Opens a folder and creates it if necessary.
     /// - Throws: ``DataFolderInUse`` if another process uses the folder, or a file system error.
@@ -19,8 +19,8 @@ struct SQLiteFolder: StoreHome {
         // The data folder may be reached through symbolic links. Links inside it are refused.
         self.folder = folder
         self.logLimits = logLimits
-        self.logger = logger
-        sweepDeleted()
+        folders = ContainerFolders(folder, logger)
+        folders.sweepDeleted()
         SavepointFiles.keep(in: folder, logger)
     }
 
@@ -131,40 +131,6 @@ struct SQLiteFolder: StoreHome {
         try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)).compactMap { ContainerID($0) }
     }
 
-    func rename(_ container: ContainerID, to name: ContainerID) throws { try move(container, to: name.description, name) }
-
-    func delete(_ container: ContainerID) throws {
-        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
-        try move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)", nil)
-        sweepDeleted()
-    }
-
-    /// Prefix of the folders of deleted containers until they are removed. No container name starts with it.
-    private static let deletedPrefix = ".deleted-"
-
-    private func move(_ container: ContainerID, to folderName: String, _ name: ContainerID?) throws {
-        let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
-        guard FileManager.default.fileExists(atPath: from.path(percentEncoded: false)) else { throw RecordError.noContainer(container) }
-        // On a case-insensitive file system a name that differs only in case refers to the same folder.
-        let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
-        if let name, isOccupied { throw RecordError.containerExists(name) }
-        do {
-            try FileManager.default.moveItem(at: from, to: to)
-            try FileManager.default.syncDirectory(at: folder)
-        } catch {
-            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(error.localizedDescription)")
-        }
-    }
-
-    /// Removes the folders of deleted containers in the background. Failures are retried at the next start.
-    private func sweepDeleted() {
-        DispatchQueue.global(qos: .utility).async { [folder, logger] in
-            do {
-                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-                for name in names where name.hasPrefix(Self.deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
-            } catch {
-                logger.warning("The files of a deleted container are kept for now: \(error)")
-            }
-        }
-    }
+    func rename(_ container: ContainerID, to name: ContainerID) throws { try folders.rename(container, to: name) }
+    func delete(_ container: ContainerID) throws { try folders.delete(container) }
 }

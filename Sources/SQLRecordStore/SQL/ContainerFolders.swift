@@ -1,0 +1,57 @@
+internal import Foundation
+internal import Logging
+internal import RecordStore
+internal import Records
+
+/// The folders of containers in the data folder: with their files of assets and snapshots, and with their records if these are in SQLite.
+struct ContainerFolders: Sendable {
+    private let folder: URL
+    private let logger: Logger
+
+    init(_ folder: URL, _ logger: Logger) {
+        self.folder = folder
+        self.logger = logger
+    }
+
+    func contains(_ container: ContainerID) -> Bool {
+        FileManager.default.fileExists(atPath: folder.appending(path: container.description).path(percentEncoded: false))
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND if there is none, BAD_REQUEST if the new name is taken.
+    func rename(_ container: ContainerID, to name: ContainerID) throws { try move(container, to: name.description, name) }
+
+    func delete(_ container: ContainerID) throws {
+        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
+        try move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)", nil)
+        sweepDeleted()
+    }
+
+    /// Prefix of the folders of deleted containers until they are removed. No container name starts with it.
+    private static let deletedPrefix = ".deleted-"
+
+    private func move(_ container: ContainerID, to folderName: String, _ name: ContainerID?) throws {
+        let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
+        guard contains(container) else { throw RecordError.noContainer(container) }
+        // On a case-insensitive file system a name that differs only in case refers to the same folder.
+        let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
+        if let name, isOccupied { throw RecordError.containerExists(name) }
+        do {
+            try FileManager.default.moveItem(at: from, to: to)
+            try FileManager.default.syncDirectory(at: folder)
+        } catch {
+            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(error.localizedDescription)")
+        }
+    }
+
+    /// Removes the folders of deleted containers in the background. Failures are retried at the next start.
+    func sweepDeleted() {
+        DispatchQueue.global(qos: .utility).async { [folder, logger] in
+            do {
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+                for name in names where name.hasPrefix(Self.deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
+            } catch {
+                logger.warning("The files of a deleted container are kept for now: \(error)")
+            }
+        }
+    }
+}
