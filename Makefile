@@ -24,7 +24,7 @@ QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Cli
 RELEASE := --configuration release -debug-info-format none
 
 # The tests of stores that run on PostgreSQL, too: what the storage interface promises, histories against the model, and its driver.
-ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore)Tests
+ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore|SeveralProcesses)Tests
 
 SWIFT_LOG := .build/swift-tests.log
 VENV := .venv

@@ -10,6 +10,8 @@ final class NameLookup {
     private let statement: any SQLStatement
     private let cells: UnsafeMutableBufferPointer<SQLCell>
     let zone: Int64
+    /// With the zone's owner, whom a request may leave out.
+    let zoneID: ZoneID
     private var reader: RowReader
 
     init(in zone: Int64, _ zoneID: ZoneID, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
@@ -18,6 +20,7 @@ final class NameLookup {
         cells = .allocate(capacity: max(statement.columnCount, RowReader.columnCount))
         reader = RowReader(cells, zoneID: zoneID, catalog: catalog)
         self.zone = zone
+        self.zoneID = zoneID
     }
 
     deinit { cells.deallocate() }

@@ -102,7 +102,7 @@ struct SQLDatabase: RecordDatabase {
                         let zoneID = recordID.zoneID
                         let start = { RowsAhead(recordIDs.lazy.filter { $0.zoneID == zoneID }.map(\.recordName), in: names.zone) }
                         let known = try ahead[zoneID, default: start()].take(recordID.recordName, in: names.zone) {
-                            try db.rows(named: $0, in: names.zone, zoneID, catalog)
+                            try db.rows(named: $0, in: names.zone, names.zoneID, catalog)
                         }
                         if let known { return known.flatMap { $0.isDeleted ? nil : $0.record } }
                         return try names.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() }

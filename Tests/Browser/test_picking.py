@@ -49,6 +49,7 @@ def test_what_was_saved_meanwhile_is_not_deleted(open_page, server):
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.locator("tbody tr")).to_contain_text("CONFLICT")
     page.get_by_role("link", name="Back to the query").click()
+    expect(page.locator(".answer tbody tr")).to_have_count(4)
     assert names(page) == ["note0", "note2", "note4", "note3"]
 
 
