@@ -31,11 +31,12 @@ extension Accounts {
             if let last, last == version { return last }
             let (users, stored) = (try Self.users(in: database), try KnownCredentials(database))
             let (queries, connections) = (try Self.savedQueries(in: database), try Self.connections(in: database))
-            let password = try StoredPassword(database)
+            let (titles, password) = (try Self.titleFields(in: database), try StoredPassword(database))
             known.withLock { $0.adopt(users) }
             credentials.withLock { $0.adopt(stored) }
             saved.withLock { $0 = queries }
             connected.withLock { $0 = connections }
+            titled.withLock { $0 = titles }
             administration.withLock { administration in
                 if administration.password == password { return }
                 (administration.password, administration.remembered) = (password, nil)
@@ -59,6 +60,8 @@ extension KnownUsers {
 extension KnownCredentials {
     /// Takes over the credentials of the file, which has each of them before memory has it.
     mutating func adopt(_ stored: KnownCredentials) {
+        var stored = stored
+        stored.keepUses(of: self)
         (tokens, keys, sessions, notificationTokens) = (stored.tokens, stored.keys, stored.sessions, stored.notificationTokens)
         tokenIDs.merge(stored.tokenIDs) { _, stored in stored }
         for (id, rotation) in stored.rotations {
@@ -70,5 +73,22 @@ extension KnownCredentials {
             rotations[id] = held
         }
         collectOrigins()
+    }
+
+    /// Keeps uses that are not in the file yet.
+    private mutating func keepUses(of known: KnownCredentials) {
+        for use in known.unwritten {
+            switch use {
+            case .newUser, .user: break
+            case .token(let id): tokens[id]?.lastUsed = known.tokens[id]?.lastUsed
+            case .key(let id): keys[id]?.lastUsed = known.keys[id]?.lastUsed
+            case .session(let id): sessions[id]?.lastUsed = known.sessions[id]?.lastUsed
+            case .notificationToken(let key):
+                guard let told = known.notificationTokens[key.id]?.first(where: { $0.key == key })?.told,
+                    let index = notificationTokens[key.id]?.firstIndex(where: { $0.key == key })
+                else { break }
+                notificationTokens[key.id]?[index].told = told
+            }
+        }
     }
 }

@@ -31,7 +31,7 @@ extension Accounts {
                 known.withLock { $0.forget(user) }
                 credentials.withLock { credentials in
                     credentials.notificationTokens = credentials.notificationTokens.filter { $0.value.first?.user != userRecordName }
-                    credentials.unwritten.remove(.user(userRecordName))
+                    credentials.unwritten.subtract([.newUser(userRecordName), .user(userRecordName)])
                     for session in sessions {
                         credentials.sessions[session.id] = nil
                         credentials.rotations[session.id] = nil

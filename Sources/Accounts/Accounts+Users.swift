@@ -118,12 +118,13 @@ extension Accounts {
 
     /// Records that a user made a request.
     func saw(_ userRecordName: Name, at now: Timestamp, isNew: Bool = false) {
-        if known.withLock({ $0.see(userRecordName, at: now) }) || isNew { noteUse(.user(userRecordName)) }
+        let isWorth = known.withLock { $0.see(userRecordName, at: now) }
+        if isNew { noteUse(.newUser(userRecordName)) } else if isWorth { noteUse(.user(userRecordName)) }
     }
 
     /// Writes a user who exists only in memory.
     func writeIfNew(_ user: User) async throws {
-        if credentials.withLock({ $0.unwritten.contains(.user(user.userRecordName)) }) { try await writeUses() }
+        if credentials.withLock({ $0.unwritten.contains(.newUser(user.userRecordName)) }) { try await writeUses() }
     }
 
     /// The user that a new user replaces.

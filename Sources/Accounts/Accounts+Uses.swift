@@ -1,4 +1,5 @@
 internal import GRDB
+internal import JSON
 internal import Records
 internal import Synchronization
 
@@ -52,11 +53,16 @@ extension Accounts {
     }
 
     private func write(_ use: KnownCredentials.Use, _ database: Database) throws {
-        if case .user(let recordName) = use {
+        switch use {
+        case .newUser(let recordName):
             let (user, seen) = known.withLock { ($0.user(recordName: recordName), $0.lastSeen(recordName)) }
             if let user { try Self.write(user, seen: seen, database) }
-        } else if let row = credentials.withLock({ $0.row(of: use) }) {
-            try database.execute(sql: row.sql, arguments: row.arguments)
+        case .user(let recordName):
+            // Another process may have removed the user, who then does not come back.
+            let seen = known.withLock { $0.lastSeen(recordName)?.milliseconds }
+            try database.execute(sql: "UPDATE user SET lastSeen = coalesce(?, lastSeen) WHERE userRecordName = ?", arguments: [seen, recordName.string])
+        default:
+            if let row = credentials.withLock({ $0.row(of: use) }) { try database.execute(sql: row.sql, arguments: row.arguments) }
         }
     }
 }
@@ -69,7 +75,7 @@ extension KnownCredentials {
 
     fileprivate func row(of use: Use) -> UseRow? {
         switch use {
-        case .user: return nil
+        case .newUser, .user: return nil
         case .token(let id):
             return tokens[id]?.lastUsed.map {
                 UseRow(sql: "UPDATE apiToken SET lastUsed = ? WHERE id = ?", arguments: [$0.milliseconds, id])

@@ -21,6 +21,8 @@ struct KnownCredentials {
     var isWriting = false
 
     enum Use: Hashable {
+        /// A user who is not in the file.
+        case newUser(Name)
         case user(Name)
         case token(String)
         case key(String)

@@ -4,7 +4,8 @@ internal import Records
 internal import Synchronization
 
 /// Group-commits the writes of one store. They are committed together and then acknowledged. A write that fails or is
-/// refused is undone alone: the first by its transaction, each other one by its own savepoint.
+/// refused is undone alone: the first by its transaction, each other one by its own savepoint. If it is unclear whose
+/// error it was, each write is committed alone.
 ///
 /// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the
 /// task of the request. A client that disconnects therefore can't abort its own write halfway or affect the writes of
@@ -189,6 +190,9 @@ final class CommitWriter: Sendable {
             if after.catalog.version != before.catalog.version { schemaSignals.send() }
             if after.cascades.count > 0 { cascadeSignals.send() }
             tidy()
+        } catch let error as SQLError where error.isOfOneWrite && group.count > 1 {
+            // PostgreSQL reports some errors after the statements of the next write were sent.
+            for write in group { commit([write]) }
         } catch {
             let refusal = refusal(after: error)
             for write in group { write.fail(refusal) }

@@ -6,7 +6,9 @@ internal import Records
 ///
 /// Adjacent records mostly have the same type, user and device. Such values are shared with the previous row instead
 /// of being created again.
-struct RowReader {
+///
+/// There are no copies: each would hold ten references, for every row.
+struct RowReader: ~Copyable {
     private let cells: UnsafeMutableBufferPointer<SQLCell>
     private let zoneID: ZoneID
     /// Not the whole catalog, which takes a dozen references to hold.
@@ -89,8 +91,8 @@ struct RowReader {
 
     /// Like ``record()``, for a known position.
     mutating func record(at position: Int64) throws -> StoredRecord {
-        read(5, into: &created)
-        read(8, into: &modified)
+        Self.read(cells, 5, into: &created)
+        Self.read(cells, 8, into: &modified)
         return StoredRecord(
             recordID: RecordID(recordName: name, zoneID: zoneID), recordType: try recordType, recordChangeTag: tag ?? StoredRow.changeTag(of: position),
             created: created, modified: modified, parent: cells[11].isNull ? nil : Name(cells[11].string), fields: fields(12), sharing: try sharing)
@@ -114,11 +116,11 @@ struct RowReader {
         return StoredRow(id: id, record: try record(), born: born, isDeleted: state.isDeleted, isRenewed: state.isRenewed)
     }
 
-    private func read(_ column: Int, into signature: inout Signature) {
+    private static func read(_ cells: UnsafeMutableBufferPointer<SQLCell>, _ column: Int, into signature: inout Signature) {
         signature.timestamp = Timestamp(milliseconds: cells[column].number)
         let (user, device) = (cells[column + 1], cells[column + 2])
-        if !Self.isSame(signature.userRecordName.string, user.octets) { signature.userRecordName = Name(user.string) }
-        if !Self.isSame(signature.deviceID, device.octets) { signature.deviceID = device.string }
+        if !isSame(signature.userRecordName.string, user.octets) { signature.userRecordName = Name(user.string) }
+        if !isSame(signature.deviceID, device.octets) { signature.deviceID = device.string }
     }
 
     private static func isSame(_ string: String, _ text: UnsafeRawBufferPointer) -> Bool {

@@ -155,6 +155,8 @@ final class LatestSubscriptionIndex: Sendable {
 
     private let latest = Mutex<(version: Version, reading: Reading, known: [[UInt8]: Subscription])?>(nil)
 
+    func forget() { latest.withLock { $0 = nil } }
+
     func reading(_ catalog: SchemaCatalog, _ db: SQLConnection) throws -> Reading {
         let version = Version(changes: try SubscriptionRows.changes(db), schema: catalog.version)
         let former = latest.withLock { $0 }

@@ -16,6 +16,8 @@ extension StorePlace {
             let isThere = try await DiskThreads.run { [key, settings] in try settings.home.holds(key) }
             if isThere || makes { try await open.admit(self) }
             let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
+            // The container may be another one of the same name.
+            subscriptionIndex.forget()
             state.withLock { state in
                 state.phase = phase
                 state.reader = phase.reader

@@ -126,6 +126,8 @@ final class PostgreSQLNews: Sendable {
         state.withLock { $0.isClosed = true }
         wakeUp()
         ended.wait()
+        // For a second call.
+        ended.signal()
     }
 
     private func wakeUp() {
@@ -150,7 +152,8 @@ final class PostgreSQLNews: Sendable {
             let connection = try ear.connection ?? pool.connect(nil)
             ear.connection = connection
             if !ear.isListening {
-                try connection.execute("LISTEN \(Self.channel); SELECT pg_try_advisory_lock_shared(\(PostgreSQLLocks.serving), 0)")
+                try connection.execute("LISTEN \(Self.channel)")
+                try PostgreSQLServer.serve(connection)
                 ear.isListening = true
                 ear.heard = nil
             }
@@ -175,25 +178,33 @@ final class PostgreSQLNews: Sendable {
             defer { state.untold = [] }
             return state.untold
         }
-        // A payload has at most 8,000 bytes.
-        for part in stride(from: 0, to: numbers.count, by: 300) {
-            let list = numbers.sorted()[part..<min(part + 300, numbers.count)].map(String.init).joined(separator: ",")
-            _ = try connection.row("SELECT pg_notify('\(Self.channel)', '\(process):\(list)')")
+        do {
+            // A payload has at most 8,000 bytes.
+            for part in stride(from: 0, to: numbers.count, by: 300) {
+                let list = numbers.sorted()[part..<min(part + 300, numbers.count)].map(String.init).joined(separator: ",")
+                _ = try connection.row("SELECT pg_notify('\(Self.channel)', '\(process):\(list)')")
+            }
+        } catch {
+            state.withLock { $0.untold.formUnion(numbers) }
+            throw error
         }
     }
 
     /// Waits until something is to be told or heard, at most for the interval.
     /// - Returns: the stores in which others have committed.
     private func wait(_ connection: PostgreSQLConnection) throws -> Set<Int64> {
+        // They may have come with the answer to a question.
+        var payloads = try connection.notifications()
         let waking = wake.fileHandleForReading.fileDescriptor
         var descriptors = [pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0), pollfd(fd: waking, events: Int16(POLLIN), revents: 0)]
-        _ = poll(&descriptors, 2, Self.interval)
+        _ = poll(&descriptors, 2, payloads.isEmpty ? Self.interval : 0)
         if descriptors[1].revents != 0 {
             var bytes = [UInt8](repeating: 0, count: 64)
             _ = Foundation.read(waking, &bytes, bytes.count)
         }
-        return try Set(
-            connection.notifications().flatMap { payload -> [Int64] in
+        payloads += try connection.notifications()
+        return Set(
+            payloads.flatMap { payload -> [Int64] in
                 let parts = payload.split(separator: ":", maxSplits: 1)
                 guard parts.count == 2, Int64(parts[0]) != process else { return [] }
                 return parts[1].split(separator: ",").compactMap { Int64($0) }

@@ -18,6 +18,8 @@ final class PostgreSQLServer: StoreHome {
     private let seen = Mutex<[StoreKey: (isThere: Bool, at: ContinuousClock.Instant)]>([:])
     private static let sightLasts = Duration.milliseconds(200)
 
+    /// True if no other process may serve the database meanwhile.
+    let isAlone: Bool
     /// No other process has it.
     let process = Int64.random(in: 1 ... .max)
     let news: PostgreSQLNews
@@ -51,11 +53,23 @@ final class PostgreSQLServer: StoreHome {
             CREATE TABLE IF NOT EXISTS skylight.secret (value TEXT NOT NULL);
             INSERT INTO skylight.secret SELECT '\(Self.newSecret)' WHERE NOT EXISTS (SELECT 1 FROM skylight.secret)
             """)
-        let kind = isAlone ? "" : "_shared"
-        guard try connection.row("SELECT pg_try_advisory_lock\(kind)(\(PostgreSQLLocks.serving), 0)").first == "t" else {
-            throw SQLError(.busy, "locked", isAlone ? "a Skylight serves it; stop it first" : "its containers are being moved")
+        self.isAlone = isAlone
+        if isAlone {
+            guard try connection.row("SELECT pg_try_advisory_lock(\(PostgreSQLLocks.serving), 0)").first == "t" else {
+                throw SQLError(.busy, "locked", "a Skylight serves it; stop it first")
+            }
+        } else {
+            try Self.serve(connection)
         }
         news = PostgreSQLNews(pool, connection, process: process, logger)
+    }
+
+    /// Takes the lock of a process that serves the database, as long as the connection lasts.
+    /// - Throws: ``SQLError`` if another process has the database alone.
+    static func serve(_ connection: PostgreSQLConnection) throws {
+        guard try connection.row("SELECT pg_try_advisory_lock_shared(\(PostgreSQLLocks.serving), 0)").first == "t" else {
+            throw SQLError(.busy, "locked", "its containers are being moved")
+        }
     }
 
     /// Deleting a container changes the secret, so its tokens don't come back with another container of its name.

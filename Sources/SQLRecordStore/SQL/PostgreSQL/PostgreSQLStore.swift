@@ -74,6 +74,8 @@ final class PostgreSQLStore: WritableConnections {
         watch = try server.news.watch(number, key)
     }
 
+    deinit { server.news.forget(watch) }
+
     var isSingle: Bool { false }
     var threads: (any TaskExecutor)? { readers.threads }
     var epoch: UInt32? { readers.epoch }

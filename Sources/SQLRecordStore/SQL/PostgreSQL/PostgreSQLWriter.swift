@@ -66,7 +66,11 @@ final class PostgreSQLWriter: @unchecked Sendable {
 
     // MARK: Transactions
 
-    private var lock: String { "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))" }
+    /// Also waits for a process that moves the containers, in case this one lost its lock with a connection.
+    private var lock: String {
+        let serving = server.isAlone ? "" : "pg_advisory_xact_lock_shared(\(PostgreSQLLocks.serving), 0), "
+        return "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT \(serving)pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))"
+    }
 
     private func begin(_ connection: PostgreSQLConnection) throws {
         left = nil
@@ -107,11 +111,14 @@ final class PostgreSQLWriter: @unchecked Sendable {
             do {
                 let connection = try connect()
                 // The lock waits for the end of the transaction, which the server may not have noticed yet.
-                let own = try connection.row("\(lock); SELECT (SELECT mark FROM writers WHERE process = \(server.process))")
-                try connection.execute("ROLLBACK")
-                let hasHappened = own.first == String(next)
+                let own = try connection.rows("\(lock); UPDATE writers SET moment = now() WHERE process = \(server.process) RETURNING mark")
+                // Where commits wait for a standby, this one waits until the standby has the earlier one, too.
+                try connection.execute("COMMIT")
+                let hasHappened = own.first?.first == String(next)
                 logger.notice("The answer to a commit was lost (\(error.message)); it \(hasHappened ? "happened" : "did not happen")")
                 return hasHappened
+            } catch let error as SQLError where error.cause == .noTable {
+                throw error
             } catch where ContinuousClock.now < end {
                 Thread.sleep(forTimeInterval: Self.pause)
             } catch {
