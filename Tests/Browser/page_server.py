@@ -22,12 +22,12 @@ def binary() -> str:
 
 
 class Server:
-    """A server that stores nothing permanently."""
+    """A server that stores nothing permanently, unless it is told a place."""
 
-    def __init__(self, *arguments: str, **environment: str):
+    def __init__(self, *arguments: str, place: tuple = ("--ephemeral",), **environment: str):
         # Not the package's folder, because pages and files are in the binary.
         self.process = subprocess.Popen(
-            [binary(), "serve", "--ephemeral", "--port", "0", *arguments], stdout=subprocess.PIPE, text=True, cwd="/", env=os.environ | environment
+            [binary(), "serve", *place, "--port", "0", *arguments], stdout=subprocess.PIPE, text=True, cwd="/", env=os.environ | environment
         )
         line = self.process.stdout.readline()
         assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"

@@ -3,6 +3,7 @@
 import collections
 import html.parser
 import http.client
+import itertools
 import os
 import re
 import urllib.parse
@@ -10,6 +11,7 @@ import urllib.parse
 import pytest
 
 from page_server import Server
+from postgresql import PostgreSQL, programs
 
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
 EACH = int(os.environ.get("SKYLIGHT_CRAWL", "2"))
@@ -58,10 +60,39 @@ def server():
     server.stop()
 
 
+@pytest.fixture
+def two_servers(tmp_path):
+    """Two servers with one database and one data folder."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    database, servers = PostgreSQL(), []
+    place = ("--data", str(tmp_path / "data"), "--store", database.address)
+    try:
+        servers = [Server("--demo", place=place)]
+        servers.append(Server(place=place))
+        yield servers
+        for server in servers:
+            server.stop()
+    finally:
+        for server in servers:
+            server.process.kill()
+        database.end()
+
+
 def test_every_page_that_links_lead_to(server):
-    connection = http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=60)
+    crawl(server)
+
+
+def test_every_page_of_two_servers_with_one_database(two_servers):
+    crawl(*two_servers)
+
+
+def crawl(*servers):
+    """Visits the pages that links lead to. The servers take turns."""
+    turns = itertools.cycle([http.client.HTTPConnection(urllib.parse.urlsplit(server.address).netloc, timeout=60) for server in servers])
 
     def get(path):
+        connection = next(turns)
         connection.request("GET", path)
         answer = connection.getresponse()
         body = answer.read()
