@@ -1,7 +1,7 @@
 internal import Accounts
 internal import AssetStore
 public import CloudKitClient
-internal import Foundation
+package import Foundation
 internal import HTTPServing
 public import JSON
 internal import Logging
@@ -29,7 +29,7 @@ public final class SkylightServer: Sendable {
     }
 
     /// The address of the server, for a client in another process.
-    public var address: String { "http://127.0.0.1:\(port)" }
+    public var address: String { address(port: port) }
     /// The port on 127.0.0.1.
     public let port: Int
     /// The container that was made with the server.
@@ -38,13 +38,16 @@ public final class SkylightServer: Sendable {
     private let engine: SQLRecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
+    private let tls: TLSFiles?
     /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 
-    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection) {
-        (self.port, self.container, self.engine, self.accounts, self.faults) = (port, container, engine, accounts, faults)
+    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection, _ tls: TLSFiles?) {
+        (self.port, self.container, self.engine, self.accounts, self.faults, self.tls) = (port, container, engine, accounts, faults, tls)
     }
+
+    private func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
 
     /// Runs a server while the body runs, and deletes its data afterwards.
     /// - Parameters:
@@ -56,6 +59,23 @@ public final class SkylightServer: Sendable {
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
+        try await run(container: container, schema: schema, keyValueStores: keyValueStores, tls: nil, body)
+    }
+
+    /// A certificate in PEM, which devices of the server trust, and its key.
+    package struct TLSFiles: Sendable {
+        let certificate: URL
+        let key: URL
+
+        package init(certificate: URL, key: URL) {
+            (self.certificate, self.key) = (certificate, key)
+        }
+    }
+
+    /// The same for a server over TLS.
+    package static func run<Value: Sendable>(
+        container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?, _ body: (SkylightServer) async throws -> Value
+    ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
         // If the removal fails, the system eventually cleans up its temporary folder.
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -63,7 +83,7 @@ public final class SkylightServer: Sendable {
         let assets = AssetStores(folder: folder, engine: engine)
         let result: Result<Value, any Error>
         do {
-            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, body))
+            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, tls, body))
         } catch {
             result = .failure(error)
         }
@@ -73,18 +93,22 @@ public final class SkylightServer: Sendable {
     }
 
     private static func serve<Value: Sendable>(
-        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool,
+        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool, _ tls: TLSFiles?,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
         let faults = FaultInjection()
+        let certificate = try tls.map { files in
+            try ServerCertificate(
+                certificateFile: files.certificate.path(percentEncoded: false), keyFile: files.key.path(percentEncoded: false))
+        }
         let routes = Routes()
-        routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: protocolOnly)
+        routes.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: tls != nil, protocolOnly: protocolOnly)
         WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: routes)
         var value: Value?
-        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            let server = SkylightServer(port: port, container: container, engine, accounts, faults)
+        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
+            let server = SkylightServer(port: port, container: container, engine, accounts, faults, tls)
             if let schema { try await server.importSchema(schema, into: container) }
             do {
                 value = try await body(server)
@@ -155,9 +179,10 @@ public final class SkylightServer: Sendable {
     /// A connection that the caller closes.
     /// - Parameter port: that of a proxy; `nil` for the server's own.
     package func connection(of user: User, in container: ContainerID, through port: Int? = nil, pacing: Pacing) async throws -> ContainerClient {
-        try ContainerClient(
-            container: container, environment: .development, credentials: try await credentials(of: user, in: container),
-            configuration: ClientConfiguration(address: "http://127.0.0.1:\(port ?? self.port)"),
+        var configuration = ClientConfiguration(address: address(port: port ?? self.port))
+        configuration.trustedCertificates = try tls.map { Array(try Data(contentsOf: $0.certificate)) }
+        return try ContainerClient(
+            container: container, environment: .development, credentials: try await credentials(of: user, in: container), configuration: configuration,
             logger: Logger(label: "skylight.testing") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
     }
 

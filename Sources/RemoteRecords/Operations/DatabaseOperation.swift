@@ -73,7 +73,9 @@ public struct OperationContext: Sendable {
                 failure = OperationError(any: error)
             }
             if Task.isCancelled, failure.code != .serverResponseLost { throw .cancelled }
-            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, client.pacing.now() + pause < deadline else { throw failure }
+            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, !failure.isUntrusted, client.pacing.now() + pause < deadline else {
+                throw failure
+            }
             do { try await client.pacing.pause(pause) } catch { throw .cancelled }
             pause = min(pause * 2, Self.longestPause)
         }

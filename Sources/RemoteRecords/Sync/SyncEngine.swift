@@ -195,6 +195,7 @@ extension OperationError {
     /// The errors after which an engine sends or fetches the same again by itself, as CKSyncEngine does.
     package var isMendedByTime: Bool {
         switch code {
+        case .networkFailure where isUntrusted: false
         case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy, .accountTemporarilyUnavailable: true
         default: false
         }
