@@ -21,15 +21,15 @@ public import Foundation
     public typealias CKDatabase = Database
     /// ``Record``. It is a value here.
     public typealias CKRecord = Record
-    /// ``ReceivedZone`` of CloudKitClient.
+    /// `ReceivedZone` of CloudKitClient.
     public typealias CKRecordZone = ReceivedZone
     /// ``AssetFile``.
     public typealias CKAsset = AssetFile
-    /// ``Query`` of Records.
+    /// `Query` of Records.
     public typealias CKQuery = Query
-    /// ``Subscription`` of Records.
+    /// `Subscription` of Records.
     public typealias CKSubscription = Subscription
-    /// ``SyncToken`` of CloudKitClient.
+    /// `SyncToken` of CloudKitClient.
     public typealias CKServerChangeToken = SyncToken
     /// ``OperationGroup``.
     public typealias CKOperationGroup = OperationGroup

@@ -54,6 +54,7 @@ public final class SkylightServer: Sendable {
     ///   - container: the identifier of the container to make, such as `iCloud.com.example.App`.
     ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves, as in development.
     ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server has all of Skylight's own then.
+    ///   - body: the test. It gets the server.
     /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be made.
     public static func run<Value: Sendable>(
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
@@ -161,6 +162,7 @@ public final class SkylightServer: Sendable {
 
     /// A device on which a user has signed in: a container with connections and a web auth token of its own. It is closed with the server.
     /// - Parameters:
+    ///   - user: the user of the device.
     ///   - container: `nil` for the one that was made with the server.
     ///   - waits: true if pauses take their time, such as those between two syncs. By default each is over at once, and the clock of the device is
     ///     moved on by it.
@@ -194,7 +196,9 @@ public final class SkylightServer: Sendable {
     }
 
     /// Signs a user in, for a client in another process.
-    /// - Parameter container: `nil` for the one that was made with the server.
+    /// - Parameters:
+    ///   - user: the user to sign in.
+    ///   - container: `nil` for the one that was made with the server.
     /// - Returns: a new web auth token.
     public func webAuthToken(of user: User, in container: ContainerID? = nil) async throws -> String {
         let request = SignInRequest(container: container ?? self.container, environment: .development)
@@ -218,6 +222,7 @@ public final class SkylightServer: Sendable {
 
     /// Makes requests fail, or answers unusual, as it happens with iCloud.
     /// - Parameters:
+    ///   - fault: the kind of failure.
     ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until ``stopFaults()``.
     ///   - zoneID: `nil` for all zones.
     /// - Throws: `RecordError` BAD_REQUEST for a fault that is a one-time event.
@@ -231,7 +236,10 @@ public final class SkylightServer: Sendable {
     }
 
     /// Lets a one-time event happen in the private database of a user: tokens expire, or a zone is purged or reset.
-    /// - Parameter zoneID: the zone, for events that need one.
+    /// - Parameters:
+    ///   - event: such as `expireTokens`.
+    ///   - user: the owner of the database.
+    ///   - zoneID: the zone, for events that need one.
     /// - Throws: `RecordError` BAD_REQUEST for another fault, or if the zone is missing.
     public func trigger(_ event: InjectedFault, for user: User, in zoneID: ZoneID? = nil) async throws {
         try await event.perform(in: stored(user), zoneID: zoneID)

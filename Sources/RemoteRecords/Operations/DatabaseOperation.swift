@@ -11,7 +11,9 @@ public protocol DatabaseOperation: Sendable {
     associatedtype Output: Sendable
 
     /// Runs the operation. ``Database`` calls it.
-    /// - Parameter deliver: takes each event.
+    /// - Parameters:
+    ///   - context: sends its requests.
+    ///   - deliver: takes each event.
     /// - Throws: ``OperationError``: `partialFailure` with the errors of the items that failed, if the operation as a whole did not.
     func run(in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void) async throws(OperationError) -> Output
 }
