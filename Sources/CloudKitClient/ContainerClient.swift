@@ -88,7 +88,7 @@ public struct ClientConfiguration: Sendable {
     public var address = Self.cloudKit
     /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a program.
     public var origin: String?
-    /// Certificates in PEM that are trusted in addition to the system's; for servers of one's own.
+    /// The content of a PEM file with certificates that are trusted in addition to the system's; for servers of one's own.
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.
     public var patience: Duration = .seconds(120)

@@ -21,16 +21,20 @@ public import Foundation
     public typealias CKDatabase = Database
     /// ``Record``. It is a value here.
     public typealias CKRecord = Record
-    /// ``ReceivedZone`` of CloudKitClient.
+    /// `ReceivedZone` of CloudKitClient.
     public typealias CKRecordZone = ReceivedZone
     /// ``AssetFile``.
     public typealias CKAsset = AssetFile
-    /// ``Query`` of Records.
+    /// `Query` of Records.
     public typealias CKQuery = Query
-    /// ``Subscription`` of Records.
+    /// `Subscription` of Records.
     public typealias CKSubscription = Subscription
-    /// ``SyncToken`` of CloudKitClient.
+    /// `SyncToken` of CloudKitClient.
     public typealias CKServerChangeToken = SyncToken
+    /// ``QueryRecords``, whose cursor is `CKQueryOperation.Cursor`.
+    public typealias CKQueryOperation = QueryRecords
+    /// ``ModifyRecords``, whose policy is `CKModifyRecordsOperation.RecordSavePolicy`.
+    public typealias CKModifyRecordsOperation = ModifyRecords
     /// ``OperationGroup``.
     public typealias CKOperationGroup = OperationGroup
     /// ``OperationError``.
@@ -42,6 +46,8 @@ public import Foundation
 
     /// The owner of the user's own zones.
     public let CKCurrentUserDefaultName = "__defaultOwner__"
+    /// The name of the share of a whole zone.
+    public let CKRecordNameZoneWideShare = "cloudkit.zoneshare"
 
     /// The names within CKOperation.
     public enum CKOperation {
@@ -57,6 +63,14 @@ extension Record {
     public typealias Reference = Records.Reference
     /// CKRecord.FieldKey.
     public typealias FieldKey = Name
+
+    /// The types that every container has.
+    public enum SystemType {
+        /// The type of the records of users.
+        public static let userRecord: Name = Schema.usersType
+        /// The type of shares.
+        public static let share: Name = Share.recordType
+    }
 
     /// The moment of the first save; `nil` before it.
     public var creationDate: Date? { created?.timestamp.map { Date(timeIntervalSince1970: Double($0.milliseconds) / 1000) } }
@@ -143,7 +157,27 @@ extension ReceivedZone {
     }
 }
 
+extension QueryRecords {
+    /// A limit of results that leaves the number to the server.
+    public static let maximumResults = 0
+}
+
+extension ModifyRecords {
+    /// CKModifyRecordsOperation.RecordSavePolicy.
+    public typealias RecordSavePolicy = SavePolicy
+}
+
+extension Subscription {
+    /// A subscription with a new UUID as its ID.
+    public init(to subject: Subject, notificationInfo: NotificationInfo? = nil) {
+        self.init(Name(UUID().uuidString), to: subject, notificationInfo: notificationInfo)
+    }
+}
+
 extension Database {
+    /// CKDatabase.Scope.
+    public typealias Scope = DatabaseScope
+
     /// Creates a zone. One that exists stays as it is.
     @discardableResult
     public func save(_ zone: ReceivedZone) async throws(OperationError) -> ReceivedZone { try await save(zone.zoneID) }

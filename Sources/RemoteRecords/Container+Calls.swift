@@ -49,6 +49,31 @@ extension Database {
         try await callForOne(FetchSubscriptions([subscriptionID])) { if case .fetched(_, let result) = $0 { result } else { nil } }
     }
 
+    /// Fetches subscriptions.
+    public func subscriptions(for subscriptionIDs: [Name]) async throws(OperationError) -> [Name: Result<Subscription, OperationError>] {
+        try await collect(FetchSubscriptions(subscriptionIDs), into: [:]) { results, event in
+            if case .fetched(let subscriptionID, let result) = event { results[subscriptionID] = result }
+        }
+    }
+
+    /// The outcomes of ``modifySubscriptions(saving:deleting:)``.
+    public typealias ModifySubscriptionResults = (
+        saveResults: [Name: Result<Subscription, OperationError>], deleteResults: [Name: Result<Void, OperationError>]
+    )
+
+    /// Saves and deletes subscriptions.
+    public func modifySubscriptions(
+        saving subscriptions: [Subscription] = [], deleting subscriptionIDs: [Name] = []
+    ) async throws(OperationError) -> ModifySubscriptionResults {
+        let operation = ModifySubscriptions(saving: subscriptions, deleting: subscriptionIDs)
+        return try await collect(operation, into: ([:], [:]) as ModifySubscriptionResults) { results, event in
+            switch event {
+            case .saved(let subscriptionID, let result): results.saveResults[subscriptionID] = result
+            case .deleted(let subscriptionID, let result): results.deleteResults[subscriptionID] = result
+            }
+        }
+    }
+
     /// Saves a subscription, or replaces the one with its id.
     @discardableResult
     public func save(_ subscription: Subscription) async throws(OperationError) -> Subscription {

@@ -19,7 +19,10 @@ public final class Container: Sendable {
     }
 
     /// A container with long-lived operations.
-    /// - Parameter file: the SQLite file for them. It belongs to one container, environment and user, and one container at a time has it open.
+    /// - Parameters:
+    ///   - client: the connection to iCloud, or to a Skylight. The caller closes it.
+    ///   - maximumConcurrentRequests: the number of requests at once.
+    ///   - file: the SQLite file for them. It belongs to one container, environment and user, and one container at a time has it open.
     /// - Throws: an error of SQLite; ``OperationError`` if the file stays open elsewhere for 2 seconds.
     public init(_ client: ContainerClient, maximumConcurrentRequests: Int = 4, longLivedOperationsIn file: URL) async throws {
         self.client = client

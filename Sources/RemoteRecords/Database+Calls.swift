@@ -89,7 +89,11 @@ extension Database {
     }
 
     /// Gets the first page of a query.
-    /// - Parameter zoneID: `nil` for all zones; the shared database requires one.
+    /// - Parameters:
+    ///   - query: the condition and the order.
+    ///   - zoneID: `nil` for all zones; the shared database requires one.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` for what the server gives at once.
     public func records(
         matching query: Query, inZoneWith zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
     ) async throws(OperationError) -> QueryResults {
@@ -167,7 +171,11 @@ extension Database {
     // MARK: Changes
 
     /// Gets one page of the changes in a zone.
-    /// - Parameter token: of the page before, or the last one of an earlier fetch; `nil` for what exists now, without deletions.
+    /// - Parameters:
+    ///   - zoneID: the zone to fetch.
+    ///   - token: of the page before, or the last one of an earlier fetch; `nil` for what exists now, without deletions.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of changes; `nil` for the server's choice.
     /// - Throws: ``OperationError``: `changeTokenExpired` if the zone must be fetched anew without a token; `zoneNotFound`.
     public func recordZoneChanges(
         inZoneWith zoneID: ZoneID, since token: SyncToken? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil
@@ -207,6 +215,8 @@ extension Database {
 
     /// Downloads a file of a record that was fetched.
     /// - Parameters:
+    ///   - file: the file of a field.
+    ///   - url: the place for its bytes. A file that is there is replaced.
     ///   - progress: takes the number of bytes so far. It must be quick.
     /// - Throws: ``OperationError``: `assetNotAvailable` if its address has expired; fetch the record again.
     public func download(

@@ -25,6 +25,7 @@ public struct Database: Sendable {
 
     /// Adds an operation, which begins at once or after others.
     /// - Parameters:
+    ///   - operation: the operation to run.
     ///   - dependencies: the operation begins when they have ended, in whatever way.
     ///   - onEvent: takes each event. The operation waits for it.
     @discardableResult

@@ -11,7 +11,7 @@ extension SkylightServer {
     ///
     /// Errors that time mends, such as those of ``inject(_:count:in:)``, only cost a round.
     /// - Parameters:
-    ///   - engines: those of the devices; ``RemoteRecords/RecordCache`` has one as `engine`.
+    ///   - engines: those of the devices; `RecordCache` has one as `engine`.
     ///   - rounds: the number of rounds after which it is an error. Devices that answer each other's changes never settle.
     /// - Throws: ``NeverSettled``; errors of syncs that time does not mend.
     public func settle(_ engines: [SyncEngine], within rounds: Int = 50) async throws {

@@ -1,7 +1,7 @@
 internal import Accounts
 internal import AssetStore
 public import CloudKitClient
-internal import Foundation
+package import Foundation
 internal import HTTPServing
 public import JSON
 internal import Logging
@@ -29,7 +29,7 @@ public final class SkylightServer: Sendable {
     }
 
     /// The address of the server, for a client in another process.
-    public var address: String { "http://127.0.0.1:\(port)" }
+    public var address: String { address(port: port) }
     /// The port on 127.0.0.1.
     public let port: Int
     /// The container that was made with the server.
@@ -38,23 +38,44 @@ public final class SkylightServer: Sendable {
     private let engine: SQLRecordEngine
     private let accounts: Accounts
     private let faults: FaultInjection
+    private let tls: TLSFiles?
     /// The connections to close at the end.
     private let clients = Mutex<[ContainerClient]>([])
     private let apiTokens = Mutex<[ContainerID: String]>([:])
 
-    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection) {
-        (self.port, self.container, self.engine, self.accounts, self.faults) = (port, container, engine, accounts, faults)
+    private init(port: Int, container: ContainerID, _ engine: SQLRecordEngine, _ accounts: Accounts, _ faults: FaultInjection, _ tls: TLSFiles?) {
+        (self.port, self.container, self.engine, self.accounts, self.faults, self.tls) = (port, container, engine, accounts, faults, tls)
     }
+
+    private func address(port: Int) -> String { "\(tls == nil ? "http" : "https")://127.0.0.1:\(port)" }
 
     /// Runs a server while the body runs, and deletes its data afterwards.
     /// - Parameters:
     ///   - container: the identifier of the container to make, such as `iCloud.com.example.App`.
     ///   - schema: the text of a .ckdb file; `nil` for a container whose types and indexes come with the first saves, as in development.
     ///   - keyValueStores: true for users with key-value stores, which iCloud does not serve over the web. The server has all of Skylight's own then.
+    ///   - body: the test. It gets the server.
     /// - Throws: the errors of the body; `RecordError` or `SchemaTextError` for a container or schema that can't be made.
     public static func run<Value: Sendable>(
         container: String = "iCloud.com.example.Test", schema: String? = nil, keyValueStores: Bool = false,
         _ body: (SkylightServer) async throws -> Value
+    ) async throws -> Value {
+        try await run(container: container, schema: schema, keyValueStores: keyValueStores, tls: nil, body)
+    }
+
+    /// A certificate in PEM, which devices of the server trust, and its key.
+    package struct TLSFiles: Sendable {
+        let certificate: URL
+        let key: URL
+
+        package init(certificate: URL, key: URL) {
+            (self.certificate, self.key) = (certificate, key)
+        }
+    }
+
+    /// The same for a server over TLS.
+    package static func run<Value: Sendable>(
+        container: String, schema: String? = nil, keyValueStores: Bool = false, tls: TLSFiles?, _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString)", directoryHint: .isDirectory)
         // If the removal fails, the system eventually cleans up its temporary folder.
@@ -63,7 +84,7 @@ public final class SkylightServer: Sendable {
         let assets = AssetStores(folder: folder, engine: engine)
         let result: Result<Value, any Error>
         do {
-            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, body))
+            result = .success(try await serve(engine, assets, containerID(container), schema, protocolOnly: !keyValueStores, tls, body))
         } catch {
             result = .failure(error)
         }
@@ -73,18 +94,22 @@ public final class SkylightServer: Sendable {
     }
 
     private static func serve<Value: Sendable>(
-        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool,
+        _ engine: SQLRecordEngine, _ assets: AssetStores, _ container: ContainerID, _ schema: String?, protocolOnly: Bool, _ tls: TLSFiles?,
         _ body: (SkylightServer) async throws -> Value
     ) async throws -> Value {
         let accounts = try Accounts(file: nil)
         let faults = FaultInjection()
+        let certificate = try tls.map { files in
+            try ServerCertificate(
+                certificateFile: files.certificate.path(percentEncoded: false), keyFile: files.key.path(percentEncoded: false))
+        }
         let routes = Routes()
-        routes.addGuards(trusting: .loopback, tokensOf: accounts, protocolOnly: protocolOnly)
+        routes.addGuards(trusting: .loopback, tokensOf: accounts, isSecure: tls != nil, protocolOnly: protocolOnly)
         WebServices(engine: engine, accounts: accounts, assets: assets, faults: faults, access: AccessControl(.required, accounts: accounts))
             .addRoutes(to: routes)
         var value: Value?
-        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
-            let server = SkylightServer(port: port, container: container, engine, accounts, faults)
+        try await LoopbackServer.run(routes, server: .guardedHTTP1(uploadLimit: assets.sizeLimit).encrypted(with: certificate)) { port in
+            let server = SkylightServer(port: port, container: container, engine, accounts, faults, tls)
             if let schema { try await server.importSchema(schema, into: container) }
             do {
                 value = try await body(server)
@@ -137,6 +162,7 @@ public final class SkylightServer: Sendable {
 
     /// A device on which a user has signed in: a container with connections and a web auth token of its own. It is closed with the server.
     /// - Parameters:
+    ///   - user: the user of the device.
     ///   - container: `nil` for the one that was made with the server.
     ///   - waits: true if pauses take their time, such as those between two syncs. By default each is over at once, and the clock of the device is
     ///     moved on by it.
@@ -155,9 +181,10 @@ public final class SkylightServer: Sendable {
     /// A connection that the caller closes.
     /// - Parameter port: that of a proxy; `nil` for the server's own.
     package func connection(of user: User, in container: ContainerID, through port: Int? = nil, pacing: Pacing) async throws -> ContainerClient {
-        try ContainerClient(
-            container: container, environment: .development, credentials: try await credentials(of: user, in: container),
-            configuration: ClientConfiguration(address: "http://127.0.0.1:\(port ?? self.port)"),
+        var configuration = ClientConfiguration(address: address(port: port ?? self.port))
+        configuration.trustedCertificates = try tls.map { Array(try Data(contentsOf: $0.certificate)) }
+        return try ContainerClient(
+            container: container, environment: .development, credentials: try await credentials(of: user, in: container), configuration: configuration,
             logger: Logger(label: "skylight.testing") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
     }
 
@@ -169,7 +196,9 @@ public final class SkylightServer: Sendable {
     }
 
     /// Signs a user in, for a client in another process.
-    /// - Parameter container: `nil` for the one that was made with the server.
+    /// - Parameters:
+    ///   - user: the user to sign in.
+    ///   - container: `nil` for the one that was made with the server.
     /// - Returns: a new web auth token.
     public func webAuthToken(of user: User, in container: ContainerID? = nil) async throws -> String {
         let request = SignInRequest(container: container ?? self.container, environment: .development)
@@ -193,6 +222,7 @@ public final class SkylightServer: Sendable {
 
     /// Makes requests fail, or answers unusual, as it happens with iCloud.
     /// - Parameters:
+    ///   - fault: the kind of failure.
     ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until ``stopFaults()``.
     ///   - zoneID: `nil` for all zones.
     /// - Throws: `RecordError` BAD_REQUEST for a fault that is a one-time event.
@@ -206,7 +236,10 @@ public final class SkylightServer: Sendable {
     }
 
     /// Lets a one-time event happen in the private database of a user: tokens expire, or a zone is purged or reset.
-    /// - Parameter zoneID: the zone, for events that need one.
+    /// - Parameters:
+    ///   - event: such as `expireTokens`.
+    ///   - user: the owner of the database.
+    ///   - zoneID: the zone, for events that need one.
     /// - Throws: `RecordError` BAD_REQUEST for another fault, or if the zone is missing.
     public func trigger(_ event: InjectedFault, for user: User, in zoneID: ZoneID? = nil) async throws {
         try await event.perform(in: stored(user), zoneID: zoneID)

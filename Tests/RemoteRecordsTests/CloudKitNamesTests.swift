@@ -47,6 +47,24 @@
                     #expect(error.ancestorRecord?["amount"] as? Int == 2 && error.retryAfterSeconds == nil)
                 }
 
+                let savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .changedKeys
+                fetched["rank"] = 1
+                _ = try await database.modifyRecords(saving: [fetched], deleting: [], savePolicy: savePolicy, atomically: true)
+                let query = CKQuery(recordType: "Item", filters: [.init("rank", .equals, FieldInput(.int64(1)))])
+                var matched: [CKRecord.ID?] = []
+                var cursor: CKQueryOperation.Cursor?
+                repeat {
+                    let page =
+                        if let next = cursor {
+                            try await database.records(continuingMatchFrom: next, resultsLimit: CKQueryOperation.maximumResults)
+                        } else {
+                            try await database.records(matching: query, inZoneWith: zone.zoneID, resultsLimit: CKQueryOperation.maximumResults)
+                        }
+                    matched += page.matchResults.map(\.0)
+                    cursor = page.queryCursor
+                } while cursor != nil
+                #expect(matched == [recordID] && database.scope == CKDatabase.Scope.private)
+
                 let changes = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
                 #expect(changes.modifications.count == 2 && !changes.moreComing)
                 try await database.deleteRecordZone(withID: zone.zoneID)
@@ -76,6 +94,29 @@
                 try await again.fetchChanges()
                 #expect(phone.text(recordID) == "three" && again.state.pendingRecordZoneChanges.isEmpty)
             }
+        }
+
+        /// As they were read in Apple's framework.
+        @Test func constantsAreThoseOfTheFramework() {
+            #expect(CKCurrentUserDefaultName == "__defaultOwner__" && CKRecordNameZoneWideShare == "cloudkit.zoneshare")
+            #expect(CKRecord.SystemType.userRecord == "Users" && CKRecord.SystemType.share == "cloudkit.share")
+            #expect(CKRecordZone.ID.defaultZoneName == "_defaultZone" && CKQueryOperation.maximumResults == 0)
+            #expect(CKRecord(sharing: CKRecordZone.ID(zoneName: "Lists")).recordID.recordName.string == CKRecordNameZoneWideShare)
+            #expect(CKOperationGroup.TransferSize.allCases.map(\.rawValue) == Array(0...7) && CKOperationGroup().expectedSendSize == .unknown)
+            #expect(UUID(uuidString: CKRecord(recordType: "Item").recordID.recordName.string) != nil)
+            #expect(UUID(uuidString: CKSubscription(to: .database(recordType: nil)).subscriptionID.string) != nil)
+        }
+
+        @Test func operationsHaveTheDefaultsOfTheFramework() {
+            let modify = ModifyRecords()
+            #expect(modify.savePolicy == .ifServerRecordUnchanged && modify.isAtomic)
+            let query = QueryRecords(CKQuery(recordType: "Item"))
+            #expect(query.desiredKeys == nil && query.resultsLimit == nil && FetchRecords([]).desiredKeys == nil)
+            let (changes, feed) = (FetchRecordZoneChanges([ZonePull(.default)]), FetchDatabaseChanges())
+            #expect(changes.fetchesAllChanges && changes.zones[0].since == nil && changes.zones[0].limit == nil && changes.zones[0].desiredKeys == nil)
+            #expect(feed.fetchesAllChanges && feed.previousToken == nil && feed.resultsLimit == nil)
+            #expect(FetchRecordZones().zoneIDs == nil && FetchSubscriptions().subscriptionIDs == nil && DiscoverUserIdentities().lookupInfos == nil)
+            #expect(!FetchShareMetadata([]).fetchesRootRecords)
         }
 
         @Test func partialErrorsAreFoundByTheirIDs() async throws {

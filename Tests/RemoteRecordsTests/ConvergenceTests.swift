@@ -14,8 +14,9 @@ import Testing
     /// The number of edits of all devices together.
     private static let edits = Int(ProcessInfo.processInfo.environment["SKYLIGHT_SYNC_EDITS"] ?? "") ?? 300
 
-    @Test(arguments: [(2, 1), (5, 2)] as [(Int, UInt64)]) func allDevicesEndWithTheSame(count: Int, seed: UInt64) async throws {
-        try await LiveServer.run { server in
+    @Test(arguments: [(2, 1, false), (5, 2, false), (2, 5, true)] as [(Int, UInt64, Bool)])
+    func allDevicesEndWithTheSame(count: Int, seed: UInt64, overTLS: Bool) async throws {
+        try await LiveServer.run(overTLS: overTLS) { server in
             try await server.device { client in
                 let container = Container(client)
                 try await container.privateCloudDatabase.save(zone)

@@ -2,7 +2,9 @@ import CloudKitClient
 import Foundation
 import JSON
 import LoopbackServing
+import RecordStore
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -79,6 +81,47 @@ import Testing
             #expect(ranks == [1] && page.queryCursor == nil)
             let shared = await operationError { _ = try await database.container.sharedCloudDatabase.records(matching: query) }
             #expect(shared?.code == .invalidArguments)
+        }
+    }
+
+    @Test func aQueryWithoutAZoneFindsAllZones() async throws {
+        try await Self.live { _, database in
+            let records = try await Self.fill(database, 2)
+            let more = ZoneID(zoneName: "More")
+            try await database.save(more)
+            var other = Record(recordType: "Item", recordID: RecordID(recordName: "other", zoneID: more))
+            other["rank"] = 1
+            try await database.save(other)
+            let query = Query(recordType: "Item", filters: [.init("rank", .greaterThan, FieldInput(.int64(0)))])
+            let found = try await database.records(matching: query, resultsLimit: QueryRecords.maximumResults)
+            #expect(Set(found.matchResults.map(\.recordID)) == [records[1].recordID, other.recordID] && found.queryCursor == nil)
+        }
+    }
+
+    /// An operation that fails later takes nothing back.
+    @Test func tokensThatWereToldStayGood() async throws {
+        try await Self.live { server, database in
+            _ = try await Self.fill(database, 5)
+            let told = Told()
+            let tokens = Mutex<[SyncToken]>([])
+            let waitedFor = database.configured(OperationConfiguration(qualityOfService: .userInitiated))
+            let error = await operationError {
+                try await waitedFor.perform(FetchRecordZoneChanges([ZonePull(zone, limit: 2)])) { event in
+                    switch event {
+                    case .changed(let recordID, _): told.note(recordID?.recordName.string ?? "?")
+                    case .tokenUpdated(_, let token):
+                        tokens.withLock { $0.append(token) }
+                        // More often than a request is repeated.
+                        try? server.inject(.throttled, count: 1000)
+                    case .deleted, .zoneFinished: told.note("unexpected")
+                    }
+                }
+            }
+            #expect(error?.code == .requestRateLimited && told.all == ["r0", "r1"])
+            server.stopFaults()
+            let token = try #require(tokens.withLock { $0.first })
+            let rest = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+            #expect(rest.modifications.map(\.recordID?.recordName) == ["r2", "r3", "r4"] && !rest.moreComing)
         }
     }
 

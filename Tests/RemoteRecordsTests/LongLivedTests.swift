@@ -106,6 +106,25 @@ import Testing
         }
     }
 
+    @Test func answersAreKeptForADay() async throws {
+        let folder = try TemporaryFolder()
+        let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))
+        let edited = try edited("a", tag: "1")
+        try await withAnswers(records(item("a", tag: "2"))) { container, _ in
+            let keeping = try await Container(container.client, longLivedOperationsIn: file)
+            let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in
+                try? FileManager.default.copyItem(at: file, to: found)
+            }
+            try await handle.value
+            for (hours, count) in [(23, 1), (25, 0)] as [(Int64, Int)] {
+                let copy = folder.url.appending(path: "\(hours).sqlite")
+                try FileManager.default.copyItem(at: found, to: copy)
+                let store = try await LongLivedStore(copy, now: Timestamp(milliseconds: Timestamp.now().milliseconds + hours * 3_600_000))
+                #expect(try await store.operations().count == count, "\(hours) hours")
+            }
+        }
+    }
+
     /// The file may be gone because the record was saved with it.
     @Test func aSaveWhoseFileIsGoneMayHaveBeenMade() async throws {
         let folder = try TemporaryFolder()

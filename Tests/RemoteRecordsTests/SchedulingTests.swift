@@ -90,6 +90,36 @@ import Testing
         }
     }
 
+    @Test func theNetworkIsWaitedForAWeek() async throws {
+        let clock = VirtualClock()
+        try await withAnswers(.close, clock: clock) { container, _ in
+            // One attempt for each pause of the operation.
+            let patient = container.privateCloudDatabase.configured(OperationConfiguration(timeoutIntervalForRequest: .seconds(1)))
+            let error = await operationError { try await patient.perform(FetchRecordZones()) }
+            let waited = clock.pauses.reduce(.zero, +)
+            #expect(error?.code == .networkFailure && waited <= .seconds(604_800) && waited >= .seconds(604_800 - 300))
+        }
+    }
+
+    @Test func callbacksComeOneAtATime() async throws {
+        let names = (0..<5).map { "r\($0)" }
+        try await withAnswers(.json(#"{"records":[\#(names.map { "{\(item($0, tag: "1"))}" }.joined(separator: ","))]}"#)) { container, _ in
+            let running = Mutex(0)
+            let told = Told()
+            let fetch = FetchRecords(names.map { RecordID(recordName: $0, zoneID: zone) })
+            try await container.privateCloudDatabase.perform(fetch) { _ in
+                let others = running.withLock { running in
+                    running += 1
+                    return running - 1
+                }
+                try? await Task.sleep(for: .milliseconds(1))
+                running.withLock { $0 -= 1 }
+                told.note("\(others)")
+            }
+            #expect(told.all == Array(repeating: "0", count: 5))
+        }
+    }
+
     @Test func aGroupConfiguresItsOperations() {
         let group = OperationGroup(name: "sync", defaultConfiguration: OperationConfiguration(qualityOfService: .background, queuePriority: .low))
         let settings = OperationConfiguration(qualityOfService: .userInteractive).or(group.defaultConfiguration)

@@ -153,6 +153,11 @@ import Testing
         try await Self.live { server, anna, _ in
             let ben = try await anna.userIdentity(for: LookupInfo(emailAddress: "ben@example.com"))
             #expect(ben.userRecordName == server.users[1])
+            var everybody: Set<Name?> = []
+            for try await event in anna.publicCloudDatabase.events(of: DiscoverUserIdentities()) {
+                if case .discovered(nil, .success(let user)) = event { everybody.insert(user.userRecordName) }
+            }
+            #expect(everybody.contains(server.users[1]))
             let byName = try await anna.shareParticipant(for: LookupInfo(userRecordName: server.users[1]))
             #expect(byName.userRecordName == server.users[1] && byName.permission == .readOnly && byName.status == .invited)
             // An address can be invited before its user exists, a name can't.

@@ -45,7 +45,26 @@ import Testing
             let all = try await database.allSubscriptions()
             let found = try await database.subscription(for: "s")
             #expect(all == [expected] && found == expected)
+            let byID = try await database.subscriptions(for: ["s"])
+            #expect(try byID["s"]?.get() == expected && byID.count == 1)
             #expect(await operationError { _ = try await database.subscription(for: "none") }?.code == .unknownItem)
+        }
+    }
+
+    /// An ID is made for a subscription without one. Errors of single ones are no errors of the call.
+    @Test func subscriptionsAreModifiedTogether() async throws {
+        try await LiveServer.run { server in
+            try await server.device { client in
+                let database = Container(client).privateCloudDatabase
+                let good = Subscription(to: .database(recordType: nil))
+                let bad = Subscription(to: .zone(ZoneID(zoneName: "None"), recordType: nil))
+                let results = try await database.modifySubscriptions(saving: [good, bad], deleting: ["none"])
+                #expect(try results.saveResults[good.subscriptionID]?.get() == good)
+                #expect(throws: OperationError.self) { try results.saveResults[bad.subscriptionID]?.get() }
+                try results.deleteResults["none"]?.get()
+                #expect(results.saveResults.count == 2 && results.deleteResults.count == 1)
+                #expect(try await database.allSubscriptions() == [good])
+            }
         }
     }
 

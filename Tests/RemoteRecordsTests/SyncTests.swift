@@ -308,6 +308,20 @@ import Testing
         }
     }
 
+    @Test func thePublicDatabaseHasNoEngine() async throws {
+        try await Self.live(1) { _, containers in
+            let error = await operationError { _ = try SyncEngine(.init(database: containers[0].publicCloudDatabase, stateSerialization: nil, delegate: Device())) }
+            #expect(error?.code == .badDatabase)
+        }
+    }
+
+    /// CKSyncEngine has `notAuthenticated` among them. Here it ends a sync, as a program has to ask for a sign-in, and changes stay pending too.
+    @Test func errorsThatTimeMendsAreThoseOfCKSyncEngine() {
+        let mended = OperationError.Code.allCases.filter { OperationError($0, "").isMendedByTime }
+        #expect(
+            Set(mended) == [.networkUnavailable, .networkFailure, .serviceUnavailable, .requestRateLimited, .zoneBusy, .accountTemporarilyUnavailable])
+    }
+
     @Test func errorsThatTimeMendsKeepChangesPending() async throws {
         try await Self.live(1) { server, containers in
             let anna = Device()

@@ -1,7 +1,7 @@
 internal import JSON
 public import Records
 
-/// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record (``Records/MirroredNaming``).
+/// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record (`MirroredNaming` of Records).
 public struct MirroredObject: Sendable, Hashable {
     /// The zone of all objects, in the private database.
     public static let zoneID = MirroredNaming.zoneID

@@ -6,6 +6,7 @@ public import Records
 public protocol KeyValueContent: Sendable {
     /// The value as this type; `nil` if it is of another one.
     static func read(_ value: PropertyValue) -> Self?
+    /// The value as the store has it.
     var propertyValue: PropertyValue { get }
 }
 

@@ -23,7 +23,9 @@ public final class KeyValueStore: Sendable {
 
     /// A change note (NSUbiquitousKeyValueStore.didChangeExternallyNotification).
     public struct Change: Sendable, Hashable {
+        /// The cause of the change.
         public let reason: ChangeReason
+        /// The keys that were set or removed.
         public let changedKeys: [String]
     }
 
@@ -66,12 +68,15 @@ public final class KeyValueStore: Sendable {
         object(forKey: key).flatMap { Value.read($0) }
     }
 
-    // Each of these is nil if the key has no value, or one of another kind.
-
+    /// A text; `nil` for none, and for a value of another type.
     public func string(forKey key: String) -> String? { value(forKey: key) }
+    /// Bytes; `nil` for none, and for a value of another type.
     public func data(forKey key: String) -> Data? { value(forKey: key) }
+    /// A date; `nil` for none, and for a value of another type.
     public func date(forKey key: String) -> Date? { value(forKey: key) }
+    /// A list; `nil` for none, and for a value of another type.
     public func array(forKey key: String) -> [PropertyValue]? { value(forKey: key) }
+    /// Values by names; `nil` for none, and for a value of another type.
     public func dictionary(forKey key: String) -> [String: PropertyValue]? { value(forKey: key) }
     /// 0 if there is none.
     public func longLong(forKey key: String) -> Int64 { value(forKey: key) ?? 0 }

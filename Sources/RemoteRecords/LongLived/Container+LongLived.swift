@@ -34,7 +34,10 @@ extension Container {
 
     /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new callbacks.
     /// - Parameters:
+    ///   - type: the type of the operation, as its kind tells.
+    ///   - operationID: its ID in the list of ``longLivedOperations()``.
     ///   - configuration: the operation has the one of a new operation otherwise.
+    ///   - onEvent: takes each event.
     ///   - onCompletion: the operation is forgotten after it.
     /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already,
     ///   `internalError` if it can't be read.
@@ -107,6 +110,8 @@ extension Database {
     ///
     /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and resume them.
     /// - Parameters:
+    ///   - operation: the operation to keep and to run.
+    ///   - dependencies: the operation begins when they have ended, in whatever way.
     ///   - onEvent: takes each event. Events are told again if the process ends before the completion has returned.
     ///   - onCompletion: the operation is forgotten after it.
     /// - Throws: ``OperationError`` if the operation can't be kept. It does not begin then.

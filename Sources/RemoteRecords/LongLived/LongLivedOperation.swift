@@ -8,9 +8,11 @@ public protocol LongLivedOperation: DatabaseOperation where Output == Void {
     static var kind: String { get }
     /// The parameters.
     var json: JSONObject { get }
+    /// The operation with kept parameters.
     init(json: JSONObject) throws
     /// - Returns: `nil` for an event that is not kept, such as progress.
     static func json(of event: Event) -> JSONObject?
+    /// A kept event.
     static func event(of json: JSONObject) throws -> Event
     /// The operation without what these events say is done.
     func remaining(after events: [Event]) -> Self

@@ -11,7 +11,9 @@ public protocol DatabaseOperation: Sendable {
     associatedtype Output: Sendable
 
     /// Runs the operation. ``Database`` calls it.
-    /// - Parameter deliver: takes each event.
+    /// - Parameters:
+    ///   - context: sends its requests.
+    ///   - deliver: takes each event.
     /// - Throws: ``OperationError``: `partialFailure` with the errors of the items that failed, if the operation as a whole did not.
     func run(in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void) async throws(OperationError) -> Output
 }
@@ -73,7 +75,9 @@ public struct OperationContext: Sendable {
                 failure = OperationError(any: error)
             }
             if Task.isCancelled, failure.code != .serverResponseLost { throw .cancelled }
-            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, client.pacing.now() + pause < deadline else { throw failure }
+            guard rank.qualityOfService.isDiscretionary, failure.isOfNetwork, !failure.isUntrusted, client.pacing.now() + pause < deadline else {
+                throw failure
+            }
             do { try await client.pacing.pause(pause) } catch { throw .cancelled }
             pause = min(pause * 2, Self.longestPause)
         }

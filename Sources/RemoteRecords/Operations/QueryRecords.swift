@@ -29,14 +29,21 @@ public struct QueryRecords: DatabaseOperation {
         case cursor(Cursor)
     }
 
-    /// - Parameter zoneID: `nil` for all zones of the database; the shared database requires one.
+    /// - Parameters:
+    ///   - query: the condition and the order.
+    ///   - zoneID: `nil` for all zones of the database; the shared database requires one.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
     public init(_ query: Query, in zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
         start = .query(query, zoneID)
         self.desiredKeys = desiredKeys
         self.resultsLimit = resultsLimit
     }
 
-    /// - Parameter cursor: the output of the operation before.
+    /// - Parameters:
+    ///   - cursor: the output of the operation before.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
     public init(continuing cursor: Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
         start = .cursor(cursor)
         self.desiredKeys = desiredKeys

@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// A local copy of a private or shared database in one SQLite file, which programs read and change at any time, and which a ``SyncEngine`` keeps the same.
 ///
-/// A change is in the file, with the note that it has to be sent, before ``save(_:)`` returns. A page of changes is stored in one transaction with
+/// A change is in the file, with the note that it has to be sent, before `save` returns. A page of changes is stored in one transaction with
 /// the position after it. So the program may be killed at any moment.
 public final class RecordCache: Sendable {
     /// A local change that meets another one.
@@ -28,6 +28,8 @@ public final class RecordCache: Sendable {
 
     /// Opens the file, and creates it if necessary, for the user who runs the program. One cache at a time has it open, among all processes.
     /// - Parameters:
+    ///   - file: the SQLite file. It belongs to one database.
+    ///   - database: a private or shared database.
     ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion wins.
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if the file stays open elsewhere for 2 seconds.
     public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
@@ -111,7 +113,7 @@ public final class RecordCache: Sendable {
     }
 
     /// Stores records, all or none.
-    /// - Throws: as ``save(_:)``.
+    /// - Throws: as `save` of one record.
     public func save(_ changed: [Record]) async throws {
         if let error = changed.lazy.compactMap(\.unwritable).first { throw error }
         let engine = engine
@@ -122,13 +124,13 @@ public final class RecordCache: Sendable {
     }
 
     /// Deletes a record here, and on the server with the next ``sync()``.
-    /// - Throws: as ``save(_:)``.
+    /// - Throws: as `save` of one record.
     public func delete(_ recordID: RecordID) async throws {
         try await delete([recordID])
     }
 
     /// Deletes records, all or none.
-    /// - Throws: as ``save(_:)``.
+    /// - Throws: as `save` of one record.
     public func delete(_ recordIDs: [RecordID]) async throws {
         let engine = engine
         try await app.write(engine) { records in
@@ -139,7 +141,7 @@ public final class RecordCache: Sendable {
 
     /// Creates or deletes a zone with the next ``sync()``. The records of a zone that is deleted go at once. They come again if the server refuses, or
     /// if the zone is saved before it was deleted there.
-    /// - Throws: as ``save(_:)``.
+    /// - Throws: as `save` of one record.
     public func change(_ change: PendingDatabaseChange) async throws {
         let engine = engine
         try await app.write(engine) { records in

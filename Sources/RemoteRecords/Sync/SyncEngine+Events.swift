@@ -60,9 +60,16 @@ extension SyncEngine.Event {
     /// The web protocol does not tell why a zone was deleted.
     public struct FetchedDatabaseChanges: Sendable, Hashable {
         /// A zone that was made, or has changes.
-        public struct Modification: Sendable, Hashable { public let zoneID: ZoneID }
+        public struct Modification: Sendable, Hashable {
+            /// The zone.
+            public let zoneID: ZoneID
+        }
+
         /// A zone that was deleted with its records.
-        public struct Deletion: Sendable, Hashable { public let zoneID: ZoneID }
+        public struct Deletion: Sendable, Hashable {
+            /// The zone.
+            public let zoneID: ZoneID
+        }
 
         /// Zones that were made, or have changes.
         public let modifications: [Modification]
@@ -86,7 +93,10 @@ extension SyncEngine.Event {
     /// A page of a zone.
     public struct FetchedRecordZoneChanges: Sendable {
         /// A record in the version of the server.
-        public struct Modification: Sendable, Hashable { public let record: Record }
+        public struct Modification: Sendable, Hashable {
+            /// The record.
+            public let record: Record
+        }
 
         /// A record that was deleted.
         public struct Deletion: Sendable, Hashable {

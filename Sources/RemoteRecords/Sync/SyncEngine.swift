@@ -6,7 +6,7 @@ internal import Synchronization
 /// Keeps an app's data and a private or shared database the same, with the shape of CKSyncEngine.
 ///
 /// The engine knows positions and pending changes, the app has the data. An app needs one engine for each database. The engine begins nothing by
-/// itself: call ``fetchChanges()`` and ``sendChanges()``, or ``run(every:listening:)``.
+/// itself: call ``fetchChanges()`` and ``sendChanges(_:)``, or ``run(every:listening:)``.
 public final class SyncEngine: Sendable {
     /// The changes that wait to be sent. They reach the app's store with the next `stateUpdate`; a program that may be killed before stores
     /// ``serialization`` with its own change.
@@ -195,6 +195,7 @@ extension OperationError {
     /// The errors after which an engine sends or fetches the same again by itself, as CKSyncEngine does.
     package var isMendedByTime: Bool {
         switch code {
+        case .networkFailure where isUntrusted: false
         case .networkFailure, .networkUnavailable, .requestRateLimited, .serviceUnavailable, .zoneBusy, .accountTemporarilyUnavailable: true
         default: false
         }

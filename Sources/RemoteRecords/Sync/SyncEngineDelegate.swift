@@ -51,7 +51,9 @@ public struct RecordZoneChangeBatch: Sendable {
     }
 
     /// As many pending changes as one request takes.
-    /// - Parameter recordProvider: makes the record to save. Without one, the change is no longer pending.
+    /// - Parameters:
+    ///   - pendingChanges: the changes to choose from, first ones first.
+    ///   - recordProvider: makes the record to save. Without one, the change is no longer pending.
     /// - Returns: `nil` if there is nothing to send.
     public init?(pendingChanges: [PendingRecordZoneChange], recordProvider: (RecordID) async -> Record?) async {
         self.init()

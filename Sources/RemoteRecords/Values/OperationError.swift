@@ -13,7 +13,7 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
         case partialFailure
         /// There is no connection, and nothing was done.
         case networkUnavailable
-        /// The connection broke, and nothing was done.
+        /// The connection broke, or the server's certificate is not trusted, and nothing was done.
         case networkFailure
         /// The container can't be used.
         case badContainer
@@ -139,8 +139,11 @@ public struct OperationError: Error, Sendable, CustomStringConvertible {
 
     static let cancelled = OperationError(.operationCancelled, "The operation was cancelled")
 
-    /// True if only the connection failed, so that the same request may succeed later, and nothing was done.
+    /// True if only the connection failed, and nothing was done.
     var isOfNetwork: Bool { code == .networkUnavailable || code == .networkFailure }
+
+    /// True if the server's certificate is not trusted. The same request fails until somebody changes that.
+    var isUntrusted: Bool { if case .untrusted? = failure?.kind { true } else { false } }
 }
 
 extension OperationError {
@@ -160,6 +163,7 @@ extension OperationError {
             self.init(Self.code(of: failure), failure.description)
         }
         self.failure = failure
+        if isUntrusted { reason += ". For a server of your own, put its certificate into trustedCertificates of the ClientConfiguration" }
     }
 
     /// Any error that ends an operation.
@@ -203,8 +207,7 @@ extension OperationError {
         if failure.status == 413 { return .limitExceeded }
         return switch failure.kind {
         case .unreachable: .networkUnavailable
-        case .untrusted: .serverRejectedRequest
-        case .connectionLost: .networkFailure
+        case .connectionLost, .untrusted: .networkFailure
         case .answerLost: .serverResponseLost
         case .answerTooLarge: .limitExceeded
         case .assetRefused: .assetNotAvailable

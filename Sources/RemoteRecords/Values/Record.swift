@@ -96,7 +96,7 @@ public struct Record: Sendable, Hashable {
         set { set(newValue?.fieldContent, for: key) }
     }
 
-    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, ``Location``, ``Reference``, ``AssetFile``, or an
+    /// The value of a key in its own type, to be cast: `String`, `Int`, `Double`, `Date`, `Data`, `Location`, `Reference`, ``AssetFile``, or an
     /// array of one; `nil` for none. An encrypted key stays so.
     public subscript(key: Name) -> (any RecordValue)? {
         get { fields[key].flatMap(\.recordValue) }

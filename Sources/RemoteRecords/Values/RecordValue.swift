@@ -5,35 +5,45 @@ public import Records
 public protocol RecordValue: Sendable {
     /// The value in a field; `nil` if the field has another type.
     static func read(_ content: FieldContent) -> Self?
+    /// The content of a field with the value.
     var fieldContent: FieldContent { get }
 }
 
 /// A type whose values can be in lists.
 public protocol RecordElement: RecordValue {
+    /// The values in a field with a list; `nil` if the field has another type.
     static func readList(_ content: FieldContent) -> [Self]?
+    /// The content of a field with a list.
     static func fieldContent(of list: [Self]) -> FieldContent
 }
 
 /// A type whose values are no files.
 public protocol PlainRecordElement: RecordElement {
+    /// The type of the values on the server.
     static var valueType: ValueType { get }
+    /// The value as this type; `nil` if it is of another one.
     static func read(_ value: FieldValue) -> Self?
+    /// The value as the server has it.
     var fieldValue: FieldValue { get }
 }
 
 extension PlainRecordElement {
+    /// The value in a field; `nil` if the field has another type.
     public static func read(_ content: FieldContent) -> Self? {
         if case .value(let value, _) = content { read(value) } else { nil }
     }
 
+    /// The values in a field with a list; `nil` if one has another type.
     public static func readList(_ content: FieldContent) -> [Self]? {
         guard case .value(.list(let elements, let type), _) = content, type == nil || type == valueType else { return nil }
         let values = elements.compactMap { read($0) }
         return values.count == elements.count ? values : nil
     }
 
+    /// The content of a field with the value, which is not encrypted.
     public var fieldContent: FieldContent { .value(fieldValue, isEncrypted: false) }
 
+    /// The content of a field with a list, which is not encrypted.
     public static func fieldContent(of list: [Self]) -> FieldContent {
         .value(.list(list.map(\.fieldValue), of: valueType), isEncrypted: false)
     }

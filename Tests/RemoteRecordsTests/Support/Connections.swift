@@ -52,8 +52,12 @@ struct LiveServer: Sendable {
     let skylight: SkylightServer
     private let people: [SkylightServer.User]
 
-    static func run(_ body: (LiveServer) async throws -> Void) async throws {
-        try await SkylightServer.run(container: testContainer) { skylight in
+    /// - Parameter overTLS: true for a server with a certificate of its own, which its devices trust.
+    static func run(overTLS: Bool = false, _ body: (LiveServer) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        let tls = try overTLS
+            ? SkylightServer.TLSFiles(certificate: folder.write(TestCertificate.pem, to: "cert.pem"), key: folder.write(TestCertificate.key, to: "key.pem")) : nil
+        try await SkylightServer.run(container: testContainer, tls: tls) { skylight in
             let people = [try await skylight.makeUser("Anna"), try await skylight.makeUser("Ben", emailAddress: "ben@example.com")]
             try await body(LiveServer(skylight: skylight, people: people))
         }
