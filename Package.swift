@@ -300,7 +300,7 @@ let package = Package(
         tests(
             "SQLRecordStoreTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "SQLRecordStore", "RecordStore", "Records", "JSON",
+                "InMemoryRecordStore", "StoreScenarios", "TestStores", "TestSupport", "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]
@@ -354,6 +354,9 @@ let package = Package(
         .target(
             name: "InMemoryRecordStore", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/InMemoryRecordStore", swiftSettings: swiftSettings),
         .target(
+            name: "TestStores", dependencies: ["SQLRecordStore", "RecordStore", "Records", .product(name: "Logging", package: "swift-log")], path: "Tests/TestStores",
+            swiftSettings: swiftSettings),
+        .target(
             name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests(
             "AccountsTests",
@@ -366,7 +369,7 @@ let package = Package(
         tests(
             "WebServicesTests",
             of: [
-                "InMemoryRecordStore", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLRecordStore", "RecordStore", "Records", "JSON", "Text",
+                "InMemoryRecordStore", "TestStores", "TestSupport", "LoopbackServing", "WebServices", "HTTPServing", "Accounts", "AssetStore", "Traffic", "SQLRecordStore", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -5,7 +5,8 @@ internal import Records
 
 /// Encodes field values for index entries, so that the order of their column equals ``ValueOrder``.
 enum EntryValue {
-    /// Maximum number of bytes of a string or BYTES value in an entry. Longer values are compared in full afterwards.
+    /// Maximum number of bytes of a string, a word or BYTES in an entry. Longer values are compared in full afterwards. PostgreSQL takes no index
+    /// entries above 2,704 bytes, and those of composite indexes have two values.
     static let prefixLength = 1024
 
     /// The value of the entry that each record has in the list of its type's records.
@@ -48,5 +49,13 @@ enum EntryValue {
     /// True if the entry holds only a prefix of its value.
     static func isCut(_ value: SQLValue) -> Bool {
         if case .bytes(let bytes) = value { bytes.count >= prefixLength } else { false }
+    }
+
+    /// The entry of a word.
+    static func word(_ word: String) -> String {
+        if word.utf8.count <= prefixLength { return word }
+        var end = word.utf8.index(word.startIndex, offsetBy: prefixLength)
+        while end.samePosition(in: word.unicodeScalars) == nil { end = word.utf8.index(before: end) }
+        return String(word[..<end])
     }
 }

@@ -99,7 +99,8 @@ enum KeyValueRows {
 extension SQLDatabase {
     func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
         try KeyValueRules.check(caller, in: address)
-        return try await store.read { [user = view.userNumber, codec = try store.codec] db, _ in
+        return try await store.read { [user = view.userNumber, store] db, _ in
+            let codec = try store.codec
             let feed = try KeyValueRows.feed(of: user, db)
             let position = try token.map { try codec.content(of: $0, for: feed) { _ in false }.position }
             let changes = try KeyValueRows.changes(of: user, after: position ?? 0, withRemoved: position != nil, db)
@@ -109,7 +110,8 @@ extension SQLDatabase {
 
     func hasKeyValues(since token: ChangeToken) async throws -> Bool {
         try KeyValueRules.check(caller, in: address)
-        return try await store.read { [user = view.userNumber, codec = try store.codec] db, _ in
+        return try await store.read { [user = view.userNumber, store] db, _ in
+            let codec = try store.codec
             let feed = try KeyValueRows.feed(of: user, db)
             return try codec.content(of: token, for: feed) { _ in false }.position < feed.position
         }

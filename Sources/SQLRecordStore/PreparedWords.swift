@@ -60,7 +60,10 @@ struct PreparedWords: Sendable {
 
     /// Tokenizes a text on the current thread.
     static func cut(_ text: String) -> [Name] {
-        Tokenizer.tokens(of: text).map { Name($0) }.sorted()
+        let tokens = Tokenizer.tokens(of: text)
+        let words = tokens.map { Name(EntryValue.word($0)) }
+        // Long words may have the same entry.
+        return (tokens.contains { $0.utf8.count > EntryValue.prefixLength } ? Array(Set(words)) : words).sorted()
     }
 }
 

@@ -9,7 +9,8 @@ extension SQLDatabase {
 
     func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, codec = try store.codec] db, _ in
+        return try await store.read { [view, store] db, _ in
+            let codec = try store.codec
             let feed = try view.databaseFeed(db)
             let content = try request.since.map { try codec.content(of: $0, for: feed) { _ in false } }
             let plan = PullPlan(content, reverse: false, feed: feed)
@@ -32,7 +33,8 @@ extension SQLDatabase {
 
     func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
         try ZoneChangeRules.check(request, in: address)
-        return try await store.read { [view, codec = try store.codec] db, catalog in
+        return try await store.read { [view, store] db, catalog in
+            let codec = try store.codec
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             let content = try request.since.map { token in
@@ -100,7 +102,7 @@ extension SQLDatabase {
 
     func currentToken() async throws -> ChangeToken {
         if address.scope == .public { throw ZoneRules.noFeed }
-        return try await store.read { [view, codec = try store.codec] db, _ in codec.current(try view.databaseFeed(db)) }
+        return try await store.read { [view, store] db, _ in try store.codec.current(view.databaseFeed(db)) }
     }
 
     func explain(_ token: ChangeToken) async throws -> TokenExplanation {

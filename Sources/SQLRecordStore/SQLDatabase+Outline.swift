@@ -7,7 +7,8 @@ extension SQLDatabase {
 
     func outline(_ request: FeedOutlineRequest) async throws -> FeedOutline {
         try ZoneChangeRules.check(ZoneChangesRequest(request.zoneID), in: address)
-        return try await store.readAtLength(for: .scan) { [view, codec = try store.codec] db, _ in
+        return try await store.readAtLength(for: .scan) { [view, store] db, _ in
+            let codec = try store.codec
             let zone = try view.zone(request.zoneID, db)
             let feed = view.feed(of: zone)
             var outline = FeedOutline(position: feed.position, floor: feed.floor, stretches: [])

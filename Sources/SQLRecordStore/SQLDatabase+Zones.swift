@@ -4,7 +4,8 @@ internal import Records
 
 extension SQLDatabase {
     func zones() async throws -> [Zone] {
-        try await store.read { [view, codec = try store.codec] db, _ in
+        try await store.read { [view, store] db, _ in
+            let codec = try store.codec
             var zones = try view.zones(db).map { view.zone(of: $0, codec: codec) }
             if view.address.scope != .shared, zones.first?.zoneID.isDefault != true { zones.insert(Self.unusedDefaultZone(view), at: 0) }
             return zones
@@ -12,8 +13,9 @@ extension SQLDatabase {
     }
 
     func fetchZones(_ zoneIDs: [ZoneID]) async throws -> [Result<Zone, RecordError>] {
-        try await store.read { [view, codec = try store.codec] db, _ in
-            try zoneIDs.map { zoneID in
+        try await store.read { [view, store] db, _ in
+            let codec = try store.codec
+            return try zoneIDs.map { zoneID in
                 do {
                     return .success(try view.zoneUnlessDefault(zoneID, db).map { view.zone(of: $0, codec: codec) } ?? Self.unusedDefaultZone(view))
                 } catch let error as RecordError {
@@ -32,8 +34,9 @@ extension SQLDatabase {
     func modifyZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         if address.scope == .shared { return try await leaveZones(operations) }
         let now = store.clock()
-        let results = try await write { [codec = try store.codec] db, state, view in
-            try operations.map { operation -> Result<Zone, RecordError> in
+        let results = try await write { [store] db, state, view in
+            let codec = try store.codec
+            return try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     try ZoneRules.check(operation, in: view.address, as: view.caller)
                     switch operation {

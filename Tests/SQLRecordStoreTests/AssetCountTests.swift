@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Wrong use counts, and the repairs that a verification recommends.
 @Suite struct AssetCountTests {

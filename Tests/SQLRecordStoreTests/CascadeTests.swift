@@ -11,6 +11,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Cascades that are too long for their request: they continue in steps between other saves.
 @Suite struct CascadeTests {

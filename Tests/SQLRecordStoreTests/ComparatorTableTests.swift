@@ -8,6 +8,8 @@ import StoreScenarios
 import TestSupport
 import Testing
 
+@testable import TestStores
+
 /// Checks every cell of the table of required indexes in docs/queries.md, with every set of indexes of the field, against the rules and both engines.
 @Suite struct ComparatorTableTests {
     /// A column of the table.

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Composite indexes under saves, deletions and edits. The answers equal those of the
 /// in-memory engine, which has no composite indexes, and the entries match the records.

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Deleting and renaming containers, with everything that belongs to them.
 @Suite struct ContainerEditingTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Explanations must match the way SQLite was used, and the amount that was read.
 @Suite struct ExplainTests {

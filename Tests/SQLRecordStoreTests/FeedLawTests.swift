@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Invariants of every feed, which need no second engine as a reference.
 @Suite struct FeedLawTests {

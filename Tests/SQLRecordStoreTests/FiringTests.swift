@@ -8,6 +8,8 @@ import StoreScenarios
 import TestSupport
 import Testing
 
+@testable import TestStores
+
 /// The pages of changes that fire subscriptions.
 @Suite struct FiringTests {
     private static let zones: [ZoneID] = ["A", "B", "C"].map { ZoneID(zoneName: $0) }

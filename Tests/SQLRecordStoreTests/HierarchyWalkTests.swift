@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Large trees that are shared and moved: a request and each step in the background move a bounded number of records, and saves come in between.
 @Suite struct HierarchyWalkTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Building and removing indexes in the background, during saves and after a restart.
 @Suite struct IndexBuildTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Background work on indexes: its progress, many zones, deleted zones, and errors.
 @Suite struct IndexWorkTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// The contents of a file's journal, and its limits.
 @Suite struct JournalTests {

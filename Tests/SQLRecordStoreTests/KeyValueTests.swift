@@ -8,6 +8,8 @@ import StoreScenarios
 import TestSupport
 import Testing
 
+@testable import TestStores
+
 /// Key-value stores in a file: what is there when it is opened again.
 @Suite struct KeyValueTests {
     @Test func aStoreIsAsItWasAfterItsFileIsOpenedAgain() async throws {

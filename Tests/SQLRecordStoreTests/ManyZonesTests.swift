@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Queries over all zones of a database with many zones.
 @Suite struct ManyZonesTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Stores in PostgreSQL: what files have otherwise. The other tests of stores run there too, if `SKYLIGHT_POSTGRESQL` has the address of a server.
 @Suite(.enabled(if: !StoreUnderTest.isSQLite, "SKYLIGHT_POSTGRESQL has no server")) struct PostgreSQLStoreTests {

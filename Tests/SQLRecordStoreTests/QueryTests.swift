@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Queries during changes of the data, and the statements they leave.
 @Suite struct QueryTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Random histories: the SQL engine must answer like the in-memory engine. In PostgreSQL, two of them take turns on one database, like two processes.
 @Suite struct RandomHistoryTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Random schema changes among saves, queries and pulls: the SQLite engine answers like the in-memory
 /// engine, with indexes built at once or in the background, and its index rows always match its records.

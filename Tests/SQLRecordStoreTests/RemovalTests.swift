@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Removing a type or a field with many records: in steps, with saves in between.
 @Suite struct RemovalTests {

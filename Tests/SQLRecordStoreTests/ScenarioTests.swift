@@ -5,6 +5,8 @@ import StoreScenarios
 import TestSupport
 import Testing
 
+@testable import TestStores
+
 /// The promises of the storage interface, on the local engines.
 @Suite struct ScenarioTests {
     @Test(arguments: Scenario.modifying)

@@ -10,6 +10,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// The cost of a new type does not depend on the number of existing types.
 @Suite struct SchemaGrowthTests {

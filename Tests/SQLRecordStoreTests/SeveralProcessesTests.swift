@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Engines that share a database of PostgreSQL as processes do: nothing that one of them keeps in memory may make another one wrong.
 @Suite(.enabled(if: !StoreUnderTest.isSQLite, "SKYLIGHT_POSTGRESQL has no server")) struct SeveralProcessesTests {

@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Removing a type or a field of records that guests see: all at once, and in steps.
 @Suite struct SharedRemovalTests {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Random histories of a zone with shares, 100,000 steps in all. After each step one guest's lookups, query and pulls are compared with ``SharingModel``.
 /// Set `SKYLIGHT_SHARING_STEPS` for longer ones than 1,000 steps for each seed.

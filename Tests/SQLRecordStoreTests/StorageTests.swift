@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Storage totals with damaged data and with very much data.
 @Suite struct StorageTests {

@@ -1,6 +1,7 @@
 import RecordStore
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// Recomputes the stored totals, and checks the consistency of the tables.
 enum StoreRecount {

@@ -7,6 +7,8 @@ import StoreScenarios
 import TestSupport
 import Testing
 
+@testable import TestStores
+
 /// Deletions that are forgotten after a time, and the tokens that expire with them.
 @Suite struct TokenLifetimeTests {
     private let clock = TestClock()

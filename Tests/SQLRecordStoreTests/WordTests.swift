@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import SQLRecordStore
+@testable import TestStores
 
 /// The words of long texts: they are found before the writer handles the request, and written field by field.
 @Suite struct WordTests {

@@ -16,6 +16,31 @@ enum QueryScenarios {
                 }
             }
         },
+        .init("words and texts that are longer than an index entry are told apart") { engine, _ in
+            let database = try await engine.full(.private)
+            _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])
+            // Compressed, it would be short.
+            var state: UInt64 = 1
+            let long = String(
+                (0..<5000).map { _ -> Character in
+                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    return Character(Unicode.Scalar(UInt8(ascii: "a") + UInt8(state >> 33 % 26)))
+                })
+            try await database.save("a", ["text": .string("\(long)a, \(long)c")])
+            try await database.save("b", ["text": .string("\(long)b")])
+            func names(_ comparator: Records.Comparator, _ text: String) async throws -> String {
+                let query = Query(recordType: "Item", filters: [Query.Filter("text", comparator, FieldInput(.string(text)))], sorts: [Query.Sort("text")])
+                return try await database.all(query, pageSize: 1).map(\.recordID.recordName.string).joined()
+            }
+            #expect(try await names(.containsAllTokens, "\(long)A \(long)c") == "a")
+            #expect(try await names(.containsAllTokens, "\(long)a \(long)b") == "")
+            #expect(try await names(.containsAnyTokens, "\(long)b \(long)c") == "ab")
+            #expect(try await names(.equals, "\(long)b") == "b")
+            #expect(try await names(.beginsWith, "\(long)") == "ab")
+            try await database.save("a", ["text": .string("\(long)d")])
+            #expect(try await names(.containsAnyTokens, "\(long)a \(long)c") == "")
+            #expect(try await names(.containsAnyTokens, "\(long)d") == "a")
+        },
         .init("a place with two names is one: +180° and -180°, and the poles") { engine, _ in
             let database = try await engine.full(.private)
             _ = try await database.edit([.addType(RecordType(name: "Item", systemIndexes: [.recordID: .queryable]))])

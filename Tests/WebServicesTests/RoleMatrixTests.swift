@@ -117,7 +117,7 @@ struct RoleMatrixTests {
 
     @Test("Every cell", arguments: AccessControl.Mode.allCases, Asker.allCases)
     func everyCell(mode: AccessControl.Mode, asker: Asker) async throws {
-        try await TestServer.run(.sqlite, requiring: mode) { server in
+        try await TestServer.run(.sql, requiring: mode) { server in
             let stage = try await Stage(server, mode)
             let found = try await stage.outcomes(of: asker)
             var cells = 0
@@ -137,7 +137,7 @@ struct RoleMatrixTests {
     /// In a database with an owner, grants have no effect, with any credentials of the owner.
     @Test("A private database", arguments: [Asker.creator, .owner])
     func privateDatabase(asker: Asker) async throws {
-        try await TestServer.run(.sqlite, requiring: .required) { server in
+        try await TestServer.run(.sql, requiring: .required) { server in
             let stage = try await Stage(server, .required)
             for granted in Granted.all {
                 let operation = #"{"operationType":"forceUpdate","record":{"recordType":"\#(granted.type)","recordName":"mine"}}"#

@@ -6,6 +6,7 @@ internal import Synchronization
 // Information that does not require opening the file.
 
 extension StorePlace {
+    /// Ask for it within a read or write: before that, the store may be another one, with another epoch.
     var codec: TokenCodec { get throws { try lastReader.codec } }
     var assetTickets: AssetTickets { get throws { try lastReader.assetTickets } }
     var journalLimits: JournalLimits { get throws { try lastReader.journalLimits } }

@@ -83,8 +83,9 @@ struct NameSource {
             return metres.isFinite ? [near(location, metres)] : []
         case .tokens(let tokens):
             if tokens.isEmpty { return [(["1 = 0"], [], false)] }
-            if filter.comparator == .containsAllTokens { return tokens.map { (["token = ?"], [$0], true) } }
-            return [list("token", tokens)]
+            let words = tokens.map { EntryValue.word($0) }
+            if filter.comparator == .containsAllTokens { return words.map { (["token = ?"], [$0], true) } }
+            return [list("token", words)]
         case .anyOf(let candidates):
             if filter.comparator == .listContainsAll {
                 return candidates.compactMap { EntryValue.values(equalTo: $0) }.filter { !$0.isEmpty }.map(equality)

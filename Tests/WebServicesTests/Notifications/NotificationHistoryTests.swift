@@ -12,7 +12,7 @@ import Testing
 @Suite struct NotificationHistoryTests {
     private static let changes = 2000
 
-    @Test("The web courier hands out what the model says", arguments: [(.inMemory, 1), (.sqlite, 2), (.sqlite, 3), (.sqlite, 4), (.sqlite, 5)] as [(EngineKind, UInt64)])
+    @Test("The web courier hands out what the model says", arguments: [(.inMemory, 1), (.sql, 2), (.sql, 3), (.sql, 4), (.sql, 5)] as [(EngineKind, UInt64)])
     func play(kind: EngineKind, seed: UInt64) async throws {
         // An answer without a notification comes at once.
         try await TestServer.run(kind, patience: .milliseconds(1)) { server in

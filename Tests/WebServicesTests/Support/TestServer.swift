@@ -7,18 +7,19 @@ import JSON
 import LoopbackServing
 import RecordStore
 import Records
-import SQLRecordStore
 import TestSupport
 import Testing
 import Traffic
 
 @testable import Accounts
+@testable import TestStores
 @testable import WebServices
 
 /// The engines, which must give equal answers.
 enum EngineKind: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case inMemory
-    case sqlite
+    /// In SQLite, or in PostgreSQL if `SKYLIGHT_POSTGRESQL` has the address of a server.
+    case sql
 
     var testDescription: String { rawValue }
 }
@@ -54,7 +55,7 @@ struct TestServer: Sendable {
         let engine: any RecordEngine =
             switch kind {
             case .inMemory: InMemoryRecordEngine(clock: { clock.now() })
-            case .sqlite: try SQLRecordEngine(folder: folder.url, clock: { clock.now() })
+            case .sql: try StoreUnderTest.engine(folder: folder.url, clock: { clock.now() })
             }
         let assets = AssetStores(folder: folder.url, engine: engine, sizeLimit: sizeLimit, clock: { clock.now() })
         try await run(on: engine, assets, folder.url, mode, trusting: trusted, log: log, throttle: throttle, memory: memory, patience: patience, routes: routes, body)

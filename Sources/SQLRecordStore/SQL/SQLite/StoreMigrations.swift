@@ -50,6 +50,9 @@ enum StoreMigrations {
         migrator.registerMigration("15") { db in
             try db.execute(sql: fifteenthVersion)
         }
+        migrator.registerMigration("16") { db in
+            try cutWords(db)
+        }
         return migrator
     }
 
@@ -217,6 +220,18 @@ enum StoreMigrations {
         SELECT r.zone, r.type, a.size AS bytes FROM assetUses u
         CROSS JOIN records r ON r.zone = u.zone AND r.name = u.name CROSS JOIN assets a ON a.checksum = u.checksum
         """
+
+    /// Cuts the words of earlier versions, which kept them whole.
+    private static func cutWords(_ db: Database) throws {
+        let connection = SQLConnection(SQLiteDriver(db))
+        let sql = "SELECT field, zone, token, name FROM tokens WHERE length(CAST(token AS BLOB)) > \(EntryValue.prefixLength)"
+        for row in try SQLRow.fetchAll(connection, sql: sql) {
+            let values = row.values(of: "tokens")
+            let (field, zone, word, name): (Int64, Int64, String, String) = (try values("field"), try values("zone"), try values("token"), try values("name"))
+            try connection.run("DELETE FROM tokens WHERE field = ? AND zone = ? AND token = ? AND name = ?", [field, zone, word, name])
+            try connection.run("INSERT OR IGNORE INTO tokens (field, zone, token, name) VALUES (?, ?, ?, ?)", [field, zone, EntryValue.word(word), name])
+        }
+    }
 
     /// Computes the byte counts that version 6 adds.
     private static func countBytes(_ db: Database) throws {
