@@ -22,7 +22,8 @@ import Traffic
         try await RequestStage.with { stage in
             let empty = try await stage.page("sync")
             #expect(empty.contains("A local CloudKit server. It answers CloudKit Web Services for <b>iCloud.com.example.App</b> at <code"))
-            #expect(empty.contains("No client has asked yet") && !empty.contains("class=\"lanes\""))
+            #expect(empty.contains("No client has asked yet") && empty.contains(">Query the records</a>"))
+            #expect(!empty.contains("class=\"lanes\"") && !empty.contains("a fetch of changes") && empty.contains("0 clients"))
             try await stage.save("one")
             try await stage.pull()
             let page = try await stage.page("sync")
@@ -41,7 +42,7 @@ import Traffic
             try await stage.save("three")
             try await stage.pull(from: "phone", since: token)
             let page = try await stage.page("sync")
-            #expect(page.contains("1 of 2 lanes needs a look"))
+            #expect(page.contains("1 of 2 clients needs a look"))
             let phone = try Self.lane(of: "phone", in: page)
             #expect(phone.contains("up to date") && !phone.contains("class=\"lacks\"") && phone.contains("cx=\"100.00%\""))
             #expect((1...2).contains(Self.dots("pulled", in: phone)), "requests at the same time share a mark")

@@ -15,7 +15,7 @@ enum UserRemovalActions {
         let now = Timestamp.now()
         let sessions = visit.accounts.webAuthSessions().count { $0.user == user.userRecordName && $0.isLive(at: now) }
         return ConfirmationView(
-            title: "Delete the user ‘\(user.displayName)’?",
+            on: .users, title: "Delete the user ‘\(user.displayName)’?",
             lines: [
                 "This deletes the name, the e-mail address and the user's sign-in sessions: "
                     + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),

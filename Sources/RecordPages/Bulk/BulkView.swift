@@ -191,7 +191,7 @@ extension BulkView.DryRun {
             notes.append("More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest.")
         }
         if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged.") }
-        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A VALIDATE reference keeps its target from being deleted, and so does a record its parent, unless both are deleted.") }
+        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them.") }
         if !found.targets.isEmpty { notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.") }
         self.notes = notes
         showsValues = !isDeletion
