@@ -73,7 +73,7 @@ import Testing
             let page = try await stage.page("record?zone=Notes&name=target")
             let boxes = Self.boxes(page)
             // Children come first at the left, and the parent at the right.
-            #expect(boxes.first == "parent 0 Attic: parent · Note" && boxes.last == "itself 325 target: Room")
+            #expect(boxes.first == "parent 0 Attic: parent · Note" && boxes.last == "itself 325 t: Room")
             #expect(boxes.contains("field 0 r0: home, room · Note") || boxes.contains("field 0 r0: room, home · Note"))
             #expect(Set(boxes.filter { $0.contains(" 650 ") }) == ["parent 650 r1: parent, own · Note", "field 650 r0: notes · Note", "missing 650 gone: notes · missing"])
             #expect(page.contains("gone: this record refers to it (NONE), notes, but it is missing"))
