@@ -83,7 +83,7 @@ enum ZoneActions {
         guard let zone = found.first else { throw RecordError.zoneNotFound }
         _ = try zone.get()
         let counts = try await visit.counts(in: zoneID)
-        let content = counts.map { $0.total == 0 ? "It is empty." : "\(Digits.count($0.total, "record")) in it are permanently deleted." }
+        let content = counts.map { $0.total == 0 ? "It is empty." : "This permanently deletes \(Digits.count($0.total, "record"))." }
         return ConfirmationView(
             on: .zones, title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "Its records are permanently deleted.", then],
             action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"))
