@@ -15,8 +15,8 @@ export function enableBeside() {
   const beside = new Beside(answer)
   const button = document.createElement('button')
   button.type = 'button'
-  button.textContent = 'Beside'
-  button.title = 'Show records beside the table'
+  button.textContent = 'Side panel'
+  button.title = 'Show the record of the selected row beside the table'
   button.dataset.beside = ''
   const tell = () => { button.ariaPressed = String(beside.isOn) }
   const turn = () => {

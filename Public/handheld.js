@@ -37,10 +37,10 @@ function showCurrent() {
   const pages = document.querySelector('.sections')
   const current = pages?.querySelector('[aria-current]')
   if (!current) return
-  // The ways to read cover the left of the strip.
+  // The ways to read cover the left of the strip. The current entry is beside them, so that no entry is half covered.
   const first = pages.querySelector('li')
   const covered = getComputedStyle(first).position === 'sticky' ? first.offsetWidth : 0
-  pages.scrollLeft = current.offsetLeft - covered - (pages.clientWidth - covered - current.offsetWidth) / 2
+  pages.scrollLeft = current.offsetLeft - covered - 4
 }
 
 function fit(main) {

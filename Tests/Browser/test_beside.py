@@ -39,7 +39,7 @@ def test_records_open_beside_the_table(table):
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("note1")
     page.go_back()
-    page.get_by_role("button", name="Beside").click()
+    page.get_by_role("button", name="Side panel").click()
     expect(panel).to_have_count(0)
     page.locator("tbody th.name").get_by_role("link", name="note3").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
@@ -50,17 +50,17 @@ def test_the_letter_after_g_leads_to_a_page(table):
     page.keyboard.type("gv")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Check")
     page.go_back()
-    expect(page.get_by_role("button", name="Beside")).to_have_attribute("aria-pressed", "false")
+    expect(page.get_by_role("button", name="Side panel")).to_have_attribute("aria-pressed", "false")
 
 
 def test_a_narrow_window_has_no_room_beside(table):
     page = table
-    page.get_by_role("button", name="Beside").click()
+    page.get_by_role("button", name="Side panel").click()
     panel = page.get_by_role("region", name="Record beside the table")
     expect(panel).to_be_visible()
     page.set_viewport_size({"width": 900, "height": 800})
     expect(panel).to_be_hidden()
-    expect(page.get_by_role("button", name="Beside")).to_be_hidden()
+    expect(page.get_by_role("button", name="Side panel")).to_be_hidden()
     page.locator("tbody th.name").get_by_role("link", name="note3").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
 

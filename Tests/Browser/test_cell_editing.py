@@ -166,7 +166,7 @@ def test_other_values_are_edited_in_the_form(open_page, there, scripts):
 
 def test_the_record_beside_the_table_follows(table):
     page = table
-    page.get_by_role("button", name="Beside").click()
+    page.get_by_role("button", name="Side panel").click()
     panel = page.get_by_role("region", name="Record beside the table")
     expect(panel).to_contain_text("Note 0")
     box = begin(page, 0, "title")
@@ -195,7 +195,7 @@ def test_fetch_and_changes_have_the_menus_and_the_record_beside(open_page, there
         page.locator("tbody td.wide").first.click(position={"x": 3, "y": 2})
         expect(menu.get_by_role("link", name="Open The hall")).to_be_visible()
         page.keyboard.press("Escape")
-    page.get_by_role("button", name="Beside").click()
+    page.get_by_role("button", name="Side panel").click()
     panel = page.get_by_role("region", name="Record beside the table")
     expect(panel.get_by_role("heading", level=2).first).to_have_text("Note 0 note0")
     assert not problems(page)

@@ -193,7 +193,7 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
     page.get_by_role("link", name="Back to the query").click()
     page.get_by_role("link", name="Change all matches…").click()
     page.wait_for_load_state()
-    page.get_by_label("what to do").select_option("delete")
+    page.get_by_label("change", exact=True).select_option("delete")
     page.get_by_role("button", name="Dry run").click()
     page.get_by_role("button", name="Delete 300 records").click()
     expect(page.locator("#run")).to_contain_text("300")
@@ -206,11 +206,11 @@ def test_arrow_keys_only_step_through_what_can_be_done(open_page, place):
     page = open_page(place + "/bulk?type=Note&zone=Notes")
     page.wait_for_load_state()
     here = page.url
-    page.get_by_label("what to do").focus()
+    page.get_by_label("change", exact=True).focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
-    expect(page.get_by_label("what to do")).to_have_value("delete")
-    expect(page.get_by_label("what to do")).to_be_focused()
+    expect(page.get_by_label("change", exact=True)).to_have_value("delete")
+    expect(page.get_by_label("change", exact=True)).to_be_focused()
     assert page.url == here
     page.get_by_role("button", name="Choose").click()
     page.wait_for_url("**change=delete**")

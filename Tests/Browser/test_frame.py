@@ -5,7 +5,7 @@ import re
 from playwright.sync_api import expect
 
 from axe import problems
-from pages import CHAT, title
+from pages import CHAT, JOURNAL, title
 
 TABLE = CHAT + "/query?type=Message&zone=Chats"
 
@@ -36,6 +36,15 @@ def test_colours_are_chosen_and_stay(open_page):
     assert not problems(page)
     page.get_by_role("button", name="Colours: dark").click()
     assert paper(page) == light, "back to what the system prefers"
+
+
+def test_the_bar_is_one_line_with_long_names(open_page):
+    page = open_page(JOURNAL + "/query?type=CD_Entry&zone=com.apple.coredata.cloudkit.zone")
+    page.set_viewport_size({"width": 1360, "height": 720})
+    assert page.locator("header.bar").bounding_box()["height"] < 50
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_text("zone", exact=True).first.click()
+    expect(page.locator(".menu a[aria-current]:visible")).to_have_text("com.apple.coredata.cloudkit.zone")
 
 
 def test_the_keys_are_listed_and_work(open_page):
@@ -75,14 +84,14 @@ def test_keys_are_letters_where_one_types(open_page):
 def test_keys_can_be_switched_off(open_page):
     page = open_page(TABLE)
     press(page, "?")
-    page.get_by_role("checkbox", name="Single keys are commands").uncheck()
+    page.get_by_role("checkbox", name="Single keys are shortcuts").uncheck()
     page.keyboard.press("Escape")
     page.reload()
     press(page, "?", "/", "j")
     expect(page.get_by_role("dialog", name="Keyboard shortcuts")).not_to_be_visible()
     expect(page.get_by_role("searchbox")).not_to_be_focused()
     page.get_by_role("button", name="Keyboard shortcuts").click()
-    page.get_by_role("checkbox", name="Single keys are commands").check()
+    page.get_by_role("checkbox", name="Single keys are shortcuts").check()
     page.keyboard.press("Escape")
     press(page, "/")
     expect(page.get_by_role("dialog", name="Find").get_by_role("searchbox")).to_be_focused()

@@ -117,6 +117,6 @@ def test_a_check_names_what_it_finds(open_page, plans, scripts):
 def test_a_check_of_a_zone_in_order_says_so(open_page, plans):
     save(plans, "a", {"title": {"value": "x", "type": "STRING"}}, zone="Tidy")
     page = open_page(f"{THERE}/check?zone=Tidy")
-    expect(page.get_by_role("heading", name="What it checks")).to_be_visible()
+    expect(page.get_by_role("heading", name="Problems that it finds")).to_be_visible()
     page.get_by_role("button", name="Check now").click()
     expect(page.get_by_text("No problems found.")).to_be_visible()

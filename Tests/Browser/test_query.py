@@ -128,6 +128,15 @@ def test_a_head_sorts_by_its_column_and_offers_an_index(open_page, scripts):
     expect(page.get_by_role("button", name="Add SORTABLE to text")).to_be_visible()
 
 
+def test_a_click_beside_the_text_of_a_head_sorts_too(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
+    page.get_by_label("Select all records of this page").check()
+    expect(page).not_to_have_url(re.compile("sort1"))
+    # The type of the field is in the middle of the head.
+    page.locator("thead th", has_text="sentAt").click()
+    expect(page).to_have_url(re.compile("sort1=sentAt"))
+
+
 def test_a_place_is_found_by_its_distance(open_page):
     page = open_page(
         CHAT + "/query?type=Person&zone=Chats&filter1=home&is1=NEAR&value1=51.5,-0.16&within1=5000&sort1=home&from1=51.5,-0.16"

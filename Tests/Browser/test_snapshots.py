@@ -18,7 +18,7 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_p
     page = open_page(there + "/snapshots", java_script_enabled=scripts)
     expect(page.locator("main")).to_contain_text("No snapshots yet")
     page.get_by_label("New snapshot").fill("Before <the> test")
-    page.get_by_role("button", name="Save the present").click()
+    page.get_by_role("button", name="Save snapshot").click()
     expect(page.get_by_role("status").first).to_contain_text("The snapshot is saved.")
     assert not scripts or not problems(page)
 
@@ -57,7 +57,7 @@ def test_a_deletion_asks_first(open_page, server):
     server.save(container, "Notes", note("milk", "Milk"))
     page = open_page(f"/c/{container}/development/private/snapshots")
     page.get_by_label("New snapshot").fill("One")
-    page.get_by_role("button", name="Save the present").click()
+    page.get_by_role("button", name="Save snapshot").click()
     page.get_by_role("link", name="Delete One").click()
     page.get_by_role("button", name="Delete the snapshot").click()
     expect(page.get_by_role("status").first).to_contain_text("The snapshot is deleted.")

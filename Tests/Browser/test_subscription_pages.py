@@ -80,14 +80,14 @@ def test_a_subscription_is_made_and_deleted(open_page, told, scripts):
     page.get_by_label("id", exact=True).fill(name)
     page.get_by_label("Field of filter 1").select_option("text")
     if not scripts:
-        page.get_by_role("button", name="Which changes would have fired it?").click()
+        page.get_by_role("button", name="Test with past changes").click()
     page.get_by_label("Value of filter 1").fill("The bread" if scripts else "The milk")
     page.get_by_role("button", name="+ filter").click()
     expect(page.get_by_label("Field of filter 2")).to_be_visible()
     page.get_by_role("button", name="Remove filter 2").click()
     expect(page.get_by_label("Field of filter 2")).to_have_count(0)
     page.get_by_label("delete", exact=True).uncheck()
-    page.get_by_role("button", name="Which changes would have fired it?").click()
+    page.get_by_role("button", name="Test with past changes").click()
     expect(page.get_by_text("of the database would have fired it")).to_contain_text("1 of the")
     expect(page.get_by_role("region", name="Changes that would have fired the subscription")).to_contain_text("bread" if scripts else "milk")
     assert page.get_by_label("id", exact=True).input_value() == name

@@ -73,7 +73,7 @@ def test_an_archive_is_recognised_in_every_form_and_written_in_every_other(open_
         # The member holds an archive instead of a token. Opening it shows the archive.
         expect(page.locator("tbody th.name").first).to_have_text("syncToken")
         page.get_by_title("Explain only this token").click()
-    layers = page.get_by_label("What it is").locator("li")
+    layers = page.get_by_label("Format").locator("li")
     expect(layers.last).to_have_text("a keyed archive of CKServerChangeToken")
     outline = page.get_by_role("region", name="The archive's objects")
     expect(outline.locator("tbody tr")).to_have_count(2)

@@ -35,6 +35,14 @@ import Traffic
         try state(section, in: try await stage.page(path))
     }
 
+    @Test func aQuestionIsUnderTheTabThatAsksIt() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("one")
+            let questions = ["zone/delete?zone=Notes": "Zones", "record/delete?zone=Notes&name=one": "Fetch", "type/remove?type=Note": "Record types"]
+            for (path, tab) in questions { #expect(try await Self.tabs(on: path, of: stage).current == [tab], "\(path)") }
+        }
+    }
+
     @Test func everyPageHasItsNameInItsTabItsHeadingAndTheTitle() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")

@@ -185,7 +185,7 @@ import Testing
             try await stage.save("a", ["link": .reference(Reference(recordName: "<nobody>"))])
             try await stage.save("m", ["CD_entityName": .string("note")], type: "CD_Note")
             let first = try await stage.page("check?zone=Notes")
-            #expect(first.contains("What it checks") && first.contains("Check now"))
+            #expect(first.contains("Problems that it finds") && first.contains("Check now"))
             #expect(first.contains("<code>skylight check --container iCloud.com.example.App --zone Notes</code>"))
             let answer = try await stage.post("check/start?zone=Notes", "")
             #expect(answer.status == .seeOther && answer.headers[.location]?.hasSuffix("/check?zone=Notes") == true)
@@ -194,7 +194,7 @@ import Testing
             #expect(page.contains("References without a target") && page.contains("&lt;nobody&gt;") && page.contains("Core Data entities"))
             #expect(page.contains("<dt>found</dt><dd class=\"warn\">2</dd>") && page.contains("Check again"))
             // Each zone has its own check.
-            #expect(try await stage.page("check?zone=_defaultZone").contains("What it checks"))
+            #expect(try await stage.page("check?zone=_defaultZone").contains("Problems that it finds"))
             #expect(try await stage.post("check/cancel?zone=Notes", "").status == .seeOther)
         }
     }

@@ -25,7 +25,7 @@ import Testing
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 3)
             #expect(page.contains("<h2 id=\"references\">Referred to by 3 records</h2>"))
-            #expect(page.contains("stays, without a target <code class=\"faint\">NONE</code>"))
+            #expect(page.contains("stays; its reference leads nowhere <code class=\"faint\">NONE</code>"))
             #expect(page.contains("is deleted with it <code class=\"faint\">DELETE_SELF</code>"))
         }
     }
@@ -67,16 +67,17 @@ import Testing
             let fields: [Name: FieldInput] = ["notes": FieldInput(.list(names.map { .reference(Reference(recordName: $0)) }, of: .reference)), "own": FieldInput(.reference(Reference(recordName: "r1")))]
             let operations = [
                 RecordOperation(.forceUpdate, recordName: "target", recordType: "Room", fields: fields, parent: .record("r1")),
-                RecordOperation(.forceUpdate, recordName: "child", recordType: "Note", parent: .record("target")),
+                RecordOperation(.forceUpdate, recordName: "child", recordType: "Note", fields: ["title": FieldInput(.string("Attic"))], parent: .record("target")),
             ]
             for result in try await stage.database.modify(ModifyRequest(operations, zoneID: RequestStage.zone)) { _ = try result.get() }
             let page = try await stage.page("record?zone=Notes&name=target")
             let boxes = Self.boxes(page)
             // Children come first at the left, and the parent at the right.
-            #expect(boxes.first == "parent 0 child: parent · Note" && boxes.last == "itself 325 target: Room")
+            #expect(boxes.first == "parent 0 Attic: parent · Note" && boxes.last == "itself 325 t: Room")
             #expect(boxes.contains("field 0 r0: home, room · Note") || boxes.contains("field 0 r0: room, home · Note"))
             #expect(Set(boxes.filter { $0.contains(" 650 ") }) == ["parent 650 r1: parent, own · Note", "field 650 r0: notes · Note", "missing 650 gone: notes · missing"])
             #expect(page.contains("gone: this record refers to it (NONE), notes, but it is missing"))
+            #expect(page.contains("Attic, child: a child of this record, parent"))
             #expect(page.contains("References: from 3 records, to 3 records"))
         }
     }

@@ -100,6 +100,9 @@ import Testing
             #expect(asked.contains("filter1=room&amp;is1=EQUALS&amp;value1=hall"))
             let nothing = EditStage.text(try await stage.send("query", of: form, ["value1": "zzz"], button: ("find", "filter1")))
             #expect(nothing.contains("No record has this text in its name or title."))
+            let all = try await stage.page("query?type=Note&filter1=room&is1=EQUALS&value1=zzz&edit=1")
+            let blank = EditStage.text(try await stage.send("query", of: all, ["value1": ""], button: ("find", "filter1")))
+            #expect(blank.contains("Type a part of a name or title, then press Find."))
             // A list of names is no name, and the page Explain has no such button.
             #expect(try await !stage.page("query?type=Note&filter1=room&is1=IN&value1=a&edit=1").contains("name=\"find\""))
             let explain = try await stage.page("explain?type=Note&filter1=room&is1=EQUALS&value1=a&edit=1")

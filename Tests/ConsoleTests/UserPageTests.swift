@@ -43,11 +43,11 @@ import Testing
     /// The question of an app that is new on a device.
     @Test func eachUserSaysIfThereIsDataAlready() async throws {
         try await EditStage.run { stage in
-            #expect(try await !stage.page("users").contains("Has data already"), "no data yet")
+            #expect(try await !stage.page("users").contains("Has data"), "no data yet")
             try await stage.save("n", ["rank": .int64(1)])
             try await stage.save("default", ["rank": .int64(1)], in: .default)
             let some = try await stage.page("users")
-            #expect(some.contains("Has data already: <b>yes, in the default zone and Notes</b>"))
+            #expect(some.contains("Has data: <b>yes, in the default zone and Notes</b>"))
             for result in try await stage.database().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }
             let object = RecordOperation(.create, recordName: "o", recordType: "CD_Note")
             for result in try await stage.database().modify(ModifyRequest([object], zoneID: MirroredNaming.zoneID)) { _ = try result.get() }
@@ -61,7 +61,7 @@ import Testing
                 let operation = RecordOperation(.forceDelete, recordName: name)
                 for result in try await stage.database().modify(ModifyRequest([operation], zoneID: zoneID)) { _ = try result.get() }
             }
-            #expect(try await !stage.page("users").contains("Has data already"))
+            #expect(try await !stage.page("users").contains("Has data"))
         }
     }
 
@@ -70,7 +70,7 @@ import Testing
         try await ConnectedStage.run { stage in
             var before = stage.requestCount
             let page = try await stage.page("users")
-            #expect(page.contains("Has data already: <b>yes, in Notes</b>") && !page.contains("production</th>"))
+            #expect(page.contains("Has data: <b>yes, in Notes</b>") && !page.contains("production</th>"))
             // The zones, the feed of one, and the shared zones.
             #expect(stage.requestCount - before == 3)
             for result in try await stage.there().modifyZones([.create(MirroredNaming.zoneID)]) { _ = try result.get() }

@@ -82,7 +82,7 @@ struct ConnectActions: Sendable {
             throw RecordError(.notFound, "\(container) is not connected in \(environment.rawValue)")
         }
         return ConfirmationView(
-            title: "Forget the connection to \(connection.place)?",
+            on: .home, title: "Forget the connection to \(connection.place)?",
             lines: [
                 "Its credentials are overwritten. Nothing changes in iCloud, and a mirror on this machine stays.",
                 "A key or API token that nobody else uses can be revoked in CloudKit's console.",

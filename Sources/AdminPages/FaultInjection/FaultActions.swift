@@ -45,7 +45,7 @@ enum FaultActions {
             title = act == .purgeZone ? "Purge the zone \(visit.zoneName(zoneID))?" : "Reset the zone \(visit.zoneName(zoneID))?"
         }
         return ConfirmationView(
-            title: title, lines: [act.effect, act.advice],
+            on: .rehearsals, title: title, lines: [act.effect, act.advice],
             action: visit.place.link("rehearsals/start"), fields: fields, button: act.title, cancel: visit.place.link("rehearsals"))
     }
 

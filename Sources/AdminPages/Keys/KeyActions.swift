@@ -84,7 +84,7 @@ enum KeyActions {
             field = ("session", session.id)
         }
         return ConfirmationView(
-            title: title, lines: lines, action: visit.place.link("keys/revoke"), fields: [Frame.Hidden(name: field.name, value: field.value)],
+            on: .keys, title: title, lines: lines, action: visit.place.link("keys/revoke"), fields: [Frame.Hidden(name: field.name, value: field.value)],
             button: field.name == "session" ? "Sign out" : "Revoke", cancel: visit.place.link("keys"))
     }
 

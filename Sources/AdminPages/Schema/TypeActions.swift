@@ -38,7 +38,7 @@ enum TypeActions {
         let records = try await counts(of: [], in: type, visit: visit)?.records
         let there = try await visit.schema(of: .production).types[type.name] != nil
         return ConfirmationView(
-            title: "Delete the record type \(type.name)?",
+            on: .types, title: "Delete the record type \(type.name)?",
             lines: [
                 loss(records, "of this type", verb: "deletes"), "Clients see the deletions in the changes of their zones.",
                 there ? inProduction("type") : nil,
@@ -59,7 +59,7 @@ enum TypeActions {
         let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
         let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
         return ConfirmationView(
-            title: "Delete the field \(name) from \(type.name)?",
+            on: .types, title: "Delete the field \(name) from \(type.name)?",
             lines: [
                 "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "deletes the values of"),
                 "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,

@@ -61,7 +61,7 @@ struct TypesView: Page {
             },
             isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
             nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
-            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(visit.types.count, "record type"),
+            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(visit.types.count, "record type") + (all.count > visit.types.count ? " and \(Schema.usersType)" : ""),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

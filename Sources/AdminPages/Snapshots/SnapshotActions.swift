@@ -108,7 +108,7 @@ final class SnapshotActions: Sendable {
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let snapshot = try await RecordError.ofSnapshots { try visit.shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
         return ConfirmationView(
-            title: "Delete the snapshot ‘\(snapshot.name)’?",
+            on: .snapshots, title: "Delete the snapshot ‘\(snapshot.name)’?",
             lines: ["It has \(Digits.count(snapshot.recordCount, "record")). A deleted snapshot can't be restored. The records of the container stay."],
             action: visit.place.link("snapshots/delete"), fields: [Frame.Hidden(name: "name", value: snapshot.name)], button: "Delete the snapshot",
             cancel: visit.place.link("snapshots"))

@@ -84,11 +84,11 @@ extension SnapshotView {
             } else {
                 comparison = try await visit.measure { try await folder.compare(snapshot, withPresentOf: shelf.source()) }
             }
-            let choices = [Choice("", "the present", isSelected: other == nil)]
+            let choices = [Choice("", "the current data", isSelected: other == nil)]
                 + (try folder.all()).filter { $0.url != snapshot.url }.map { Choice($0.name, $0.name, isSelected: $0.url == other?.url) }
             let place = visit.place
             return SnapshotView(
-                snapshot.name, from: snapshot.name, to: other?.name ?? "the present", comparison, visit, absent: .removed,
+                snapshot.name, from: snapshot.name, to: other?.name ?? "the current data", comparison, visit, absent: .removed,
                 comparing: Comparing(
                     action: "\(place.path)/snapshots/compare",
                     hidden: (place.parameters + [("name", snapshot.name)]).map { Frame.Hidden(name: $0.name, value: $0.value) }, choices: choices,
@@ -109,7 +109,7 @@ extension SnapshotView {
                 .map { "\($0.1) \(Digits.count($0.0, "record"))" }
             let effect = effects.isEmpty ? "changes no record" : effects.dropLast().joined(separator: ", ") + (effects.count > 1 ? " and " : "") + (effects.last ?? "")
             return SnapshotView(
-                "Restore ‘\(snapshot.name)’?", from: "the present", to: snapshot.name, plan, visit, absent: .added, comparing: nil,
+                "Restore ‘\(snapshot.name)’?", from: "the current data", to: snapshot.name, plan, visit, absent: .added, comparing: nil,
                 restoration: Restoration(
                     action: visit.place.link("snapshots/restore"), name: snapshot.name, total: String(counts.total), effect: effect,
                     before: "Before restoring \(snapshot.name)", cancel: visit.place.link("snapshots")))

@@ -15,11 +15,11 @@ enum UserRemovalActions {
         let now = Timestamp.now()
         let sessions = visit.accounts.webAuthSessions().count { $0.user == user.userRecordName && $0.isLive(at: now) }
         return ConfirmationView(
-            title: "Delete the user ‘\(user.displayName)’?",
+            on: .users, title: "Delete the user ‘\(user.displayName)’?",
             lines: [
                 "This deletes the name, the e-mail address and the user's sign-in sessions: "
                     + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
-                "The user's data stays under \(user.userRecordName), and so do zones that others share with the user. "
+                "The user's data and the zones that others share with the user stay under \(user.userRecordName). "
                     + "To delete the data too, purge the user's zones first.",
                 "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
                     + "or send a request that names the user.",

@@ -120,7 +120,7 @@ struct FrameBuilder {
             find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone") : nil)
     }
 
-    /// The section of the page. Pages that belong to none, such as questions and errors, show the tabs of the records.
+    /// The section of the page. Pages that belong to none, such as errors, show the tabs of the records.
     private var section: Tab.Section { tab.section ?? .records }
 
     /// The tabs of one section.

@@ -6,6 +6,8 @@ package protocol Page: ViewModel {
     static var template: String { get }
     /// The tab of the page.
     static var tab: Tab { get }
+    /// The tab that its frame shows. A question shows the tab that asks it.
+    var frameTab: Tab { get }
     /// The title of the browser's tab, without the container and its environment.
     var title: String { get }
     var status: HTTPResponse.Status { get }
@@ -14,6 +16,7 @@ package protocol Page: ViewModel {
 }
 
 extension Page {
+    package var frameTab: Tab { Self.tab }
     package var status: HTTPResponse.Status { .ok }
     package var retryAfter: Int? { nil }
 }

@@ -11,6 +11,7 @@ struct BulkView: Page {
 
     struct Row: ViewModel {
         let recordName: String
+        let title: String?
         let href: String
         let zone: String
         /// `nil` for a deletion.
@@ -191,20 +192,21 @@ extension BulkView.DryRun {
             notes.append("More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest.")
         }
         if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged.") }
-        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A VALIDATE reference keeps its target from being deleted, and so does a record its parent, unless both are deleted.") }
+        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them.") }
         if !found.targets.isEmpty { notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.") }
         self.notes = notes
         showsValues = !isDeletion
         showsZones = visit.queriesSeveralZones
         let after: FieldValue? = if case .tagged(let value, _, _)? = input { value } else { nil }
+        let titles = visit.titles
         rows = found.shown.map { record in
             let zoneID = record.recordID.zoneID
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: nil)
             // A value that can't be read is shown as empty. The page of the record describes the problem.
             let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
             return BulkView.Row(
-                recordName: record.recordID.recordName.string, href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID),
-                zone: visit.zoneName(zoneID), before: form.field.map { presenter.view(held, of: $0.name) },
+                recordName: record.recordID.recordName.string, title: try? titles.title(of: record),
+                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), zone: visit.zoneName(zoneID), before: form.field.map { presenter.view(held, of: $0.name) },
                 after: form.field.map { presenter.view(after, of: $0.name) })
         }
         let left = found.targets.count - found.shown.count

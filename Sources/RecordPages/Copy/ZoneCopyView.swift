@@ -79,7 +79,7 @@ struct ZoneCopyView: Page {
         if other.place.address.environment == .production { lines.append("This is production.") }
         let fields = other.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         return ConfirmationView(
-            title: "Copy \(visit.zoneName(zoneID)) over existing records?", lines: lines, action: visit.place.link("zone/copy"),
+            on: .zones, title: "Copy \(visit.zoneName(zoneID)) over existing records?", lines: lines, action: visit.place.link("zone/copy"),
             fields: fields + [Frame.Hidden(name: "sure", value: "1")], button: "Copy the zone", cancel: visit.place.link("zone/copy"))
     }
 

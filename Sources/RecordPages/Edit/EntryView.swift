@@ -15,7 +15,8 @@ struct EntryView: ViewModel {
     }
 
     struct Suggestions: ViewModel {
-        let isEmpty: Bool
+        /// A sentence if no record is found.
+        let nothing: String?
         let records: [Found]
     }
 
@@ -93,7 +94,7 @@ struct EntryView: ViewModel {
         target = field.type.valueType == .reference && !entry.text.isEmpty ? Self.target(entry, place) : nil
         self.found = found.map { found in
             let records = found.map { Found(name: "pick-\(suffix)", recordName: $0.recordName.string, title: $0.title, type: $0.recordType.string) }
-            return Suggestions(isEmpty: records.isEmpty, records: records)
+            return Suggestions(nothing: records.isEmpty ? RecordNames.nothing(for: entry.text.string) : nil, records: records)
         }
         canFind = offersTools && visit.database.can(.listRecords)
         removal = field.type.isList && offersTools ? "drop-\(suffix)" : nil

@@ -28,6 +28,11 @@ enum RecordNames {
         return Array(found.prefix(limit))
     }
 
+    /// The sentence for a search that found no record.
+    static func nothing(for text: String) -> String {
+        text.isEmpty ? "Type a part of a name or title, then press Find." : "No record has this text in its name or title."
+    }
+
     /// The records whose names have the prefix, in name order; empty if the zone is empty or does not exist.
     static func beginning(with text: Name, in zoneID: ZoneID, visit: Visit) async throws -> [Found] {
         guard visit.database.can(.listRecords) else { return [] }

@@ -97,7 +97,7 @@ struct ImportingView: Page {
         let none = current == nil ? [Choice("", "choose a zone", isSelected: true)] : []
         zones = none + (current.map { visit.inZone($0) } ?? visit).zoneChoices(allowsAll: false)
         let chosen = upload?.format ?? form.format
-        formats = [Choice("", "by its name", isSelected: chosen == nil)]
+        formats = [Choice("", "automatic", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }
         limit = Digits.limit(Int64(ImportUploads.sizeLimit))
         self.complaint = complaint.map { Complaint($0) }

@@ -67,7 +67,7 @@ extension KeyValuesView {
     static func confirmRemoval(_ visit: Visit) throws -> ConfirmationView {
         let key = visit.fields["key"] ?? ""
         return ConfirmationView(
-            title: "Delete the key \(key)?", lines: ["All devices of \(visit.people.actor.displayName) lose its value with their next synchronization."],
+            on: .keyvalues, title: "Delete the key \(key)?", lines: ["All devices of \(visit.people.actor.displayName) lose its value with their next synchronization."],
             action: visit.place.link("keyvalues/remove"), fields: [Frame.Hidden(name: "key", value: key)], button: "Delete the key",
             cancel: visit.place.link(Tab.keyvalues.rawValue))
     }

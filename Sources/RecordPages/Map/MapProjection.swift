@@ -12,6 +12,8 @@ struct MapProjection: Sendable {
     private static let metresPerDegree = Location.earthHalfCircumference / 180
     /// The least distances between two lines of the grid, and the greatest length of the bar of the scale.
     private static let (lineDistance, barLength) = (90.0, 130.0)
+    /// The room of a meridian's label, and the points of parallels with a label: below the scale, and above the labels of the meridians.
+    private static let (labelWidth, parallelLabels) = (60.0, 44.0...280.0)
 
     private let middle: (latitude: Double, longitude: Double)
     /// The units of the drawing per degree of latitude, and the share of that for a degree of longitude.
@@ -55,6 +57,7 @@ struct MapProjection: Sendable {
     /// A line of the grid, by its point on the other axis.
     struct Line: Sendable {
         let point: Double
+        /// Empty where the label would be cut, or cover the scale or another label.
         let label: String
     }
 
@@ -63,7 +66,8 @@ struct MapProjection: Sendable {
         let reach = Self.width / 2 / (scale * squeeze)
         return lines(from: middle.longitude - reach, to: middle.longitude + reach, perDegree: scale * squeeze).map { degrees, digits in
             let own = degrees > 180 ? degrees - 360 : degrees < -180 ? degrees + 360 : degrees
-            return Line(point: x(degrees), label: Self.label(own, digits, "E", "W"))
+            let point = x(degrees)
+            return Line(point: point, label: point < Self.width - Self.labelWidth ? Self.label(own, digits, "E", "W") : "")
         }
     }
 
@@ -71,7 +75,8 @@ struct MapProjection: Sendable {
     var parallels: [Line] {
         let reach = Self.height / 2 / scale
         return lines(from: max(-90, middle.latitude - reach), to: min(90, middle.latitude + reach), perDegree: scale).map { degrees, digits in
-            Line(point: y(degrees), label: Self.label(degrees, digits, "N", "S"))
+            let point = y(degrees)
+            return Line(point: point, label: Self.parallelLabels.contains(point) ? Self.label(degrees, digits, "N", "S") : "")
         }
     }
 

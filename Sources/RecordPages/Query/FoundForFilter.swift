@@ -7,7 +7,8 @@ struct FoundForFilter: ViewModel {
     /// The index of the filter.
     let row: Int
     let records: [RecordLink]
-    let isEmpty: Bool
+    /// A sentence if no record is found.
+    let nothing: String?
 
     /// The name of the button. Its value is the name of the filter's row.
     static let buttonName = "find"
@@ -16,13 +17,14 @@ struct FoundForFilter: ViewModel {
     init?(_ form: QueryForm, _ visit: Visit) async throws {
         guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else { return nil }
         let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
-        let found = try await RecordNames.matching(form.filters[row].value, in: zoneIDs, visit: visit)
+        let text = form.filters[row].value
+        let found = try await RecordNames.matching(text, in: zoneIDs, visit: visit)
         records = found.map { record in
             RecordLink(
                 href: visit.place.link("query", form.changed { $0.filters[row].value = record.recordName.string }.parameters), recordName: record.recordName.string,
                 title: record.title)
         }
-        isEmpty = records.isEmpty
+        nothing = records.isEmpty ? RecordNames.nothing(for: text) : nil
         self.row = row
     }
 }

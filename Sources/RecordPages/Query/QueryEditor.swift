@@ -197,7 +197,7 @@ private struct QueryEditorBuilder {
     private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {
         guard let field, let comparator else { return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil) }
         let hint: String? =
-            if row.isUnfinished { field.readsAsText && !comparator.takesList ? "type a value; \"\" for the empty text" : "type a value" }
+            if row.isUnfinished { field.readsAsText && !comparator.takesList ? "no value: not in the query; type \"\" for the empty text" : "no value: not in the query" }
             else if field.definition.type.valueType == .timestamp { "UTC" } else { nil }
         let isName = field.takesRecordName(comparator)
         return QueryEditor.Value(

@@ -22,7 +22,7 @@ enum RecordActions {
             if children > 0 { lines.append("\(Digits.count(children, "record")) with it as parent will keep it from being deleted.") }
         }
         return ConfirmationView(
-            title: "Delete \(name)?", lines: lines, action: visit.place.link("record/delete"),
+            on: .fetch, title: "Delete \(name)?", lines: lines, action: visit.place.link("record/delete"),
             fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "tag", value: record.recordChangeTag)],
             button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
     }

@@ -190,7 +190,7 @@ extension RecordView.Body {
         assets = try await RecordAssets(record, links: links, visit: visit)
         parent = parentID.map { RecordLink(href: place.link(toRecord: $0.recordName, in: zoneID), recordName: $0.recordName.string, title: titles[$0]) }
         self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
-        graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], visit)
+        graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], titles, visit)
         self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)

@@ -8,10 +8,12 @@ struct ReferenceGraph: ViewModel {
     struct Node: ViewModel {
         let x: Int
         let y: Int
+        /// The title of the record, or its name.
         let name: String
+        let hasTitle: Bool
         /// The field, and the type of the record.
         let note: String
-        /// The whole name, and its part in the reference.
+        /// The whole title and name, and its part in the reference.
         let tip: String
         let href: String
         /// `field`, `parent`, `share`, `missing` for a record that is not found, or `itself`.
@@ -61,7 +63,7 @@ extension ReferenceGraph {
     /// - Parameters:
     ///   - referrers: the references to the record; empty if the engine can't tell.
     /// - Returns: `nil` for a record without references.
-    init?(_ record: StoredRecord, _ fields: [Field], referrers: [Referrer], _ visit: Visit) async throws {
+    init?(_ record: StoredRecord, _ fields: [Field], referrers: [Referrer], _ titles: ReferencedTitles, _ visit: Visit) async throws {
         let zoneID = record.recordID.zoneID
         var (before, after) = (Self.referrers(referrers, in: zoneID), Self.targets(of: record, fields))
         if before.isEmpty, after.isEmpty { return nil }
@@ -75,16 +77,16 @@ extension ReferenceGraph {
         var (nodes, edges): ([Node], [Edge]) = ([], [])
         for (index, neighbour) in before.enumerated() {
             let y = top(index, of: before.count)
-            nodes.append(Self.node(neighbour, x: Self.left, y: y, visit))
+            nodes.append(Self.node(neighbour, x: Self.left, y: y, titles, visit))
             edges.append(Edge(from: (Self.left + Self.width, y + Self.boxHeight / 2), to: (Self.middle, centre), tone: neighbour.tone))
         }
         for (index, neighbour) in after.enumerated() {
             let y = top(index, of: after.count)
-            nodes.append(Self.node(neighbour, x: Self.right, y: y, visit))
+            nodes.append(Self.node(neighbour, x: Self.right, y: y, titles, visit))
             edges.append(Edge(from: (Self.middle + Self.width, centre), to: (Self.right, y + Self.boxHeight / 2), tone: neighbour.tone))
         }
         let itself = Neighbour(recordID: record.recordID, fields: [], type: record.recordType.string, tone: "itself", words: "this record")
-        nodes.append(Self.node(itself, x: Self.middle, y: centre - Self.boxHeight / 2, visit))
+        nodes.append(Self.node(itself, x: Self.middle, y: centre - Self.boxHeight / 2, titles, visit))
         (self.nodes, self.edges) = (nodes, edges)
         // The references that were looked for may themselves be only the first ones.
         let isCutOff = referrers.count > ReferrerPanel.limit
@@ -161,12 +163,13 @@ extension ReferenceGraph {
         }
     }
 
-    private static func node(_ neighbour: Neighbour, x: Int, y: Int, _ visit: Visit) -> Node {
+    private static func node(_ neighbour: Neighbour, x: Int, y: Int, _ titles: ReferencedTitles, _ visit: Visit) -> Node {
         let (name, fields) = (neighbour.recordID.recordName.string, neighbour.fields.joined(separator: ", "))
+        let title = titles[neighbour.recordID]
         let note = [fields, neighbour.type ?? ""].filter { !$0.isEmpty }.joined(separator: " · ")
         return Node(
-            x: x, y: y, name: shortened(name, to: nameLength), note: shortened(note, to: noteLength),
-            tip: "\(name): \(neighbour.words)\(fields.isEmpty ? "" : ", \(fields)")\(neighbour.tone == "missing" ? ", but it is \(absence(visit))" : "")",
+            x: x, y: y, name: shortened(title ?? name, to: nameLength), hasTitle: title != nil, note: shortened(note, to: noteLength),
+            tip: "\(title.map { "\($0), " } ?? "")\(name): \(neighbour.words)\(fields.isEmpty ? "" : ", \(fields)")\(neighbour.tone == "missing" ? ", but it is \(absence(visit))" : "")",
             href: visit.place.link(toRecord: neighbour.recordID.recordName, in: neighbour.recordID.zoneID), tone: neighbour.tone)
     }
 

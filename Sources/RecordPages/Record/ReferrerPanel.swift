@@ -87,7 +87,7 @@ extension ReferrerPanel.Way {
         action = kind.action.rawValue
         consequence =
             switch kind.action {
-            case .none: "stays, without a target"
+            case .none: "stays; its reference leads nowhere"
             case .deleteSelf: "is deleted with it"
             case .validate: "keeps it from being deleted"
             }

@@ -112,7 +112,7 @@ enum PickedActions {
         }
         let fields = picked.map { Frame.Hidden(name: PickedRecord.fieldName, value: $0.text(in: visit.place)) }
         return ConfirmationView(
-            title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines, action: visit.place.link("picked/delete"),
+            on: .query, title: "Delete \(Digits.count(picked.count, "record"))?", lines: lines, action: visit.place.link("picked/delete"),
             fields: fields + [Frame.Hidden(name: "back", value: back(visit))], button: "Delete \(Digits.count(picked.count, "record"))",
             cancel: back(visit))
     }

@@ -63,7 +63,7 @@ enum ShareActions {
         if invited > 0 { lines.append("\(Digits.count(invited, "invitation")) can’t be accepted any more.") }
         lines.append(share.rootName == nil ? "The link stops working." : "The link stops working. It is the same again if the record is shared again.")
         return ConfirmationView(
-            title: "Stop sharing “\(share.title)”?", lines: lines, action: visit.place.link("share/stop"),
+            on: .sharing, title: "Stop sharing “\(share.title)”?", lines: lines, action: visit.place.link("share/stop"),
             fields: hidden(share) + [Frame.Hidden(name: "tag", value: share.record.recordChangeTag)], button: "Stop sharing",
             cancel: visit.place.link("share", parameters(share)))
     }
@@ -72,7 +72,7 @@ enum ShareActions {
         let share = try await ShareTarget.existing(visit)
         let owner = share.share.owner?.userRecordName.map { visit.people.name(of: $0) } ?? "the owner"
         return ConfirmationView(
-            title: "Leave “\(share.title)”?",
+            on: .sharing, title: "Leave “\(share.title)”?",
             lines: [
                 "\(visit.people.actor.displayName) loses the records, and \(owner) keeps them.",
                 share.share.publicPermission == .none

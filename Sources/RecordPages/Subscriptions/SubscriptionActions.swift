@@ -13,7 +13,7 @@ enum SubscriptionActions {
     static func confirmDeletion(_ visit: Visit) throws -> ConfirmationView {
         let id = try id(visit)
         return ConfirmationView(
-            title: "Delete subscription \(id)?",
+            on: .subscriptions, title: "Delete subscription \(id)?",
             lines: [
                 "\(visit.people.actor.displayName) is no longer notified of its changes in the \(visit.place.address.scope.rawValue) database.",
                 "Notifications that wait are still delivered.",

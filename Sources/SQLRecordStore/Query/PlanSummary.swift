@@ -40,8 +40,8 @@ struct PlanSummary: Sendable {
         if case .nothing = way { return "Nothing is saved there yet." }
         let end =
             narrowing.isEmpty ? "." : ", and \(narrowing.map(\.description).joined(separator: " and ")) excluded names before their records were read."
-        let counted = entriesCounted > 0 ? " \(entriesCounted) of the entries read were counted to choose this way." : ""
-        return wayText + end + counted + (zones > 1 ? " This is of the first of \(zones) zones." : "")
+        let counted = entriesCounted > 0 ? " To choose this plan, the store counted \(entriesCounted) entries." : ""
+        return wayText + end + counted + (zones > 1 ? " This describes the first of \(zones) zones." : "")
     }
 
     private var wayText: String {

@@ -71,6 +71,8 @@ extension FeedTimeline.Tick {
             }
             day = String(text.prefix(10))
         }
+        // A time beside the first date would only take room where the next label is another date.
+        if ticks.count > 1, ticks[1].text.count == 10 { ticks[0] = FeedTimeline.Tick(x: "0", anchor: "start", text: String(ticks[0].text.prefix(10))) }
         return ticks
     }
 }

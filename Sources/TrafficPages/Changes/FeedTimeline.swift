@@ -123,7 +123,7 @@ extension FeedTimeline {
         }
         if let shown {
             let text = shown.first == shown.last ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"
-            legend.append(Legend(letter: "", tone: "page", text: "this page: \(text)", href: nil, when: nil, note: nil))
+            legend.append(Legend(letter: "", tone: "page", text: "this page: positions \(text)", href: nil, when: nil, note: nil))
         }
         if outline.floor > 0 {
             let text = "tokens before \(Digits.grouped(outline.floor)) have expired"
@@ -134,7 +134,7 @@ extension FeedTimeline {
                 letter: "", tone: "stand", text: client.name, href: client.href, when: nil,
                 note: client.behind == 0 ? "has everything" : "at \(Digits.grouped(client.position)), \(Digits.count(client.behind, "change")) behind")
         }
-        legend.append(Legend(letter: "", tone: "now", text: "now: \(Digits.grouped(outline.position))", href: nil, when: nil, note: nil))
+        legend.append(Legend(letter: "", tone: "now", text: "newest change: \(Digits.grouped(outline.position))", href: nil, when: nil, note: nil))
         return legend
     }
 

@@ -78,7 +78,7 @@ struct RequestReplay {
         var lines = ["\(served.operation) as \(user)\(place), first sent \(served.started.utcText.prefix(19)) UTC, changes stored data again."]
         if served.address?.environment == .production { lines.append("This is production.") }
         return ConfirmationView(
-            title: "Replay \(served.operation)?", lines: lines, action: visit.place.link("requests/replay"),
+            on: .requests, title: "Replay \(served.operation)?", lines: lines, action: visit.place.link("requests/replay"),
             fields: [Frame.Hidden(name: "id", value: served.id)], button: "Replay", cancel: visit.place.link("requests", [("id", served.id)]))
     }
 

@@ -37,7 +37,7 @@ struct ClientLane: ViewModel {
     let stand: PullRow.Stand?
     /// The changes that it lacks, and the first of these records.
     let lacking: Frame.Link?
-    let next: [Frame.Link]
+    let next: [RecordLink]
     let notes: [Note]
     /// `nil` without a zone, for a client without a token, and for a zone without an outline.
     let track: Track?
@@ -107,13 +107,18 @@ extension ClientLane {
     }
 
     /// The first records that the client lacks. A container in iCloud is not asked.
-    private static func next(after token: ChangeToken?, _ lane: SyncLanes.Lane, at there: Place, _ tokens: TokenReader, _ visit: Visit) async throws -> [Frame.Link] {
+    private static func next(after token: ChangeToken?, _ lane: SyncLanes.Lane, at there: Place, _ tokens: TokenReader, _ visit: Visit) async throws -> [RecordLink] {
         guard let token, visit.connection == nil else { return [] }
         let database = try await tokens.database(lane.client.address, of: lane.user)
-        let request = ZoneChangesRequest(lane.zoneID, since: token, limit: PageLimit(records: named), desiredKeys: [])
+        let titles = visit.titles
+        let request = ZoneChangesRequest(lane.zoneID, since: token, limit: PageLimit(records: named), desiredKeys: titles.fields)
         do {
             let page = try await visit.measure { try await database.zoneChanges(request) }
-            return page.changes.map { Frame.Link(text: $0.recordID.recordName.string, href: there.link(toRecord: $0.recordID.recordName, in: lane.zoneID)) }
+            return try page.changes.map { change in
+                let name = change.recordID.recordName
+                return RecordLink(
+                    href: there.link(toRecord: name, in: lane.zoneID), recordName: name.string, title: try change.record.flatMap { try titles.title(of: $0) })
+            }
         } catch is RecordError {
             // The token may have expired a moment ago. The next load says so.
             return []

@@ -28,9 +28,11 @@ struct SyncView: Page {
     let zones: [ZoneLanes]
     let others: [ClientLane]
     let ages: [FeedTimeline.Tick]
+    /// Empty without clients.
     let legend: [LaneDot.Legend]
     let more: String?
     let clients: String
+    let query: String
     let count: String
     let milliseconds: String
 }
@@ -50,24 +52,31 @@ extension SyncView {
         }
         let others = all.others.prefix(otherLimit).map { ClientLane($0.history, $0.requests, pullsZones: $0.pullsZones, at: now, visit) }
         let lanes = zones.flatMap(\.lanes)
+        let known = SyncView.clients(in: lanes + others)
         let left = all.left + all.others.count - others.count
         return SyncView(
             server: visit.server, container: place.address.container.description, environment: place.address.environment.rawValue, isOff: !visit.log.isOn,
-            state: State(lanes), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks, legend: LaneDot.Legend.all,
-            more: left > 0 ? "\(Digits.count(left, "lane")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil, clients: place.link("clients"),
-            count: Digits.count(lanes.count, "lane"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+            state: State(lanes), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks,
+            legend: known == 0 ? [] : LaneDot.Legend.all,
+            more: left > 0 ? "\(Digits.count(left, "row")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil, clients: place.link("clients"),
+            query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
+}
+
+extension SyncView {
+    /// The number of clients. One that pulls several zones has a lane in each.
+    fileprivate static func clients(in lanes: [ClientLane]) -> Int { Set(lanes.map(\.href)).count }
 }
 
 extension SyncView.State {
     fileprivate init?(_ lanes: [ClientLane]) {
         if lanes.isEmpty { return nil }
-        let count = lanes.count(where: \.isTroubled)
+        let (all, count) = (SyncView.clients(in: lanes), SyncView.clients(in: lanes.filter(\.isTroubled)))
         tone = count == 0 ? "good" : "bad"
         if count == 0 {
-            text = lanes.count == 1 ? "The client has everything" : "All clients have everything"
+            text = all == 1 ? "The client has everything" : "All clients have everything"
         } else {
-            text = "\(count) of \(Digits.count(lanes.count, "lane")) \(count == 1 ? "needs" : "need") a look"
+            text = "\(count) of \(Digits.count(all, "client")) \(count == 1 ? "needs" : "need") a look"
         }
     }
 }

@@ -62,7 +62,7 @@ enum ZoneActions {
         guard try await visit.database.participants(of: zoneID).contains(where: { $0.userRecordName == name }) else { throw ZoneRules.notShared }
         let userName = visit.people.name(of: name)
         return ConfirmationView(
-            title: "Stop sharing \(visit.zoneName(zoneID)) with \(userName)?",
+            on: .zones, title: "Stop sharing \(visit.zoneName(zoneID)) with \(userName)?",
             lines: ["The shared database of \(userName) reports the zone as deleted, and clients delete their copy. The zone itself stays."],
             action: visit.place.link("zone/unshare"), fields: [Frame.Hidden(name: "with", value: name.string)], button: "Stop sharing",
             cancel: visit.place.link("zone"))
@@ -83,9 +83,9 @@ enum ZoneActions {
         guard let zone = found.first else { throw RecordError.zoneNotFound }
         _ = try zone.get()
         let counts = try await visit.counts(in: zoneID)
-        let content = counts.map { $0.total == 0 ? "It is empty." : "\(Digits.count($0.total, "record")) in it are permanently deleted." }
+        let content = counts.map { $0.total == 0 ? "It is empty." : "This permanently deletes \(Digits.count($0.total, "record"))." }
         return ConfirmationView(
-            title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "Its records are permanently deleted.", then],
+            on: .zones, title: "\(title) \(visit.zoneName(zoneID))?", lines: [content ?? "Its records are permanently deleted.", then],
             action: visit.place.link(page), fields: [], button: button, cancel: visit.place.link("zone"))
     }
 

@@ -6,6 +6,7 @@ package struct ConfirmationView: Page {
     package static let template = "confirm"
     package static let tab = Tab.home
 
+    package let frameTab: Tab
     package let title: String
     package let lines: [String]
     /// The address of the form.
@@ -15,7 +16,8 @@ package struct ConfirmationView: Page {
     /// The link back, without any change.
     package let cancel: String
 
-    package init(title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String, cancel: String) {
+    package init(on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String, cancel: String) {
+        frameTab = tab
         self.title = title
         self.lines = lines
         self.action = action
@@ -33,7 +35,7 @@ extension ConfirmationView {
     init(changing connection: ContainerConnection, _ visit: Visit) {
         let whose = connection.environment == .production ? "It holds the data of the app's users." : "Other developers and testers of the app see the change."
         self.init(
-            title: "Change \(connection.place) in iCloud?",
+            on: .home, title: "Change \(connection.place) in iCloud?",
             lines: ["This changes the container itself, not a copy on this machine. \(whose)", "Nothing has been changed yet."], action: visit.target,
             fields: (visit.fields.pairs + [(Self.leaveField, connection.id)]).map { Frame.Hidden(name: $0.name, value: $0.value) },
             button: "Change it in iCloud", cancel: Place.local(visit.fields["from"]) ?? visit.place.link(Tab.query.rawValue))
