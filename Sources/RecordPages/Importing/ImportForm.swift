@@ -17,14 +17,18 @@ struct ImportForm: Sendable {
     var format: FileFormat?
     /// The ticked indexes.
     var indexes: [Name: Indexes]
+    /// The ``offer(of:)`` of the page that sent the form; `nil` if it offered no indexes.
+    private let offer: String?
 
     /// The form field of ticked indexes: `title:QUERYABLE`.
     static let indexField = "index"
+    private static let offerField = "offered"
 
     init(_ fields: FormFields, visit: Visit) {
         typeName = (fields["type"] ?? "").trimmingSpaces
         nameField = fields["nameField"]
         skipsBadRows = fields["skip"] != nil
+        offer = fields[Self.offerField]
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
         indexes = fields.all(Self.indexField).reduce(into: [:]) { indexes, text in
             // Field names have no colon.
@@ -32,6 +36,21 @@ struct ImportForm: Sendable {
             guard parts.count == 2, let index = Indexes(name: String(parts[1])) else { return }
             indexes[Name(String(parts[0])), default: []].formUnion(index)
         }
+    }
+
+    /// Identifies the file and the type for which a page offers indexes.
+    func offer(of upload: ImportUploads.Upload) -> String { "\(upload.id) \(typeName)" }
+
+    /// The form with the indexes that a save in development gives new fields; `nil` if the user saw the ticks of this file and type, or sent some
+    /// without a page.
+    /// - Parameter fields: the first ones of the preview, which the page shows.
+    func withUsualIndexes(_ fields: some Sequence<ImportPreview.Column>, of upload: ImportUploads.Upload) -> ImportForm? {
+        if let offer { if Name(offer) == Name(self.offer(of: upload)) { return nil } } else if !indexes.isEmpty { return nil }
+        var form = self
+        form.indexes = [:]
+        for field in fields where field.isNew { form.indexes[field.fieldName] = field.type.allowedIndexes }
+        form.indexes = form.indexes.filter { !$0.value.isEmpty }
+        return form
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,
