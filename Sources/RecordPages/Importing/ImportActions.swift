@@ -106,15 +106,20 @@ enum ImportActions {
         }
     }
 
-    /// The preview, and the form with the indexes that its page ticks.
+    /// The preview, and the form with the indexes that its page ticks: until the user chooses, those that a save in development gives new fields.
     private static func preview(
         _ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit
     ) throws -> (ImportForm, ImportPreview) {
+        if form.hasChosenIndexes(for: upload) { return (form, try read(form, upload, visit)) }
+        var form = form
+        // The ticks of another file or type do not count.
+        form.indexes = [:]
         let preview = try read(form, upload, visit)
-        guard visit.canEditSchema, let ticked = form.withUsualIndexes(preview.fields.prefix(ImportingView.columnLimit), of: upload) else {
-            return (form, preview)
+        guard visit.canEditSchema else { return (form, preview) }
+        for field in preview.fields.prefix(ImportingView.columnLimit) where field.isNew && !field.type.allowedIndexes.isEmpty {
+            form.indexes[field.fieldName] = field.type.allowedIndexes
         }
-        return (ticked, ticked.indexes.isEmpty ? preview : try read(ticked, upload, visit))
+        return (form, form.indexes.isEmpty ? preview : try read(form, upload, visit))
     }
 
     /// Reads all rows. Blocks the thread, so it must run on one that may block.

@@ -41,16 +41,9 @@ struct ImportForm: Sendable {
     /// Identifies the file and the type for which a page offers indexes.
     func offer(of upload: ImportUploads.Upload) -> String { "\(upload.id) \(typeName)" }
 
-    /// The form with the indexes that a save in development gives new fields; `nil` if the user saw the ticks of this file and type, or sent some
-    /// without a page.
-    /// - Parameter fields: the first ones of the preview, which the page shows.
-    func withUsualIndexes(_ fields: some Sequence<ImportPreview.Column>, of upload: ImportUploads.Upload) -> ImportForm? {
-        if let offer { if Name(offer) == Name(self.offer(of: upload)) { return nil } } else if !indexes.isEmpty { return nil }
-        var form = self
-        form.indexes = [:]
-        for field in fields where field.isNew { form.indexes[field.fieldName] = field.type.allowedIndexes }
-        form.indexes = form.indexes.filter { !$0.value.isEmpty }
-        return form
+    /// True if the user saw the ticks for this file and type, or sent some without a page.
+    func hasChosenIndexes(for upload: ImportUploads.Upload) -> Bool {
+        offer.map { Name($0) == Name(self.offer(of: upload)) } ?? !indexes.isEmpty
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,
