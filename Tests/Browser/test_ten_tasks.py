@@ -194,8 +194,7 @@ def test_a_conflict_is_merged(hand, done, server, place):
     server.save(place[0], "Notes", note("note 2", title="Theirs", rank=71))
     hand.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved note 2 before you")
-    page.get_by_role("radio", name="rank: yours").click()
-    hand.press("Enter")
+    hand.button("Save with yours")
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     fields = server.ask(f"/{place[0]}/development/private/records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note 2"}]})["records"][0]["fields"]
     assert (fields["title"]["value"], fields["rank"]["value"]) == ("Theirs", 70)
