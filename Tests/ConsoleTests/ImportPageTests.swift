@@ -62,6 +62,7 @@ import Testing
             let begun = try await send(stage, "importing/run", fields)
             let over = try await stage.end(begun)
             #expect(over.contains(">done<") && over.contains("<dt>imported</dt><dd>2</dd>"))
+            #expect(over.contains("query.csv?zone=Notes&amp;type=Airport&amp;all=1\">Export CSV</a>"))
             let values = try await stage.values("SEA")
             #expect(values["elevation"] == .int64(433))
             #expect(values["location"] == .location(Location(latitude: 47.45, longitude: -122.31)))
