@@ -1,6 +1,24 @@
-// Applies the stored theme before the first rendering. This is the only script that blocks rendering.
+// What the first rendering needs: the stored theme, and fewer rows. This is the only script that blocks rendering.
 {
   let theme = null
   try { theme = localStorage.getItem('theme') } catch { /* Without storage, the system preference applies. */ }
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
+}
+// The browser lays out a table as a whole, and does nothing else meanwhile. So the first rows appear at once, and the others a few for each frame.
+{
+  const sheet = new CSSStyleSheet()
+  const show = count => sheet.replaceSync(`.cells > tbody > tr:nth-child(n + ${count + 1}) { display: none }`)
+  let count = 30
+  show(count)
+  document.adoptedStyleSheets.push(sheet)
+  const showMore = () => {
+    count += 10
+    if (document.querySelector(`.cells > tbody > tr:nth-child(${count + 1})`)) {
+      show(count)
+      requestAnimationFrame(showMore)
+    } else {
+      document.adoptedStyleSheets = document.adoptedStyleSheets.filter(other => other !== sheet)
+    }
+  }
+  addEventListener('DOMContentLoaded', () => requestAnimationFrame(showMore))
 }

@@ -80,9 +80,11 @@ public struct Console: Sendable {
         let gate = access.mode == .required ? ConsoleGate(access: access, renderer: renderer) : nil
         let router = routes.group { request, context, next in
             try await Self.offEventLoop {
-                try await errors.handle {
-                    guard let gate else { return try await next(request, context) }
-                    return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                try await ShownNotice.handle(request) { request in
+                    try await errors.handle {
+                        guard let gate else { return try await next(request, context) }
+                        return try await gate.handle(request, context) { request in try await errors.handle { try await next(request, context) } }
+                    }
                 }
             }
         }

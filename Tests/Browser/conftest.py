@@ -9,6 +9,16 @@ from playwright.sync_api import expect, sync_playwright
 expect.set_options(timeout=30_000)
 
 
+def pytest_terminal_summary(terminalreporter):
+    """Figures that tests report: counted or measured, and not all asserted."""
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    figures = [value for report in reports for name, value in report.user_properties if name == "figure"]
+    if figures:
+        terminalreporter.section("figures")
+        for figure in figures:
+            terminalreporter.write_line(figure)
+
+
 @pytest.fixture(scope="session")
 def server():
     server = Server("--demo")

@@ -288,14 +288,23 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     names.select_option("elevation")
     expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
     expect(names).to_be_focused()
+    # New fields have the ticks of the indexes that a save would give them.
+    expect(page.get_by_text(re.compile("adds indexes: .*elevation QUERYABLE SORTABLE"))).to_be_visible()
     index = page.get_by_label("Add SORTABLE to elevation")
-    index.check()
-    expect(page.get_by_text("elevation SORTABLE")).to_be_visible()
-    expect(index).to_be_checked()
+    index.uncheck()
+    expect(page.get_by_text("elevation QUERYABLE, ")).to_be_visible()
+    expect(index).not_to_be_checked()
     expect(index).to_be_focused()
+    # Another file has ticks of its own.
+    file.write_text("iata,elevation,runways\nSEA,433,4\nAMS,-11,6\n")
+    page.get_by_label("file", exact=True).set_input_files(file)
+    expect(page.get_by_label("Add SORTABLE to runways")).to_be_checked()
+    expect(index).to_be_checked()
+    index.uncheck()
+    expect(page.get_by_text("elevation QUERYABLE, ")).to_be_visible()
     page.get_by_role("button", name="Import 2 records").click()
     expect(page.locator("#run .state")).to_have_text("done")
-    expect(page.locator("#run")).to_contain_text("elevation SORTABLE")
+    expect(page.locator("#run")).to_contain_text("elevation QUERYABLE, ")
 
 
 def test_a_dropped_file_is_the_one_to_import(open_page, place):

@@ -23,14 +23,17 @@ UNANSWERED = {
 
 
 @pytest.mark.parametrize("page_name", ANSWERED)
-def test_the_answer_begins_in_the_upper_third(look, page_name):
+def test_the_answer_begins_in_the_upper_third(look, page_name, record_property):
     path, words = ANSWERED[page_name]
     page = look(path)
     page.set_viewport_size({"width": 1360, "height": 720})
     expect(page.locator(".words")).to_have_text(words)
-    assert page.locator(".answer thead").bounding_box()["y"] < 240
+    table = page.locator(".answer thead").bounding_box()["y"]
+    assert table < 240
     page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator(".answer tbody tr").first.locator("th")).to_be_in_viewport(ratio=1)
+    record = page.locator(".answer tbody tr").first.locator("th")
+    expect(record).to_be_in_viewport(ratio=1)
+    record_property("figure", f"{table:.0f} px above the table at 1360 × 720, {record.bounding_box()['y']:.0f} px above its first record at 390 × 844: {page_name}")
 
 
 def test_the_line_counts_the_records(look):

@@ -155,6 +155,20 @@ def test_a_notice_appears_once_and_moves_nothing(open_page, server):
     expect(notice).to_have_count(0)
 
 
+def test_a_notice_appears_once_for_each_action_without_scripts(open_page, server):
+    container = "iCloud.com.example.NoticedOnce"
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "One"}}})
+    page = open_page(f"/c/{container}/development/private/record/edit?zone=Notes&name=one", java_script_enabled=False)
+    for title in ["Two", "Three"]:
+        page.get_by_label("title", exact=True).fill(title)
+        page.get_by_role("button", name="Save", exact=True).last.click()
+        expect(page.get_by_role("status")).to_have_text("The record is saved.")
+        page.reload()
+        expect(page.locator(".fields")).to_contain_text(title)
+        expect(page.get_by_role("status")).to_have_count(0)
+        page.get_by_role("link", name="Edit", exact=True).click()
+
+
 def test_keys_do_not_move_long_names_out_of_sight(open_page, server):
     container = "iCloud.com.example.LongNames"
     server.save(container, "Notes", *({"recordType": "Note", "recordName": f"{number}-" + "long" * 50, "fields": {"n": {"value": number}}} for number in range(60)))

@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 from axe import problems
 from folding import unfold
 from pictures import keep
+from waiting import until
 
 CONTAINER = "iCloud.com.example.WideTable"
 QUESTION = f"/c/{CONTAINER}/development/private/query?type=Everything&zone=Wide&limit=200&sort1=rank"
@@ -36,6 +37,22 @@ def wide(server):
     urllib.request.urlopen(urllib.request.Request(f"{server.address}/c/{CONTAINER}/development/private/type/indexes", form.encode())).read()
 
 
+# Notes when the scripts have made the page interactive, and the longest time between two frames.
+WATCH = """
+window.longestFrame = 0
+const watch = last => now => {
+  if (last) longestFrame = Math.max(longestFrame, now - last)
+  requestAnimationFrame(watch(now))
+}
+requestAnimationFrame(watch(0))
+new MutationObserver((changes, observer) => {
+  if (!document.querySelector('[data-shortcuts-open]:not([hidden])')) return
+  window.interactiveAfter = performance.now()
+  observer.disconnect()
+}).observe(document, { subtree: true, childList: true, attributeFilter: ['hidden'] })
+"""
+
+
 def box(locator):
     return locator.bounding_box()
 
@@ -43,6 +60,7 @@ def box(locator):
 def test_forty_fields_and_two_hundred_rows(open_page, wide):
     page = open_page(ALL, reduced_motion="reduce")
     expect(page.locator("tbody tr")).to_have_count(200)
+    expect(page.locator("tbody tr").last).to_be_visible()
     heads = page.locator("thead th")
     assert heads.count() >= 41
     answer = page.locator(".answer")
@@ -68,6 +86,32 @@ def test_forty_fields_and_two_hundred_rows(open_page, wide):
     expect(story.locator("div")).to_contain_text(LONG.strip()[:200])
     assert box(page.locator("tbody tr").first)["height"] > 60
     keep(page, "journey wide table")
+
+
+@pytest.mark.parametrize("columns", ["usual", "all"])
+def test_a_large_table_is_soon_interactive(open_page, wide, record_property, columns):
+    """The figures are of this machine and its other work. They are not asserted."""
+    page = open_page("/", reduced_motion="reduce", viewport={"width": 1360, "height": 720})
+    page.add_init_script(WATCH)
+    loads = []
+    for _ in range(4):
+        page.goto(ALL if columns == "all" else QUESTION)
+        # The last rows appear later, a few for each frame.
+        expect(page.locator("tbody tr").last).to_be_visible()
+        until(lambda: page.evaluate("window.interactiveAfter"))
+        loads.append(page.evaluate("[interactiveAfter, performance.getEntriesByType('navigation')[0].responseStart, longestFrame]"))
+    # The first load has no cache.
+    interactive, answered, _ = min(loads[1:])
+    longest = min(frame for _, _, frame in loads[1:])
+    elements = page.evaluate("document.querySelectorAll('*').length")
+    record_property(
+        "figure", f"{interactive:.0f} ms to interactive, {answered:.0f} of them for the server; the longest frame {longest:.0f} ms, "
+        f"{elements:,} elements: 200 rows, {columns} columns of 40")
+
+
+def test_without_scripts_all_rows_are_there(open_page, wide):
+    page = open_page(ALL, java_script_enabled=False)
+    expect(page.locator("tbody tr").last).to_be_visible()
 
 
 def test_more_columns_than_anybody_reads_are_shown_on_request(open_page, wide):

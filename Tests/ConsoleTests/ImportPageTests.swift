@@ -42,6 +42,7 @@ import Testing
         }
     }
 
+    private static var tick: Regex<Substring> { /aria-label="Add [A-Z]+ to [a-z]+" checked/ }
     private static let airports = "iata,elevation,opened,latitude,longitude\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\n"
 
     @Test func aFileIsPreviewedAndImported() async throws {
@@ -61,6 +62,7 @@ import Testing
             let begun = try await send(stage, "importing/run", fields)
             let over = try await stage.end(begun)
             #expect(over.contains(">done<") && over.contains("<dt>imported</dt><dd>2</dd>"))
+            #expect(over.contains("query.csv?zone=Notes&amp;type=Airport&amp;all=1\">Export CSV</a>"))
             let values = try await stage.values("SEA")
             #expect(values["elevation"] == .int64(433))
             #expect(values["location"] == .location(Location(latitude: 47.45, longitude: -122.31)))
@@ -93,6 +95,14 @@ import Testing
             let page = EditStage.text(try await send(stage, "importing/preview", fields, file: ("airports.csv", Self.airports)))
             #expect(page.contains("name=\"index\" value=\"elevation:SORTABLE\" form=\"import\""))
             #expect(!page.contains("value=\"elevation:SEARCHABLE\""), "a number has no words")
+            // New fields have the ticks that a save would give them, until the user chooses.
+            #expect(page.matches(of: Self.tick).count == 8)
+            let offered = String(try #require(page.firstMatch(of: /name="offered" value="([^"]+)"/)?.output.1))
+            let none = fields + [("upload", try upload(page)), ("offered", offered)]
+            #expect(EditStage.text(try await send(stage, "importing/preview", none)).matches(of: Self.tick).isEmpty)
+            // The ticks of another type do not count.
+            let ofPort = [("type", "Port"), ("zone", "Notes"), ("upload", try upload(page)), ("offered", offered), ("index", "iata:SORTABLE")]
+            #expect(EditStage.text(try await send(stage, "importing/preview", ofPort)).matches(of: Self.tick).count == 8)
             let chosen = fields + [("upload", try upload(page)), ("nameField", "iata"), ("index", "elevation:SORTABLE"), ("index", "elevation:QUERYABLE")]
             let ticked = EditStage.text(try await send(stage, "importing/preview", chosen))
             #expect(ticked.matches(of: /aria-label="Add (QUERYABLE|SORTABLE) to elevation" checked/).count == 2)

@@ -45,8 +45,10 @@ import Testing
             try await Self.fill(stage)
             try await stage.save("lost", ["room": .reference(Reference(recordName: "nowhere"))])
             try await stage.save("far", ["room": .reference(Reference(recordName: "hall", zoneID: EditStage.notes))], in: ZoneID(zoneName: "Other"))
-            let other = try await stage.page("query?type=Note&zone=Other")
-            #expect(other.contains("name=hall\">") && other.contains("<span class=\"faint\">in zone Notes</span>"))
+            for page in ["query?type=Note&zone=Other", "fetch?zone=Other&names=far", "record?zone=Other&name=far"] {
+                let text = try await stage.page(page)
+                #expect(text.contains("\(Self.hall) <span class=\"faint\">in zone Notes</span>"), "\(page)")
+            }
             // The title of the target is not on this page, which asks for one field of records with a rank.
             let some = try await stage.page("query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=7&key=room")
             #expect(some.contains(Self.chair) && some.contains(Self.hall))

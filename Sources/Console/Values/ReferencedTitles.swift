@@ -30,7 +30,8 @@ package struct ReferencedTitles: Sendable {
             let found = try await visit.measure {
                 try await visit.database.fetch(wanted, desiredKeys: all.fields, bytesLimit: Self.bytesLimit)
             }
-            for case .success(let record) in found { titles[record.recordID] = try all.title(of: record) }
+            // A reference may leave out the owner of its zone, which the record's own name has.
+            for case (let recordID, .success(let record)) in zip(wanted, found) { titles[recordID] = try all.title(of: record) }
         } catch is RecordError {
             // The page is complete without the titles of others. Its links have their names.
         }

@@ -41,6 +41,8 @@ struct ConflictForm: Sendable {
         recordName = Name(name)
         self.tag = tag
         let declared = visit.schema?.types[Name(typeName)]?.fields ?? [:]
+        // One button chooses for all fields that have no choice yet.
+        let usual: Choice? = fields["do"] == "mine" ? .mine : nil
         var rows: [Row] = []
         for number in 1...RecordForm.fieldLimit {
             guard let field = fields["field\(number)"].map({ Name($0) }) else { break }
@@ -48,7 +50,7 @@ struct ConflictForm: Sendable {
                 : declared[field]?.type ?? fields["type\(number)"].flatMap({ FieldTypeChoices.type(named: $0) })
             else { throw RecordError(.badRequest, "The form has no type for the field '\(field)'; open the record again") }
             func value(_ side: String) throws -> FieldValue? { try EditedField.value(of: fields["\(side)\(number)"] ?? "", field: field) }
-            guard let choice = fields["pick\(number)"].flatMap({ Choice(rawValue: $0) }) else {
+            guard let choice = fields["pick\(number)"].flatMap({ Choice(rawValue: $0) }) ?? usual else {
                 throw RecordError(.badRequest, "Nothing was saved: choose a version of the field '\(field)' first")
             }
             rows.append(Row(name: field, type: type, mine: try value("mine"), was: try value("was"), theirs: try value("theirs"), choice: choice))

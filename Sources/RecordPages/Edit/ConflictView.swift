@@ -47,6 +47,8 @@ struct ConflictView: Page {
     let when: ValueView
     let rows: [Row]
     let contested: String
+    /// True if a field has no choice yet.
+    let asksForChoice: Bool
     let action: String
     let record: String
     let milliseconds: String
@@ -115,6 +117,7 @@ struct ConflictView: Page {
         who = visit.people.name(of: record.modified.userRecordName)
         when = ValueView(.time(record.modified.timestamp))
         let count = rows.count(where: \.isContested)
+        asksForChoice = count > 0
         contested = count == 0
             ? "The two saves changed different fields, so both changes can be merged."
             : "\(Digits.count(count, "field")) \(count == 1 ? "was" : "were") changed on both sides: choose a version for each."

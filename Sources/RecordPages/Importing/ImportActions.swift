@@ -26,8 +26,8 @@ enum ImportActions {
             guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
             if visit.importZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
-            let preview = try preview(form, upload, visit)
-            return .page(ImportingView(form, upload, preview, remark: remark, visit: visit))
+            let (ticked, preview) = try preview(form, upload, visit)
+            return .page(ImportingView(ticked, upload, preview, remark: remark, visit: visit))
         } catch let error as RecordError {
             return .page(ImportingView(form, upload, complaint: error, visit: visit))
         }
@@ -42,12 +42,16 @@ enum ImportActions {
         let id = visit.fields["upload"] ?? ""
         if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
         let upload = sent == nil ? try uploads.upload(id, as: form.format) : nil
-        let mark = upload.map { form.mark($0, nameField: form.nameField ?? "", at: visit.place) }
-        guard let upload, let mark, Name(mark) == Name(visit.fields["previewed"] ?? "") else {
+        // A form that can't be previewed has no mark.
+        let previewed = upload.flatMap { try? preview(form, $0, visit) }
+        guard let upload, let (form, preview) = previewed,
+            Name(form.mark(upload, nameField: form.nameField ?? "", at: visit.place)) == Name(visit.fields["previewed"] ?? "")
+        else {
+            // Another click may have begun the import meanwhile.
+            if sent == nil, let begun = uploads.run(importing: id) { return .redirect(visit.place.link("run", [("id", begun)])) }
             let remark = "Nothing was imported: the preview is out of date. This is the new preview."
             return try await preview(visit, sent: sent, uploads: uploads, remark: remark)
         }
-        let preview = try preview(form, upload, visit)
         if preview.problemCount > 0, !form.skipsBadRows {
             let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
@@ -55,9 +59,11 @@ enum ImportActions {
         guard let zoneID = visit.importZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
-        let back = Frame.Link(text: "The records", href: visit.place.link("query", [("type", form.typeName)]))
+        let records = [("type", form.typeName)]
+        let back = Frame.Link(text: "The records", href: visit.place.link("query", records))
+        let file = Frame.Link(text: "Export CSV", href: visit.place.link("query.csv", records + [("all", "1")]))
         let run = BackgroundRun(
-            heading: "Import \(upload.fileName)", verb: "imported", total: preview.goodRows, place: visit.place, back: back)
+            heading: "Import \(upload.fileName)", verb: "imported", total: preview.goodRows, place: visit.place, back: back, results: [file])
         do {
             try uploads.take(upload, for: run.id)
         } catch {
@@ -100,8 +106,24 @@ enum ImportActions {
         }
     }
 
+    /// The preview, and the form with the indexes that its page ticks: until the user chooses, those that a save in development gives new fields.
+    private static func preview(
+        _ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit
+    ) throws -> (ImportForm, ImportPreview) {
+        if form.hasChosenIndexes(for: upload) { return (form, try read(form, upload, visit)) }
+        var form = form
+        // The ticks of another file or type do not count.
+        form.indexes = [:]
+        let preview = try read(form, upload, visit)
+        guard visit.canEditSchema else { return (form, preview) }
+        for field in preview.fields.prefix(ImportingView.columnLimit) where field.isNew && !field.type.allowedIndexes.isEmpty {
+            form.indexes[field.fieldName] = field.type.allowedIndexes
+        }
+        return (form, form.indexes.isEmpty ? preview : try read(form, upload, visit))
+    }
+
     /// Reads all rows. Blocks the thread, so it must run on one that may block.
-    private static func preview(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
+    private static func read(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
         let zoneID = visit.importZoneID ?? .default
         let database = visit.database

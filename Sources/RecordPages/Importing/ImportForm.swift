@@ -17,14 +17,18 @@ struct ImportForm: Sendable {
     var format: FileFormat?
     /// The ticked indexes.
     var indexes: [Name: Indexes]
+    /// The ``offer(of:)`` of the page that sent the form; `nil` if it offered no indexes.
+    private let offer: String?
 
     /// The form field of ticked indexes: `title:QUERYABLE`.
     static let indexField = "index"
+    private static let offerField = "offered"
 
     init(_ fields: FormFields, visit: Visit) {
         typeName = (fields["type"] ?? "").trimmingSpaces
         nameField = fields["nameField"]
         skipsBadRows = fields["skip"] != nil
+        offer = fields[Self.offerField]
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
         indexes = fields.all(Self.indexField).reduce(into: [:]) { indexes, text in
             // Field names have no colon.
@@ -32,6 +36,14 @@ struct ImportForm: Sendable {
             guard parts.count == 2, let index = Indexes(name: String(parts[1])) else { return }
             indexes[Name(String(parts[0])), default: []].formUnion(index)
         }
+    }
+
+    /// Identifies the file and the type for which a page offers indexes.
+    func offer(of upload: ImportUploads.Upload) -> String { "\(upload.id) \(typeName)" }
+
+    /// True if the user saw the ticks for this file and type, or sent some without a page.
+    func hasChosenIndexes(for upload: ImportUploads.Upload) -> Bool {
+        offer.map { Name($0) == Name(self.offer(of: upload)) } ?? !indexes.isEmpty
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,

@@ -13,7 +13,7 @@ struct ImportingView: Page {
     /// The number of rows in the preview.
     static let sampleLimit = 10
     /// The maximum number of columns and notes in the preview. The import includes all columns.
-    fileprivate static let columnLimit = 200
+    static let columnLimit = 200
 
     struct FieldRow: ViewModel {
         let name: String
@@ -50,6 +50,8 @@ struct ImportingView: Page {
         let upload: String
         /// Identifies the previewed import, so that the button can't start another one.
         let mark: String
+        /// The file and type for which the page offers indexes; `nil` if it offers none.
+        let offer: String?
         let nameFields: [Choice]
         /// True if the console chose the column with the record names.
         let isSuggested: Bool
@@ -123,6 +125,7 @@ extension ImportingView.Preview {
         nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
         offersIndexes = visit.canEditSchema
+        offer = preview == nil || !visit.canEditSchema ? nil : form.offer(of: upload)
         isSuggested = form.nameField == nil && preview?.nameField != nil
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
         moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
@@ -142,6 +145,9 @@ extension ImportingView.Preview {
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
         if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
         if !made.isEmpty { notes.append("The import adds indexes: \(made.joined(separator: ", ")). With QUERYABLE on recordName, the console can list the records.") }
+        if offersIndexes, preview?.fields.contains(where: \.isNew) ?? false {
+            notes.append("New fields have the ticks of the indexes that a save in development gives them. Untick those that no query needs.")
+        }
         if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
         self.notes = notes
         let goodRows = preview?.goodRows ?? 0

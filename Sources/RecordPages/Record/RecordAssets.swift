@@ -22,6 +22,8 @@ struct RecordAssets: ViewModel {
     let fields: [Field]
     /// False for a container in iCloud: its files are not uploaded from here.
     let takesUploads: Bool
+    /// The address of the tab Fetch with the files, which shows their progress and can pause; `nil` if there are none.
+    let progress: String?
     /// The address of the form that fetches a mirror's missing files from iCloud; `nil` if there are none.
     let fetch: String?
     /// The data that scripts need for an upload: the database in the web services, the zone, the record and the acting user.
@@ -58,10 +60,12 @@ struct RecordAssets: ViewModel {
         }
         takesUploads = visit.connection == nil
         fetch = visit.origin != nil && files.contains { $0.complaint != nil } ? visit.place.inZone(zoneID).link("mirror/files") : nil
+        let name = record.recordID.recordName.string
+        progress = files.isEmpty ? nil : visit.place.inZone(zoneID).link(Tab.fetch.rawValue, [("names", name), ("assets", "with")])
         let address = visit.place.address
         database = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
         zone = Self.json(zoneID)
-        recordName = record.recordID.recordName.string
+        recordName = name
         recordType = record.recordType.string
         tag = record.recordChangeTag
         // Uses the record name, because user handles may contain characters that HTTP headers can't carry.

@@ -58,6 +58,8 @@ package final class BackgroundRun: Sendable {
     /// The place that started the job. The page of the job is available only there.
     package let place: Place
     let back: Frame.Link
+    /// Links to what the job made, for the page of a job that is done.
+    let results: [Frame.Link]
     /// The findings, if the job is a check. The page Check shows them.
     package let check: CheckFindings?
     /// True if the job goes on until somebody stops it. It takes no place among the others.
@@ -65,12 +67,16 @@ package final class BackgroundRun: Sendable {
     private let state: Mutex<State>
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    package init(heading: String, verb: String, total: Int, place: Place, back: Frame.Link, check: CheckFindings? = nil, isLasting: Bool = false) {
+    package init(
+        heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [], check: CheckFindings? = nil,
+        isLasting: Bool = false
+    ) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
         self.heading = heading
         self.verb = verb
         self.place = place
         self.back = back
+        self.results = results
         self.check = check
         self.isLasting = isLasting
         state = Mutex(State(total: total))

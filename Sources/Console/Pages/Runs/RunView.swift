@@ -36,6 +36,7 @@ package struct RunView: Page {
     let cancel: String
     let id: String
     let back: Frame.Link
+    let results: [Frame.Link]
     let milliseconds: String
 
     package static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
@@ -74,6 +75,7 @@ package struct RunView: Page {
         cancel = visit.place.link("run/cancel")
         id = run.id
         back = run.back
+        results = isOver ? run.results : []
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
 

@@ -1,0 +1,68 @@
+"""A user's hand: it points and types, and counts the clicks."""
+
+from playwright.sync_api import Page, expect
+
+# A click counts when the button of the mouse goes down, because the page may be gone when it goes up. Keys make no such event.
+COUNTER = "addEventListener('pointerdown', event => { if (event.isTrusted) countClick() }, true)"
+
+
+class Hand:
+    """The hand of a user on a page, which may have no scripts. The clicks are counted only if it has scripts."""
+
+    def __init__(self, page: Page, has_scripts: bool):
+        self.page, self.has_scripts, self.clicks = page, has_scripts, 0
+        if has_scripts:
+            page.context.expose_function("countClick", self._count)
+            page.context.add_init_script(COUNTER)
+
+    def _count(self):
+        self.clicks += 1
+
+    def go(self, path: str):
+        """Opens the page on which a task begins."""
+        self.page.goto(path)
+        self._wait()
+
+    def find(self, text: str):
+        """Types into the search box, and opens the first result. Its key is named beside it."""
+        here = self.page.url
+        if not self.has_scripts:
+            self.page.get_by_role("searchbox").fill(text)
+            self.page.keyboard.press("Enter")
+            self.page.wait_for_url(lambda url: url != here)
+            # The page lists several results, and one that is meant opens at once.
+            if "/find?" in self.page.url:
+                self.page.locator("main [data-found] a").first.click()
+            return
+        self._wait()
+        self.page.keyboard.press("/")
+        palette = self.page.get_by_role("dialog", name="Find")
+        palette.get_by_role("searchbox").press_sequentially(text)
+        expect(palette.locator(".hits a").first).to_be_visible()
+        self.page.keyboard.press("Enter")
+        self.page.wait_for_url(lambda url: url != here)
+
+    def link(self, name: str):
+        self.page.get_by_role("link", name=name, exact=True).first.click()
+
+    def section(self, name: str):
+        """Opens an entry of the navigation. Its state, such as a count, is part of its name."""
+        self.page.get_by_label("Pages", exact=True).get_by_role("link", name=name).click()
+
+    def tab(self, name: str):
+        self.page.get_by_label("Tabs").get_by_role("link", name=name).click()
+
+    def button(self, name: str):
+        self.page.get_by_role("button", name=name, exact=True).last.click()
+
+    def type(self, text: str):
+        """Types into the focused field."""
+        self.page.keyboard.type(text)
+
+    def press(self, key: str):
+        self.page.keyboard.press(key)
+
+    def _wait(self):
+        """Until the scripts run: a key that is pressed before has no effect."""
+        if self.has_scripts:
+            expect(self.page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()

@@ -1,0 +1,44 @@
+import HTTPTypes
+import HummingbirdTesting
+import JSON
+import NIOCore
+import Records
+import Testing
+
+/// A notice appears once, also in a browser without scripts.
+@Suite struct NoticeTests {
+    private static let saved = "The record is saved."
+
+    @Test func aReloadDoesNotRepeatTheNotice() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            let address = "\(EditStage.there)/record?zone=Notes&notice=record-saved&name=hall"
+            let first = try await stage.get(address)
+            #expect(EditStage.text(first).contains(Self.saved))
+            let cookie = try #require(first.headers[.setCookie]?.split(separator: ";").first.map(String.init))
+            let again = try await stage.client.execute(uri: address, method: .get, headers: [.cookie: "theme=dark; \(cookie)"]) { $0 }
+            #expect(again.status == .ok && !EditStage.text(again).contains(Self.saved) && again.headers[.setCookie] == nil)
+            #expect(EditStage.text(again).contains("<h1><span>Hall</span>"), "the other parameters stay")
+            // A notice of another page has not been shown.
+            let other = try await stage.client.execute(uri: address + "&x=1", method: .get, headers: [.cookie: cookie]) { $0 }
+            #expect(EditStage.text(other).contains(Self.saved))
+        }
+    }
+
+    @Test func theNextChangeHasItsNotice() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("hall", ["title": .string("Hall")])
+            let shown: HTTPFields = [.cookie: "skylight-notice=0123456789abcdef"]
+            let body = ByteBuffer(string: "name=Fresh")
+            let answer = try await stage.client.execute(uri: "\(EditStage.there)/zones/create", method: .post, headers: shown, body: body) { $0 }
+            #expect(answer.headers[values: .setCookie].contains { $0.hasPrefix("skylight-notice=;") && $0.contains("Max-Age=0") })
+        }
+    }
+
+    @Test func pagesWithoutNoticesSetNoCookie() async throws {
+        try await EditStage.run { stage in
+            let page = try await stage.get("query?type=Note&zone=Notes")
+            #expect(page.status == .ok && page.headers[.setCookie] == nil)
+        }
+    }
+}
