@@ -88,7 +88,7 @@ import Text
             #expect(try await stage.page("users/user?name=anna").contains("users/remove?name=anna"))
             #expect(try await !stage.page("users/user?name=developer").contains("users/remove"))
             let confirmation = try await stage.page("users/remove?name=anna")
-            for words in ["1 ends at once", "data stays under \(anna.userRecordName)", "Nobody can sign in with this name again", "value=\"anna\""] {
+            for words in ["1 ends at once", "stay under \(anna.userRecordName)", "Nobody can sign in with this name again", "value=\"anna\""] {
                 #expect(confirmation.contains(words), "\(words)")
             }
             #expect(stage.user(of: token) == anna.userRecordName, "asking removes nobody")
