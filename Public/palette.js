@@ -26,7 +26,6 @@ export function enablePalette() {
 class Palette {
   #timer = null
   #abort = null
-  #latest = ''
 
   constructor(box) {
     this.form = box.form
@@ -96,7 +95,7 @@ class Palette {
     const recent = places(placesLike(text))
     this.found.replaceChildren(...text === '' ? [recent, ...parts] : [...parts, recent])
     this.found.scrollTop = 0
-    this.#latest = text
+    this.found.dataset.text = text
     const count = this.#links().length
     this.said.textContent = count === 1 ? '1 result' : `${count} results`
   }
@@ -106,7 +105,8 @@ class Palette {
   // Enter opens the first result of the text. The page decides about a text whose results have not come yet, and about one without results.
   #submit(event) {
     const first = this.#links()[0]
-    if (!first || this.#latest !== this.input.value.trim() || this.#latest === '') return
+    const text = this.input.value.trim()
+    if (!first || text === '' || this.found.dataset.text !== text) return
     event.preventDefault()
     first.click()
   }
