@@ -501,7 +501,7 @@ final class PostgreSQLConnectionTests {
         #expect(try Int64.fetchOne(SQLConnection(PostgreSQLDriver(try another())), sql: "SELECT count(*) FROM items") == 599)
     }
 
-    @Test func aPostedChangeThatFailsEndsItsOwnSavepointAlone() throws {
+    @Test func aPostedChangeThatFailsIsNeverTakenForAnother() throws {
         try makeTable(rows: 3)
         connection.pipelines = true
         let db = db
@@ -510,15 +510,30 @@ final class PostgreSQLConnectionTests {
                 for id in ids { try db.run("INSERT INTO items (id) VALUES (?)", [id]) }
             }
         }
+        struct Fall: Error {}
         try db.writing {
             try insert(4, 5)
-            // What precedes the failure is undone, and what follows it is not run.
-            #expect(code { try insert(6, 3, 7) } == "23505")
+            // A failure that shows within its savepoint undoes that alone.
             #expect(code { try db.attempt { try db.run("INSERT INTO items (id) VALUES (?)", [3]); _ = try Int64.fetchAll(db, sql: Self.ids) } } == "23505")
+            #expect(throws: Fall.self) { try db.attempt { try db.run("INSERT INTO items (id) VALUES (?)", [3]); throw Fall() } }
             try insert(8)
             return true
         }
         #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
+        // One that shows later ends the transaction, whatever the savepoint that it shows in does.
+        for other in [{ throw Fall() }, { _ = try Int64.fetchAll(db, sql: Self.ids) }, {}] as [() throws -> Void] {
+            let code = code {
+                try db.writing {
+                    try insert(10)
+                    try insert(6, 3, 7)
+                    do { try db.attempt(other) } catch is Fall {}
+                    try insert(11)
+                    return true
+                }
+            }
+            #expect(code == "23505")
+            #expect(try Int64.fetchAll(db, sql: Self.ids) == [1, 2, 3, 4, 5, 8])
+        }
         // Nothing is committed after a failure outside of savepoints.
         #expect(code { try db.writing { try db.run("INSERT INTO items (id) VALUES (?)", [9]); try db.run("INSERT INTO items (id) VALUES (?)", [3]); return true } } == "23505")
         #expect(connection.isReady)

@@ -63,19 +63,29 @@ final class SQLConnection {
 
     /// Runs `body` in a savepoint and rolls it back if it throws.
     func attempt<Value>(_ body: () throws -> Value) throws -> Value {
-        try run("SAVEPOINT attempt")
+        let name = driver.newSavepoint()
+        try run(command: "SAVEPOINT \(name)")
         do {
             let value = try body()
-            try run("RELEASE SAVEPOINT attempt")
+            try run(command: "RELEASE SAVEPOINT \(name)")
             return value
         } catch {
             // After some errors, such as a full disk, the database has already rolled back the whole transaction.
             if isInsideTransaction {
-                try run("ROLLBACK TO SAVEPOINT attempt")
-                try run("RELEASE SAVEPOINT attempt")
+                do {
+                    try run(command: "ROLLBACK TO SAVEPOINT \(name)")
+                    try run(command: "RELEASE SAVEPOINT \(name)")
+                } catch let failure {
+                    // The first failure of the database counts. The transaction can't be committed.
+                    throw error is SQLError ? error : failure
+                }
             }
             throw error
         }
+    }
+
+    private func run(command: String) throws {
+        try rows(command, isCached: driver.keepsSavepointNames) { _ = try $0.next() }
     }
 }
 

@@ -10,6 +10,12 @@ protocol SQLDriver {
     func end(isCommitted: Bool) throws
     var isInsideTransaction: Bool { get }
 
+    /// A name for a savepoint. Where a statement may fail after later ones were sent, each savepoint has a name of its own: if it was not made because of
+    /// that, rolling back to it fails, too, instead of undoing what an earlier one of the name had begun.
+    func newSavepoint() -> String
+    /// True if all savepoints have the same name.
+    var keepsSavepointNames: Bool { get }
+
     /// True if there is a table of this name. Stores of earlier versions that can only be read lack some.
     func hasTable(_ name: String) throws -> Bool
 

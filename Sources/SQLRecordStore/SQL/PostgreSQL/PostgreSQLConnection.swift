@@ -18,6 +18,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// Grows with all that can close cursors.
     private(set) var undoCount = 0
     private var cursorCount = 0
+    private var savepointCount = 0
     private var lastChangesCount = 0
     /// Number of rows that the last statement inserted, updated or deleted.
     var changesCount: Int {
@@ -255,6 +256,12 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return "c\(cursorCount)"
     }
 
+    /// A name that no savepoint of the connection has had.
+    func newSavepoint() -> String {
+        savepointCount += 1
+        return "p\(savepointCount)"
+    }
+
     /// Closes a cursor.
     func close(_ cursor: String) {
         do {
@@ -273,10 +280,16 @@ final class PostgreSQLConnection: @unchecked Sendable {
     func execute(_ sql: String, isInterruptible: Bool = true) throws {
         let (isCommit, isRollback) = (sql.hasSuffix("COMMIT"), sql.hasPrefix("ROLLBACK"))
         if isCommit || isRollback { undoCount += 1 }
-        // A rollback undoes what failed.
+        // A rollback undoes what failed, unless that was before the savepoint.
         if isRollback { settleLater() } else { try settle() }
-        if isRollback { lateFailure = nil }
-        let result = try answer(sql, isInterruptible: isInterruptible && !isCommit && !isRollback) { PQsendQuery($0, sql) }
+        let earlier = lateFailure
+        lateFailure = nil
+        let result: OpaquePointer
+        do {
+            result = try answer(sql, isInterruptible: isInterruptible && !isCommit && !isRollback) { PQsendQuery($0, sql) }
+        } catch {
+            throw earlier ?? error
+        }
         defer { PQclear(result) }
         // A transaction that failed is rolled back, and no error says so.
         if isCommit, strcmp(PQcmdStatus(result), "COMMIT") != 0 {

@@ -48,6 +48,9 @@ struct PostgreSQLDriver: SQLDriver {
     /// PostgreSQL names the sequence of a column so.
     private static func sequence(of table: TableLayout) -> String { "\(table.name)_\(table.primaryKey.joined())_seq".lowercased() }
 
+    func newSavepoint() -> String { connection.newSavepoint() }
+    var keepsSavepointNames: Bool { false }
+
     var isInsideTransaction: Bool { connection.isInsideTransaction }
     var changesCount: Int { connection.changesCount }
 

@@ -131,12 +131,8 @@ final class PostgreSQLStatement: SQLStatement {
     private func run() throws {
         switch text.kind {
         case .command:
-            if connection.pipelines, text.text.hasPrefix("SAVEPOINT") {
+            if connection.pipelines, ["SAVEPOINT", "RELEASE"].contains(where: text.text.hasPrefix) {
                 try connection.post(text.text)
-            } else if connection.pipelines, text.text.hasPrefix("RELEASE") {
-                // With the changes since the savepoint, whose errors belong to it.
-                try connection.post(text.text)
-                try connection.settle()
             } else {
                 try connection.execute(text.text)
             }

@@ -51,6 +51,8 @@ struct SQLiteDriver: SQLDriver {
         if connection.changesCount == 0 { try connection.run("INSERT INTO sqlite_sequence (name, seq) VALUES (?, ?)", [table.name, number]) }
     }
 
+    func newSavepoint() -> String { "attempt" }
+    var keepsSavepointNames: Bool { true }
     var isInsideTransaction: Bool { db.isInsideTransaction }
     var changesCount: Int { db.changesCount }
 
