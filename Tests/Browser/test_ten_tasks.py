@@ -67,7 +67,7 @@ def pull(server, container: str, client: str, limit: int = 200) -> dict:
 def test_the_last_messages_of_a_room(hand, done):
     page = hand.page
     hand.go(CHAT + "/sync")
-    hand.find("General")
+    hand.find("Room/general")
     hand.link("Query Message by room")
     page.locator("thead").get_by_role("link", name="sentAt").click()
     expect(page.locator(".words")).to_have_text("Message in Chats where room is Room/general, sorted by sentAt newest first")

@@ -16,12 +16,16 @@ import Testing
             let first = try await stage.get(address)
             #expect(EditStage.text(first).contains(Self.saved))
             let cookie = try #require(first.headers[.setCookie]?.split(separator: ";").first.map(String.init))
-            let again = try await stage.client.execute(uri: address, method: .get, headers: [.cookie: "theme=dark; \(cookie)"]) { $0 }
+            let reload: HTTPFields = [.cookie: "theme=dark; \(cookie)", .cacheControl: "max-age=0"]
+            let again = try await stage.client.execute(uri: address, method: .get, headers: reload) { $0 }
             #expect(again.status == .ok && !EditStage.text(again).contains(Self.saved) && again.headers[.setCookie] == nil)
             #expect(EditStage.text(again).contains("<h1><span>Hall</span>"), "the other parameters stay")
             // A notice of another page has not been shown.
-            let other = try await stage.client.execute(uri: address + "&x=1", method: .get, headers: [.cookie: cookie]) { $0 }
+            let other = try await stage.client.execute(uri: address + "&x=1", method: .get, headers: reload) { $0 }
             #expect(EditStage.text(other).contains(Self.saved))
+            // Nor has another window that opens this one.
+            let elsewhere = try await stage.client.execute(uri: address, method: .get, headers: [.cookie: cookie]) { $0 }
+            #expect(EditStage.text(elsewhere).contains(Self.saved))
         }
     }
 

@@ -6,7 +6,7 @@ internal import Text
 /// A notice appears once: a reload of its page does not repeat it. Scripts take the notice out of the address, and this does the same without them.
 ///
 /// A cookie names the address whose notice was shown. Scripts end it at once. Without them the next change ends it, so an action that is repeated has
-/// its notice again.
+/// its notice again. A window that opens the address after another one has it, too: only a reload names an age that it accepts.
 enum ShownNotice {
     private static let cookieName = "skylight-notice"
 
@@ -19,7 +19,7 @@ enum ShownNotice {
         }
         guard let target = request.head.path, request.hasQuery, request.queryFields["notice"] != nil else { return try await answer(request) }
         let mark = FNV1a(target.utf8).text
-        if shown == mark { return try await answer(withoutNotice(request, target)) }
+        if shown == mark, isReload(request) { return try await answer(withoutNotice(request, target)) }
         var response = try await answer(request)
         if response.status == .ok { response.headers.append(cookie(mark, for: request)) }
         return response
@@ -30,6 +30,10 @@ enum ShownNotice {
         var head = request.head
         head.path = request.path + (kept.isEmpty ? "" : "?\(kept.joined(separator: "&"))")
         return Request(head: head, body: request.body)
+    }
+
+    private static func isReload(_ request: Request) -> Bool {
+        request.headers[.cacheControl].map { $0.contains("max-age=0") || $0.contains("no-cache") } ?? false
     }
 
     private static func shownMark(in request: Request) -> String? {
