@@ -73,8 +73,8 @@ class RecordChanges: CascadeTransaction {
     final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
         if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
         let zoneID = try zoneID(of: zone)
-        let known = try ahead?.take(name, in: zone) { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) } ?? nil
-        let row = if let known { known } else { try db.row(named: name, in: zone, zoneID, kept.state.catalog) }
+        let read = { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) }
+        let row = if let known = try ahead?.take(name, in: zone, read) { known } else { try db.row(named: name, in: zone, zoneID, kept.state.catalog) }
         lookup = (zone, name, row)
         return row
     }
