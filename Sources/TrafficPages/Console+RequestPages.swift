@@ -9,7 +9,7 @@ extension Console {
     /// Adds the pages that show the web service requests, the clients that sent them, and how far these are.
     func addRequestPages(to router: Routes.Group, queryForm: @escaping RequestedQuery.Form) {
         show("requests", on: router) { visit in
-            guard let id = visit.fields.text("id") else { return .page(RequestsView.load(visit)) }
+            guard let id = visit.fields.text("id") else { return .page(try await RequestsView.load(visit)) }
             // An open server shows every record to everyone who sees this page, so there is nothing to hide.
             let showsValues = visit.fields["values"].map { $0 == "1" } ?? (access.mode == .open)
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil, showsValues: showsValues))

@@ -105,7 +105,7 @@ def test_a_token_is_explained(open_page):
     page.get_by_label("Change token").fill(token)
     page.get_by_role("button", name="Explain token").click()
     expect(page.get_by_text("This token is valid")).to_be_visible()
-    expect(page.locator("main")).to_contain_text("page of a first pull")
+    expect(page.locator("main")).to_contain_text("the first pull stopped between pages (moreComing was true)")
     page.get_by_role("link", name="Fetch changes since this token").click()
     expect(page).to_have_title(title("Changes · Chats"))
     expect(page.locator("tbody tr")).to_have_count(100)

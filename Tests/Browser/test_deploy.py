@@ -14,6 +14,9 @@ def test_from_development_to_production(open_page, server, scripts):
     server.save(container, "Notes", NOTE)
     page = open_page(f"/c/{container}/development/private/deploy", java_script_enabled=scripts)
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
+    # The page says what can't be undone before the button, not after a click.
+    expect(page.locator(".permanent")).to_contain_text("1 record type becomes permanent")
+    expect(page.locator(".permanent")).to_contain_text("created by a request")
     # The page scrolls within itself, so that nothing is below it.
     assert page.evaluate("document.documentElement.scrollHeight <= window.innerHeight")
     # The button is on the first screen, above the differences.

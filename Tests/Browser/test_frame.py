@@ -205,8 +205,8 @@ def test_the_tabs_stay_where_they_are_and_copy_covers_nothing(open_page):
 
 def test_the_parts_of_a_record_are_one_click_away(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
-    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="Why did a client never get it?").click()
-    heading = page.get_by_role("heading", name="Why did a client never get this record?")
+    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="Which clients have this record?").click()
+    heading = page.get_by_role("heading", name="Which clients have this record?")
     expect(heading).to_be_in_viewport()
     parts = page.locator("nav.parts").bounding_box()
     # The bar of the parts stays, and does not cover the heading.

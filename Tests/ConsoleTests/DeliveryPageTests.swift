@@ -80,6 +80,32 @@ import Traffic
         }
     }
 
+    @Test func whoSavedTheRecordHasIt() async throws {
+        try await RequestStage.with { stage in
+            for number in 0..<5 { try await stage.save(Name("n\(number)")) }
+            try await stage.pull(from: "writer", limit: 2)
+            func noted(_ record: StoredRecord, _ refusal: RecordError? = nil) -> ServedRequest {
+                var request = stage.request("records/modify", from: "writer")
+                request.zoneIDs = [RequestStage.zone]
+                request.itemErrors = refusal.map { [ServedRequest.ItemError($0, name: "wanted")] } ?? []
+                return stage.note(
+                    request, answered: #"{"records":[{"recordName":"wanted","recordType":"Note","fields":{},"recordChangeTag":"\#(record.recordChangeTag)"}]}"#)
+            }
+            let first = try await stage.save("wanted")
+            // A refused save can return the record of the server. The client did not save that.
+            _ = noted(first, RecordError(.conflict, "record to insert already exists"))
+            #expect(try await answer(stage, "writer").verdict == "no")
+            let request = noted(first)
+            let (verdict, because) = try await answer(stage, "writer")
+            #expect(verdict == "yes" && because.contains("It saved this version itself") && because.contains("id=\(request.id)"))
+            // Its pull is another matter.
+            #expect(because.contains("It did not fetch all pages") && because.contains("the record at"))
+            // A later version is not the one it saved.
+            try await stage.save("wanted")
+            #expect(try await answer(stage, "writer").verdict == "no")
+        }
+    }
+
     @Test func whatIsSavedLaterWasNotPulledSince() async throws {
         try await RequestStage.with { stage in
             try await stage.save("wanted")

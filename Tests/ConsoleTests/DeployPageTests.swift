@@ -41,6 +41,30 @@ import Testing
         }
     }
 
+    @Test func whatBecomesPermanentIsSaidBesideTheButton() async throws {
+        try await SchemaStage.run { stage in
+            let plan = try await stage.page("deploy")
+            #expect(plan.contains("1 record type becomes permanent.") && plan.contains("<b>Item</b>") && plan.contains("type with 4 fields, created in the schema just now"))
+            let (words, button) = (plan.firstRange(of: "becomes permanent"), plan.firstRange(of: ">Deploy to production</button>"))
+            #expect(try #require(words).lowerBound < #require(button).lowerBound)
+            _ = try await stage.press("Deploy to production", on: plan)
+            #expect(try await !stage.page("deploy").contains("permanent"))
+            // A save with a misspelt field, and one with a misspelt type.
+            let development = try await stage.database(.development)
+            for (type, field): (Name, Name) in [("Item", "titel"), ("Itme", "title")] {
+                let operation = RecordOperation(.forceUpdate, recordName: "x-\(type)", recordType: type, fields: [field: FieldInput(.string("t"))])
+                for result in try await development.modify(ModifyRequest([operation], zoneID: .default)) { _ = try result.get() }
+            }
+            let slips = try await stage.page("deploy")
+            #expect(slips.contains("1 record type and 1 field become permanent.") && slips.contains("type with 1 field, created by a request just now"))
+            #expect(slips.contains("<b>Item.titel</b>") && slips.contains("STRING, created by a request just now"))
+            // An index is no addition.
+            _ = try await stage.press("Deploy to production", on: slips)
+            _ = try await development.edit([.setIndexes(.sortable, of: .custom("year"), in: "Item")])
+            #expect(try await !stage.page("deploy").contains("permanent"))
+        }
+    }
+
     @Test func looksAtNothingMakeNoEnvironment() async throws {
         try await SchemaStage.run { stage in
             for path in ["deploy", "schema", "reset"] { _ = try await stage.page(path) }

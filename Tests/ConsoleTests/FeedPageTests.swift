@@ -160,9 +160,13 @@ import Traffic
             let page = try await stage.page("changes?zone=Notes&upto=\(first.syncToken.text)")
             #expect(Self.names(page) == (0..<30).map { "r\($0)" })
             #expect(page.contains("token B at \(position)") && page.contains("</b> up to \(position), ") && page.contains("a page of an unfinished pull"))
-            // A pull from there is told everything since it began.
+            // A pull from there continues after the token, wherever it began.
             let since = try await stage.page("changes?zone=Notes&since=1&token=\(first.syncToken.text)")
-            #expect(since.contains("token A at 0") && since.contains("</b> since 0, start of the pull"))
+            #expect(since.contains("token A at \(position)") && since.contains("</b> your token: \(position) (page of a pull that began at 0)"))
+            #expect(since.contains("Changes of Notes after \(position)"))
+            let told = try await stage.page("token?token=\(first.syncToken.text)")
+            #expect(told.contains("This token is valid, but its pull is not finished") && told.contains("class=\"note warn\""))
+            #expect(told.contains("the first pull stopped between pages (moreComing was true)"))
         }
     }
 

@@ -54,6 +54,31 @@ import Traffic
         }
     }
 
+    @Test func aSaveThatCreatesATypeIsMarked() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("first")
+            try await Task.sleep(for: .milliseconds(5))
+            func noted(_ request: ServedRequest, type: String) -> String {
+                var request = request
+                // The answer ends after the save.
+                request.milliseconds = 10_000
+                return stage.note(request, answered: #"{"records":[{"recordName":"slip","recordType":"\#(type)","fields":{}}]}"#).id
+            }
+            let (slip, beside) = (stage.request("records/modify"), stage.request("records/modify"))
+            try await stage.save("slip", type: "Messag")
+            let id = noted(slip, type: "Messag")
+            #expect(try await stage.page("requests").contains(">created record type Messag and 2 fields</span>"))
+            let page = try await stage.page("requests?id=\(id)")
+            #expect(page.contains("created record type Messag and 2 fields") && page.contains("Messag: type added with 2 fields"))
+            // The other saves created nothing: one at the same time, and one later.
+            #expect(try await !stage.page("requests?id=\(noted(beside, type: "Note"))").contains("created record type"))
+            try await Task.sleep(for: .milliseconds(5))
+            let later = stage.request("records/modify")
+            try await stage.save("slip", type: "Messag")
+            #expect(try await !stage.page("requests?id=\(noted(later, type: "Messag"))").contains("created record type"))
+        }
+    }
+
     @Test func aQuerySaysWhichIndexItUsedAndLeadsToItsExplanation() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")

@@ -8,7 +8,7 @@ import Traffic
 
 @testable import Console
 
-/// 'Why did a client never get this record?' for the clients of guests.
+/// 'Which clients have this record?' for the clients of guests, and why one never got it.
 @Suite struct SharingDeliveryTests {
     private static let seen = ZoneID(zoneName: RequestStage.zone.zoneName, ownerRecordName: User.recordName(ofHandle: User.developerHandle))
     private static let grace = Caller(userRecordName: User.recordName(ofHandle: "grace"))

@@ -32,6 +32,8 @@ struct DeployView: Page {
     /// A warning about indexes that production loses.
     let drops: String?
     let canRun: Bool
+    /// The new types and fields; `nil` if nothing can be deployed, or nothing is new.
+    let permanent: PermanentAdditions?
     let fingerprint: String
     let action: String
     /// Indexes that production is building.
@@ -63,6 +65,7 @@ extension DeployView {
         let difference = SchemaDifference(from: production, to: development)
         let drops = plan.indexLosses.reduce(0) { $0 + $1.droppedIndexes.names.count }
         let obstacles = plan.obstacles
+        let canRun = plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema)
         return DeployView(
             container: visit.place.address.container.description, notice: Notice.text(visit.fields["notice"]), isStale: isStale,
             changes: difference.isEmpty && plan.respellings.isEmpty
@@ -75,7 +78,7 @@ extension DeployView {
                 },
             composites: composites(development, production), isCurrent: plan.isEmpty, obstacles: obstacles.compactMap(Self.line),
             refusal: plan.refusal.map { Complaint($0) }, drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
-            canRun: plan.canRun && !plan.isEmpty && visit.database.can(.deploySchema), fingerprint: SchemaFingerprint.text(from: development, to: production),
+            canRun: canRun, permanent: canRun ? try await PermanentAdditions(plan.difference, visit) : nil, fingerprint: SchemaFingerprint.text(from: development, to: production),
             action: visit.place.link("deploy"), works: try await visit.indexWorks(in: .production).panel,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

@@ -56,7 +56,7 @@ extension FeedTimeline {
         guard visit.database.can(.outlineFeed),
             let whole = try await FeedOutline.unlessEmpty(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit.database, visit)
         else { return nil }
-        let from = span.base
+        let from = span.begin?.position ?? 0
         let to = span.refusal == nil ? span.end?.position ?? whole.position : whole.position
         var outline = whole
         if form.isZoomed, span.refusal == nil,
@@ -86,19 +86,20 @@ extension FeedTimeline {
     /// A token on the line.
     private struct Token {
         let letter: String
-        /// The start or the end of the requested part.
         let position: Int64
+        /// The position in words.
+        let text: String
         let moment: Timestamp?
-        /// A remark for a token in the middle of a pull.
         let note: String?
 
         init(_ explanation: TokenExplanation, isBegin: Bool) {
             let isOfPull = explanation.progress.isOfPull
             letter = isBegin ? "A" : "B"
-            // A client that continues in the middle of a pull gets all changes since the pull began. An end token counts with its own position.
-            position = isBegin ? explanation.base : explanation.position
+            position = explanation.position
+            let shown = Digits.grouped(position)
+            text = !isBegin ? "up to \(shown)" : !isOfPull ? "since \(shown)" : "your token: \(shown) (page of a pull that began at \(Digits.grouped(explanation.base)))"
             moment = isBegin && isOfPull ? nil : explanation.moment
-            note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? "start of the pull" : "a page of an unfinished pull"
+            note = !isOfPull ? moment?.agoText(at: .now()) : isBegin ? nil : "a page of an unfinished pull"
         }
     }
 
@@ -118,8 +119,7 @@ extension FeedTimeline {
     ) -> [Legend] {
         var legend = marks.map { mark in
             Legend(
-                letter: mark.letter, tone: "token", text: "\(mark.letter == "A" ? "since" : "up to") \(Digits.grouped(mark.position))", href: nil,
-                when: mark.moment.map { ValueView(.time($0)) }, note: mark.note)
+                letter: mark.letter, tone: "token", text: mark.text, href: nil, when: mark.moment.map { ValueView(.time($0)) }, note: mark.note)
         }
         if let shown {
             let text = shown.first == shown.last ? Digits.grouped(shown.first) : "\(Digits.grouped(shown.first)) to \(Digits.grouped(shown.last))"

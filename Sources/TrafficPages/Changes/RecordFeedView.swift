@@ -136,7 +136,8 @@ extension RecordFeedView {
         let nothing = isEmpty ? Self.nothing(form) : nil
         let offersNew = isEmpty && form.since == nil && !isBetween ? try await visit.canSave(in: zoneID) : false
         return RecordFeedView(
-            title: "Changes · \(visit.zoneName(zoneID))", folded: folded(form, page, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil, visit: visit),
+            title: "Changes · \(visit.zoneName(zoneID))",
+            folded: folded(form, page, after: span.begin, zone: visit.zoneName(zoneID), isChecked: changedAgain != nil, visit: visit),
             action: "\(place.path)/changes",
             hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, zones: visit.zoneChoices(allowsAll: true),
             types: [Choice("", "all types", isSelected: form.type == nil)]
@@ -169,9 +170,11 @@ extension RecordFeedView {
     }
 
     /// - Parameter isChecked: true if the page answers without a list of its own.
-    private static func folded(_ form: RecordFeedForm, _ page: ZoneChangesPage?, zone: String, isChecked: Bool, visit: Visit) -> FoldedForm {
+    private static func folded(
+        _ form: RecordFeedForm, _ page: ZoneChangesPage?, after begin: TokenExplanation?, zone: String, isChecked: Bool, visit: Visit
+    ) -> FoldedForm {
         let what = if form.upto != nil { "Records of \(zone) that last changed between two tokens" } else if form.since != nil {
-            "Changes of \(zone) since the token"
+            begin.map { "Changes of \(zone) after \(Digits.grouped($0.position))" } ?? "Changes of \(zone) since the token"
         } else { "All records of \(zone) by latest change" }
         let type = form.type.map { ", only \($0)" } ?? ""
         let fields = form.returnsSystemFieldsOnly ? ", system fields only" : ""

@@ -47,6 +47,9 @@ enum Delivery: Sendable {
     /// No client of the user is known.
     case noClient
 
+    /// The operation that saves records.
+    static let save = "records/modify"
+
     /// True if the client has the record, as far as is known.
     var isDelivered: Bool {
         switch self {

@@ -13,8 +13,12 @@ extension DeliveryPanel.Row {
         // A right that is missing for changes does not keep the record away, but all other reasons in sharing do.
         let hidesDelivery = if let reason = finding.reason, !finding.isDelivered { !reason.isOfWriting } else { false }
         if let delivery = finding.delivery, let position = finding.position, !hidesDelivery {
-            let state = DeliveryState(delivery, of: sharing.record, in: finding.scope, at: position, visit: visit)
+            let state = DeliveryState(delivery, of: sharing.record, in: finding.scope, at: position, hasSaved: finding.save != nil, visit: visit)
             (verdict, tone) = (state.verdict, state.tone)
+            if let save = finding.save {
+                (verdict, tone) = ("yes", "created")
+                notes.append(DeliveryPanel.Note(text: "It saved this version itself, with", request: Frame.Link(save, visit), advice: nil, next: nil))
+            }
             notes.append(state.note)
         }
         if let reason = finding.reason, hidesDelivery || reason.isOfWriting { notes.append(DeliveryPanel.Note(reason, for: finding.name, of: sharing, visit: visit)) }
@@ -59,7 +63,7 @@ private struct DeliveryState {
     let tone: String
     let note: DeliveryPanel.Note
 
-    init(_ delivery: Delivery, of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition, visit: Visit) {
+    init(_ delivery: Delivery, of record: StoredRecord, in scope: DatabaseScope, at position: RecordPosition, hasSaved: Bool, visit: Visit) {
         let stands = Digits.grouped(position.latest)
         let text: String
         let advice: String?
@@ -98,8 +102,8 @@ private struct DeliveryState {
             source = from
             (verdict, tone) = ("no", "deleted")
             text = "It has not pulled since the save: it is at \(Digits.grouped(reached)), the record at \(stands)."
-                + (hasEarlierVersion ? " It may have an earlier version." : "") + " Its last pull:"
-            advice = "Its next pull returns the record."
+                + (hasEarlierVersion && !hasSaved ? " It may have an earlier version." : "") + " Its last pull:"
+            advice = hasSaved ? "Its next pull returns the record again." : "Its next pull returns the record."
         case .beforeTheLog(let reached):
             (verdict, tone) = ("likely", "created")
             text = "Its token is at \(Digits.grouped(reached)), past the record at \(stands), and is older than the log. "
@@ -126,7 +130,7 @@ private struct DeliveryState {
             advice = "changes/database returns the zones to pull."
         case .neverPulled:
             (verdict, tone) = ("no", "deleted")
-            text = "It never pulled: it sent other requests to this database, and no response in the log has the record."
+            text = hasSaved ? "It never pulled the zone." : "It never pulled: it sent other requests to this database, and no response in the log has the record."
             advice = "It gets records with changes/zone, or with a query that matches them."
         case .noClient:
             (verdict, tone) = ("no", "deleted")

@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 internal import Traffic
 
-/// Explains why a client never got this record, with a row for each client in the log.
+/// Tells which clients have this record, and why another client never got it, with a row for each client in the log.
 struct DeliveryPanel: ViewModel {
     /// A sentence, the request that shows it, and what to do.
     struct Note: ViewModel {
@@ -36,23 +36,32 @@ struct DeliveryPanel: ViewModel {
 }
 
 extension RequestLog {
-    /// The latest query or lookup answer that contained a record, for each of some clients. One search of the log covers all of them.
+    /// The latest query, lookup or save whose answer contained the present version of a record, for each of some clients. One search of the log
+    /// covers all of them.
     fileprivate func answers(holding record: StoredRecord, of owner: Name, to askers: Set<Asker>, in place: DatabaseAddress) -> [Asker: Delivery.Source] {
         if askers.isEmpty { return [:] }
         var writer = JSONWriter()
         writer.value(record.recordID.recordName)
         // Matches a record in an answer, but not a reference to the record.
         let text = Array("\"recordName\":".utf8) + writer.bytes + Array(",\"recordType\":".utf8)
+        let tag = Array("\"recordChangeTag\":\"\(record.recordChangeTag)\"".utf8)
         let zoneName = record.recordID.zoneID.zoneName
+        func holds(_ request: ServedRequest, _ answer: [UInt8]?) -> Bool {
+            guard let answer else { return false }
+            if request.operation == Delivery.save {
+                // A save begins before its own version exists, so the version tells. A refused save can return the record of the server.
+                return request.itemErrors.allSatisfy { $0.name != record.recordID.recordName } && answer.holds(text) && answer.holds(tag)
+            }
+            return request.started >= record.modified.timestamp && answer.holds(text)
+        }
         var found: [Asker: Delivery.Source] = [:]
         _ = search(1) { request, bodies in
-            guard request.operation == "records/query" || request.operation == "records/lookup",
-                request.container == place.container, request.environment == place.environment,
-                request.started >= record.modified.timestamp, let user = request.userRecordName, request.scope == (user == owner ? .private : .shared),
+            guard ["records/query", "records/lookup", Delivery.save].contains(request.operation),
+                request.container == place.container, request.environment == place.environment, let user = request.userRecordName, request.scope == (user == owner ? .private : .shared),
                 request.zoneIDs.isEmpty || request.zoneIDs.contains(where: { $0.zoneName == zoneName && (user == owner || $0.ownerRecordName == owner) })
             else { return false }
             let asker = Asker(client: request.client.id, user: user)
-            guard askers.contains(asker), found[asker] == nil, bodies?.response?.bytes.holds(text) ?? false else { return false }
+            guard askers.contains(asker), found[asker] == nil, holds(request, bodies?.response?.bytes) else { return false }
             found[asker] = Delivery.Source(requestID: request.id, started: request.started, operation: request.operation)
             // The search ends once every client has an answer.
             return found.count == askers.count
@@ -74,8 +83,10 @@ extension DeliveryPanel {
         /// `nil` for users who do not see the record.
         var delivery: Delivery?
         let reason: SharingReason?
+        /// The request with which the client saved the present version; `nil` if it did not, or got the record in another way.
+        var save: Delivery.Source?
 
-        var isDelivered: Bool { delivery?.isDelivered ?? false }
+        var isDelivered: Bool { save != nil || delivery?.isDelivered ?? false }
     }
 
     /// - Parameter record: `nil` if the acting user does not see it.
@@ -123,7 +134,8 @@ extension DeliveryPanel {
         let lacking = findings.filter { $0.position != nil && !$0.isDelivered }.compactMap { $0.history.map { Asker($0) } }
         let answers = visit.log.answers(holding: record, of: owner, to: Set(lacking), in: address)
         for index in findings.indices where !findings[index].isDelivered {
-            if let answer = findings[index].history.flatMap({ answers[Asker($0)] }) { findings[index].delivery = .found(answer) }
+            guard let answer = findings[index].history.flatMap({ answers[Asker($0)] }) else { continue }
+            if answer.operation == Delivery.save { findings[index].save = answer } else { findings[index].delivery = .found(answer) }
         }
         let left = concerned.count - min(concerned.count, limit)
         let position = try await sharing.position(for: actor)
@@ -132,7 +144,7 @@ extension DeliveryPanel {
         return DeliveryPanel(
             lead: (position.map { "The record is at position \(Digits.grouped($0.latest)) of zone \(visit.zoneName(zoneID)). " }
                 ?? "\(visit.people.name(of: owner)) has the record, and \(visit.people.actor.displayName) does not see it. ")
-                + "The table shows how far each client has synced, from the requests in the log."
+                + "The table shows how far each client has synced, from the requests in the log, and why a client never got the record."
                 + (left > 0 ? " It has the \(limit) clients seen last; \(Digits.grouped(left)) more are not shown." : ""),
             rows: rows,
             others: strangers.isEmpty

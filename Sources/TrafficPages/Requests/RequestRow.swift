@@ -32,7 +32,7 @@ struct RequestRow: ViewModel {
     let bytesIn: String
     let bytesOut: String
 
-    init(_ request: ServedRequest, at now: Timestamp, visit: Visit) {
+    init(_ request: ServedRequest, _ growth: SchemaGrowth, at now: Timestamp, visit: Visit) {
         href = visit.place.link("requests", [("id", request.id)])
         iso = request.started.isoText
         let text = request.started.utcText
@@ -41,7 +41,7 @@ struct RequestRow: ViewModel {
         status = request.statusWords
         tone = request.tone
         errors = request.errorWords
-        warnings = request.warnings.map { WarningView($0) }
+        warnings = request.warnings.map { WarningView($0) } + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
         refusedFor = request.authentication?.problemWords
         refusal = request.authentication?.problem?.sentence
         isFailed = request.hasErrors

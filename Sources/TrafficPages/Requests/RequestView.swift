@@ -99,6 +99,7 @@ extension RequestView {
         let curl = hidesSent ? nil : CurlCommand(request, body: bodies?.request)
         let replay = canReplay ? RequestReplay.Kind(request, body: bodies?.request) : nil
         let authentication = request.authentication.map { AuthenticationView($0, of: request, visit) }
+        let created = try await SchemaGrowth(of: [request], visit).mark(of: request, in: visit.place.address.container)
         let neighbours = visit.log.page(after: request.number, limit: 1).requests.first
         return RequestView(
             title: "\(request.operation) · Requests", id: request.id, operation: request.operation, status: request.statusWords, tone: request.tone,
@@ -113,7 +114,7 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
-            warnings: request.warnings.map { WarningView($0) }, diagnosis: authentication?.diagnosis,
+            warnings: request.warnings.map { WarningView($0) } + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
             facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
             itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,

@@ -61,28 +61,28 @@ struct RequestsView: Page {
 }
 
 extension RequestsView {
-    static func load(_ visit: Visit) -> RequestsView {
+    static func load(_ visit: Visit) async throws -> RequestsView {
         let form = RequestsForm(visit)
-        if let after = visit.fields["after"] { return newer(than: after, form, visit) }
+        if let after = visit.fields["after"] { return try await newer(than: after, form, visit) }
         // The live page gets later requests by itself, so this page stops at the current position.
         let cursor = visit.log.cursor
         let before = visit.fields.text("before")
         let found = visit.log.search(limit + 1, before: before) { $0.number <= cursor && form.wants($0, $1) }
         let shown = Array(found.prefix(limit))
         let isFirst = before == nil
-        return RequestsView(
+        return try await RequestsView(
             shown, form, visit, live: isFirst && visit.log.isOn ? live(form, after: cursor, visit) : nil, newest: cursor, missed: 0, isAnotherRun: false, hasNewer: false,
             newer: isFirst ? nil : visit.place.link("requests", form.parameters),
             older: found.count > limit ? shown.last.map { visit.place.link("requests", form.parameters + [("before", $0.id)]) } : nil)
     }
 
     /// The requests after a position in the log, for a live page.
-    private static func newer(than text: String, _ form: RequestsForm, _ visit: Visit) -> RequestsView {
+    private static func newer(than text: String, _ form: RequestsForm, _ visit: Visit) async throws -> RequestsView {
         // Positions restart with each run of the server, so a position of another run is ignored.
         let place = place(text, in: visit.log)
         let start = place ?? -1
         let news = form.text.isEmpty ? unsearched(after: start, form, visit) : searched(after: start, form, visit)
-        return RequestsView(
+        return try await RequestsView(
             news.requests, form, visit, live: nil, newest: news.cursor, missed: news.missed, isAnotherRun: place == nil,
             hasNewer: news.cursor < visit.log.cursor,
             newer: visit.place.link("requests", form.parameters), older: nil)
@@ -135,7 +135,7 @@ extension RequestsView {
     private init(
         _ requests: [ServedRequest], _ form: RequestsForm, _ visit: Visit, live: Live?, newest: Int64, missed: Int64, isAnotherRun: Bool, hasNewer: Bool,
         newer: String?, older: String?
-    ) {
+    ) async throws {
         let place = visit.place
         action = "\(place.path)/requests"
         hidden = place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
@@ -156,7 +156,8 @@ extension RequestsView {
         self.live = live
         warnings = WarningView.all(on: requests)
         let now = Timestamp.now()
-        rows = requests.map { RequestRow($0, at: now, visit: visit) }
+        let growth = try await SchemaGrowth(of: requests, visit)
+        rows = requests.map { RequestRow($0, growth, at: now, visit: visit) }
         nothing = rows.isEmpty ? Nothing(form, visit) : nil
         self.newest = Self.text(of: newest, in: visit.log)
         self.isAnotherRun = isAnotherRun

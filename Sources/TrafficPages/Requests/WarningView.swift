@@ -1,17 +1,18 @@
 internal import Console
 internal import Traffic
 
-/// A warning about a likely mistake in a client, with a recommendation.
+/// A warning about a likely mistake in a client, or another remarkable effect of a request, with a recommendation.
 struct WarningView: ViewModel {
     let word: String
     let sentence: String
     /// The number of occurrences on the page; `nil` for a single request.
     let count: String?
 
+    init(word: String, sentence: String, count: String?) { (self.word, self.sentence, self.count) = (word, sentence, count) }
+
     init(_ warning: RequestWarning, count: Int? = nil) {
-        word = warning.title
-        sentence = warning.sentence
-        self.count = count.map { $0 == 1 ? "once here" : "\(Digits.grouped($0)) times here" }
+        self.init(
+            word: warning.title, sentence: warning.sentence, count: count.map { $0 == 1 ? "once here" : "\(Digits.grouped($0)) times here" })
     }
 
     /// The distinct warnings of some requests.

@@ -31,6 +31,7 @@ struct ClientLane: ViewModel {
     let requests: Frame.Link
     let seen: String
     let isTroubled: Bool
+    let isBehind: Bool
     let state: String
     /// `good`, `bad` or `faint`.
     let tone: String
@@ -51,7 +52,10 @@ struct ClientLane: ViewModel {
 
 extension ClientLane {
     /// The lane of a client in a zone.
-    init(_ lane: SyncLanes.Lane, _ requests: [ServedRequest], ruler: FeedScale?, tokens: TokenReader, at now: Timestamp, _ visit: Visit) async throws {
+    /// - Parameter newest: the position of the newest change; `nil` if it is not known.
+    init(
+        _ lane: SyncLanes.Lane, _ requests: [ServedRequest], newest: Int64?, ruler: FeedScale?, tokens: TokenReader, at now: Timestamp, _ visit: Visit
+    ) async throws {
         let (feed, client) = (lane.feed, lane.client)
         let address = client.address
         let there = visit.place(of: lane.user, in: address)
@@ -73,7 +77,8 @@ extension ClientLane {
         lacking = isBehind ? lastGiven.map { Frame.Link(text: "Changes that it lacks", href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)])) } : nil
         next = isBehind ? try await Self.next(after: lastGiven, lane, at: there, tokens, visit) : []
         let (state, href) = (tone == "warn" ? "\(words) behind" : words, stand?.href)
-        self.state = state
+        self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state
+        self.isBehind = isBehind
         isTroubled = isBehind || tone == "bad" || !notes.isEmpty
         self.tone = isBehind ? "bad" : tone
         self.notes = notes
@@ -94,7 +99,7 @@ extension ClientLane {
         user = visit.people.name(of: history.user)
         seen = last.agoText(at: now)
         self.requests = Self.link(to: history, count: history.parts.reduce(0) { $0 + $1.requestCount }, visit)
-        isTroubled = false
+        (isTroubled, isBehind) = (false, false)
         (state, tone) = (pullsZones ? "Requests about other zones and databases" : "It never fetched the changes of a zone", "faint")
         (stand, lacking, track) = (nil, nil, nil)
         (next, notes) = ([], [])
@@ -104,6 +109,13 @@ extension ClientLane {
     private static func link(to history: ClientHistory, count: Int, _ visit: Visit) -> Frame.Link {
         let handle = visit.people.user(history.user)?.handle ?? history.user.string
         return Frame.Link(text: Digits.count(count, "request"), href: visit.place.link("requests", [("client", history.id), ("by", handle)]))
+    }
+
+    /// The state of a client that left the other pages of a pull; `nil` for a pull from new to old, which has the last changes.
+    private static func stopped(at given: TokenExplanation, of newest: Int64?) -> String? {
+        guard given.standing == .good, given.progress != .reversePull, let count = given.changesAfter else { return nil }
+        let place = Digits.grouped(given.position) + (newest.map { " of \(Digits.grouped($0))" } ?? "")
+        return "Stopped at position \(place): \(Digits.count(count, "change")) not fetched, moreComing was true"
     }
 
     /// The first records that the client lacks. A container in iCloud is not asked.

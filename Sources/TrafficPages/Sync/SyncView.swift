@@ -56,7 +56,7 @@ extension SyncView {
         let left = all.left + all.others.count - others.count
         return SyncView(
             server: visit.server, container: place.address.container.description, environment: place.address.environment.rawValue, isOff: !visit.log.isOn,
-            state: State(lanes), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks,
+            state: State(lanes, known: known), latest: LatestRequests(visit.log, at: place), zones: zones, others: others, ages: AgeScale.ticks,
             legend: known == 0 ? [] : LaneDot.Legend.all,
             more: left > 0 ? "\(Digits.count(left, "row")) of earlier clients \(left == 1 ? "is" : "are") not drawn." : nil, clients: place.link("clients"),
             query: place.link(Tab.query.rawValue), count: Digits.count(known, "client"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -69,14 +69,22 @@ extension SyncView {
 }
 
 extension SyncView.State {
-    fileprivate init?(_ lanes: [ClientLane]) {
+    /// - Parameter known: the number of clients, with those that pull no zone.
+    fileprivate init?(_ lanes: [ClientLane], known: Int) {
         if lanes.isEmpty { return nil }
-        let (all, count) = (SyncView.clients(in: lanes), SyncView.clients(in: lanes.filter(\.isTroubled)))
-        tone = count == 0 ? "good" : "bad"
-        if count == 0 {
-            text = all == 1 ? "The client has everything" : "All clients have everything"
-        } else {
-            text = "\(count) of \(Digits.count(all, "client")) \(count == 1 ? "needs" : "need") a look"
+        let all = SyncView.clients(in: lanes)
+        let (troubled, behind) = (SyncView.clients(in: lanes.filter(\.isTroubled)), SyncView.clients(in: lanes.filter(\.isBehind)))
+        tone = troubled == 0 ? "good" : "bad"
+        let pulling = "\(all) of \(Digits.count(known, "client")) \(all == 1 ? "has" : "have") pulled a zone"
+        if troubled == 0 {
+            text = all < known ? "Each client that pulls has everything (\(pulling))" : all == 1 ? "The client has everything" : "All clients have everything"
+            return
         }
+        let others = troubled - behind
+        let parts = [
+            behind == 0 ? nil : "\(Digits.count(behind, "client")) \(behind == 1 ? "is" : "are") behind",
+            others == 0 ? nil : "\(Digits.count(others, "client")) \(others == 1 ? "has" : "have") an error or a warning",
+        ]
+        text = "\(parts.compactMap(\.self).joined(separator: ", ")) (\(pulling))"
     }
 }

@@ -53,7 +53,7 @@ extension ZoneLanes {
         }
         var lanes: [ClientLane] = []
         for lane in group.lanes {
-            lanes.append(try await ClientLane(lane, all.requests(on: lane), ruler: ruler, tokens: tokens, at: now, visit))
+            lanes.append(try await ClientLane(lane, all.requests(on: lane), newest: outline?.position, ruler: ruler, tokens: tokens, at: now, visit))
         }
         self.lanes = lanes
     }

@@ -10,7 +10,7 @@ struct TokenVerdict: ViewModel {
     }
 
     let verdict: String
-    /// `good` or `bad`.
+    /// `good`, `bad`, or `warn` for a token between the pages of a pull.
     let tone: String
     let reason: String?
     let facts: [Fact]
@@ -21,7 +21,8 @@ struct TokenVerdict: ViewModel {
     init(_ explanation: TokenExplanation, text: String, visit: Visit) {
         facts = Self.facts(explanation, visit: visit)
         let isGood = explanation.standing == .good
-        tone = isGood ? "good" : "bad"
+        let isFinished = explanation.progress == .complete
+        tone = !isGood ? "bad" : isFinished ? "good" : "warn"
         var place: Place?
         switch explanation.subject {
         case .database: place = visit.place.with { $0.zone = .all }
@@ -29,7 +30,7 @@ struct TokenVerdict: ViewModel {
         }
         switch explanation.standing {
         case .good:
-            verdict = "This token is valid"
+            verdict = isFinished ? "This token is valid" : "This token is valid, but its pull is not finished"
             reason = nil
             links = place.map { [Frame.Link(text: "Fetch changes since this token", href: $0.link("changes", [("since", "1"), ("token", text)]))] } ?? []
             switch explanation.subject {
@@ -37,7 +38,7 @@ struct TokenVerdict: ViewModel {
                 steps = ["Fetch the database's changes with this token, then each listed zone with the zone's own token."]
             case .zone:
                 steps =
-                    explanation.progress == .complete
+                    isFinished
                     ? ["Fetch the zone's changes with this token. The same token always returns the same changes."]
                     : ["The pull was not finished: fetch with this token until moreComing is false, and keep the last token."]
             }
@@ -75,9 +76,9 @@ struct TokenVerdict: ViewModel {
         if let moment = explanation.moment { add("time", .time(moment), note: moment.agoText(at: .now())) }
         switch explanation.progress {
         case .complete: add("progress", .text("complete"), note: "the client has everything up to the position")
-        case .firstPull: add("progress", .text("page of a first pull"), note: "deletions before its start are not listed")
-        case .pull(let since): add("progress", .text("page of a pull"), note: "that began at position \(Digits.grouped(since))")
-        case .reversePull: add("progress", .text("page of a reverse pull"), note: "newest first")
+        case .firstPull: add("progress", .text("unfinished"), note: unfinished("the first pull"))
+        case .pull(let since): add("progress", .text("unfinished"), note: unfinished("the pull that began at position \(Digits.grouped(since))"))
+        case .reversePull: add("progress", .text("unfinished"), note: unfinished("the pull with the newest changes first"))
         }
         if let count = explanation.changesAfter {
             let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
@@ -85,4 +86,6 @@ struct TokenVerdict: ViewModel {
         }
         return facts
     }
+
+    private static func unfinished(_ pull: String) -> String { "\(pull) stopped between pages (moreComing was true). Continue with this token." }
 }
