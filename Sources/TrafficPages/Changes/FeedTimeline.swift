@@ -56,7 +56,8 @@ extension FeedTimeline {
         guard visit.database.can(.outlineFeed),
             let whole = try await FeedOutline.unlessEmpty(FeedOutlineRequest(zoneID, stretches: Self.stretchCount), visit.database, visit)
         else { return nil }
-        let from = span.begin?.position ?? 0
+        // The later pages of a part that was zoomed in on keep its range.
+        let from = form.isZoomed ? span.base : span.begin?.position ?? 0
         let to = span.refusal == nil ? span.end?.position ?? whole.position : whole.position
         var outline = whole
         if form.isZoomed, span.refusal == nil,
