@@ -112,7 +112,7 @@ final class PostgreSQLWriter: @unchecked Sendable {
                 let connection = try connect()
                 // The lock waits for the end of the transaction, which the server may not have noticed yet.
                 let own = try connection.rows("\(lock); UPDATE writers SET moment = now() WHERE process = \(server.process) RETURNING mark")
-                // Where commits wait for a standby, this one waits until the standby has the earlier one, too.
+                // If commits wait for a standby, this one waits until the standby has the earlier one, too.
                 try connection.execute("COMMIT")
                 let hasHappened = own.first?.first == String(next)
                 logger.notice("The answer to a commit was lost (\(error.message)); it \(hasHappened ? "happened" : "did not happen")")
