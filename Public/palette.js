@@ -93,6 +93,8 @@ class Palette {
   #show(text, found) {
     const parts = found ? [...found.childNodes].map(part => document.importNode(part, true)) : []
     const recent = places(placesLike(text))
+    // A result that has the focus goes. Keys then still reach the palette.
+    if (this.found.contains(document.activeElement)) this.input.focus()
     this.found.replaceChildren(...text === '' ? [recent, ...parts] : [...parts, recent])
     this.found.scrollTop = 0
     this.found.dataset.text = text

@@ -21,6 +21,7 @@ def test_a_part_of_a_name_leads_to_a_record_type(open_page):
     # Without a text, the palette offers pages.
     expect(palette.get_by_role("link", name="Indexes", exact=True)).to_be_visible()
     page.keyboard.type("mESS")
+    expect(palette.locator(".hits")).to_have_attribute("data-text", "mESS")
     type_link = palette.get_by_role("link", name="Message", exact=True)
     expect(type_link).to_be_visible()
     assert not problems(page), problems(page)
@@ -35,6 +36,7 @@ def test_enter_opens_the_best_match(open_page):
     palette = open_palette(page, "/")
     # A whole name is found however many records there are; parts of names are searched for a limited time.
     page.keyboard.type("Room/general")
+    expect(palette.locator(".hits")).to_have_attribute("data-text", "Room/general")
     expect(palette.locator("a").first).to_contain_text("Room/general")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/record\?zone=Chats&name=Room%2Fgeneral$"))
@@ -73,6 +75,8 @@ def test_the_start_page_finds_containers(open_page):
     page = open_page("/")
     palette = open_palette(page)
     page.keyboard.type("journ")
+    # Without a text it is listed, too.
+    expect(palette.locator(".hits")).to_have_attribute("data-text", "journ")
     expect(palette.get_by_role("link", name="iCloud.com.example.Journal")).to_be_visible()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/c/iCloud.com.example.Journal/development/private/query"))
