@@ -103,3 +103,12 @@ def test_live_changes_have_titles_too(open_page, server, there):
     # A live row has the menus of the others.
     row.locator("td").nth(2).click(position={"x": 3, "y": 4})
     expect(page.locator(".cellmenu")).to_contain_text("type")
+
+
+def test_a_title_from_right_to_left_leaves_the_name_in_one_piece(server, open_page, there):
+    server.save(there.split("/")[2], "Notes", {"recordType": "Room", "recordName": "1-abc-2", "fields": {"title": {"value": "غرفة 12 (كبيرة)"}, "floor": {"value": 4}}})
+    page = open_page(there + "/query?type=Room&zone=Notes&filter1=floor&is1=EQUALS&value1=4")
+    title, name = page.locator("tbody th a bdi"), page.locator("tbody th a small")
+    expect(name).to_have_text("1-abc-2")
+    assert name.evaluate("name => name.getClientRects().length") == 1
+    assert title.bounding_box()["x"] < name.bounding_box()["x"]
