@@ -37,6 +37,22 @@ import Text
         }
     }
 
+    @Test func sortedAndFilteredColumnsComeFirst() async throws {
+        try await SchemaStage.run { stage in
+            func columns(_ question: String) async throws -> [String] {
+                try await stage.page("query?\(question)").matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)/).map { String($0.output.1) }.filter { $0 != "zone" }
+            }
+            _ = try await stage.press("Add SORTABLE to year", on: try await stage.page("query?\(Self.shelf)&sort1=year"))
+            let usual = try await columns(Self.shelf)
+            #expect(usual.prefix(2) == ["recordName", "shelf"])
+            #expect(usual.last == "modified" && Set(usual).count == usual.count)
+            let sorted = try await columns("\(Self.shelf)&sort1=year")
+            #expect(sorted.prefix(3) == ["recordName", "year", "shelf"] && Set(sorted) == Set(usual))
+            // Chosen columns keep their order.
+            #expect(try await columns("\(Self.shelf)&sort1=year&key=author&key=year").prefix(3) == ["recordName", "author", "year"])
+        }
+    }
+
     @Test func aFieldWithoutAnIndexCanBeChosen() async throws {
         try await SchemaStage.run { stage in
             let page = try await stage.page("query?type=Item&draft=1")
