@@ -74,7 +74,13 @@ def test_a_filter_suggests_records_by_their_titles(open_page, there):
     expect(found).to_have_text(HALL)
     expect(found).to_be_focused()
     assert not problems(page)
+    # A choice fills the filter in, and the query waits until it is run.
     page.keyboard.press("Enter")
+    expect(page.get_by_label("Value of filter 1")).to_have_value("r1")
+    expect(page.get_by_label("Value of filter 1")).to_be_focused()
+    expect(found).to_have_count(0)
+    expect(page.get_by_label("as text")).to_have_value("room = r1")
+    page.get_by_role("button", name="Query").last.click()
     expect(page.locator(".words")).to_contain_text("room is r1")
     expect(page.locator("tbody tr")).to_have_count(1)
 
@@ -87,8 +93,10 @@ def test_a_filter_finds_records_without_scripts(open_page, there):
     page.get_by_label("Value of filter 1").fill("roof")
     page.get_by_role("button", name="Find a record for filter 1").click()
     group.get_by_role("link", name="Under the roof r2").click()
-    unfold(page)
+    # The form stays open, and the query waits until it is run.
     expect(page.get_by_label("Value of filter 1")).to_have_value("r2")
+    expect(page.get_by_text("Not run yet.")).to_be_visible()
+    page.get_by_role("button", name="Query").last.click()
     expect(page.get_by_role("heading", name="No Note matches")).to_be_visible()
 
 

@@ -99,7 +99,7 @@ import Testing
             #expect(form.contains("name=\"find\" value=\"filter1\"") && form.contains("data-names="))
             let asked = EditStage.text(try await stage.send("query", of: form, button: ("find", "filter1")))
             #expect(asked.contains("Not run yet.") && asked.contains("Records found for filter 1") && asked.contains("The &lt;hall&gt;</bdi> <small>hall</small>"))
-            #expect(asked.contains("filter1=room&amp;is1=EQUALS&amp;value1=hall"))
+            #expect(asked.contains("filter1=room&amp;is1=EQUALS&amp;value1=hall&amp;draft=1\""))
             let nothing = EditStage.text(try await stage.send("query", of: form, ["value1": "zzz"], button: ("find", "filter1")))
             #expect(nothing.contains("No record has this text in its name or title."))
             let all = try await stage.page("query?type=Note&filter1=room&is1=EQUALS&value1=zzz&edit=1")
@@ -109,6 +109,25 @@ import Testing
             #expect(try await !stage.page("query?type=Note&filter1=room&is1=IN&value1=a&edit=1").contains("name=\"find\""))
             let explain = try await stage.page("explain?type=Note&filter1=room&is1=EQUALS&value1=a&edit=1")
             #expect(explain.contains("data-names=") && !explain.contains("name=\"find\""))
+        }
+    }
+
+    /// Records of the types to which the field refers come first, then those that begin with the text, and only some are seen at once.
+    @Test func aReferenceOffersTheTypesItRefersTo() async throws {
+        try await EditStage.run { stage in
+            let database = try await stage.database()
+            var operations = (1...9).map { RecordOperation(.create, recordName: Name("a\($0)"), recordType: "Other", fields: ["title": FieldInput(.string("hall \($0)"))]) }
+            operations += [
+                RecordOperation(.create, recordName: "r1", recordType: "Room", fields: ["title": FieldInput(.string("The hall"))]),
+                RecordOperation(.create, recordName: "r2", recordType: "Room", fields: ["title": FieldInput(.string("Hall of fame"))]),
+                RecordOperation(.create, recordName: "note", recordType: "Note", fields: ["room": FieldInput(.reference(Reference(recordName: "r1")))]),
+            ]
+            for result in try await database.modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+            let form = try await stage.page("query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=hall&edit=1")
+            let asked = EditStage.text(try await stage.send("query", of: form, button: ("find", "filter1")))
+            #expect(asked.matches(of: /data-found="([^"]*)"/).map(\.output.1) == ["r2", "r1"] + (1...9).map { "a\($0)" })
+            let (seen, folded) = try #require(asked.ranges(of: "<summary>6 more</summary>").first.map { (asked[..<$0.lowerBound], asked[$0.upperBound...]) })
+            #expect(seen.contains("data-found=\"a3\"") && folded.contains("data-found=\"a4\""))
         }
     }
 
