@@ -31,7 +31,11 @@ import Text
             #expect(page.contains(/<a href="[^"]*sort1=year" class="lacks" title="[^"]*">year<\/a>/))
             #expect(!page.contains(/sort1=author"/), "no index sorts by a reference")
             let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
-            _ = try await stage.press("Add SORTABLE to year", on: refused)
+            let added = try #require(try await stage.press("Add SORTABLE to year", on: refused).headers[.location])
+            let told = try await stage.client.execute(uri: added, method: .get) { String(buffer: $0.body) }
+            #expect(told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\""))
+            // A link can't claim an index that is not there.
+            #expect(try await !stage.page("query?\(Self.shelf)&notice=indexes-added%20title:SORTABLE").contains("Added SORTABLE"))
             let sorted = try await stage.page("query?\(Self.shelf)&sort1=year")
             #expect(sorted.contains("aria-sort=\"ascending\"") && sorted.contains(/<a href="[^"]*sort1=year&amp;order1=descending">year<\/a>/))
         }
