@@ -101,7 +101,9 @@ class Panel {
     if (change.title !== '') {
       const name = document.createElement('small')
       name.textContent = change.recordName
-      link.replaceChildren(change.title, ' ', name)
+      const title = document.createElement('bdi')
+      title.textContent = change.title
+      link.replaceChildren(title, ' ', name)
     }
     link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
     text('[data-type]', change.type)

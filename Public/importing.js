@@ -11,6 +11,12 @@ export function enableImporting() {
     if (event.target.form === form && hasRows(form)) follow(event.target)
   })
   enableDropping()
+  block()
+}
+
+// Without scripts, the button stays enabled: the choice that it needs is made in the same form.
+function block() {
+  for (const button of importForm().querySelectorAll('button[data-blocked]')) button.disabled = true
 }
 
 // The form is replaced with each preview.
@@ -37,6 +43,7 @@ async function follow(control) {
     document.querySelector('main').replaceChildren(...[...fresh.childNodes].map(part => document.importNode(part, true)))
     enableCopying(document)
     enableTimes(document)
+    block()
     same(focus)?.focus({ preventScroll: true })
   } catch {
     // The page after a page load says more.

@@ -142,7 +142,7 @@ function places(entries) {
     const item = document.createElement('li')
     const link = document.createElement('a')
     link.href = entry.href
-    const name = document.createElement('span')
+    const name = document.createElement('bdi')
     const [first, ...rest] = entry.title.split(' · ')
     name.textContent = first
     const note = document.createElement('small')

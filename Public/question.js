@@ -26,6 +26,12 @@ export function enableQuestion() {
     event.preventDefault()
     redraw(button.form, button)
   })
+  document.addEventListener('click', event => {
+    const found = event.target.closest('[data-ask] a[data-found]')
+    if (!found || event.ctrlKey || event.metaKey || event.shiftKey) return
+    event.preventDefault()
+    choose(found)
+  })
   document.addEventListener('keydown', event => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
     const form = event.target.closest('form.ask') ?? document.querySelector('form.ask')
@@ -40,6 +46,16 @@ function submit({ form, dataset }) {
   if (dataset.submit === 'edit') form.append(editing)
   form.requestSubmit(form.querySelector('button.go'))
   editing.remove()
+}
+
+// A found record becomes the value of its filter. The link would do the same with a page load.
+function choose(found) {
+  const row = found.closest('.row')
+  const value = row.querySelector('input[name^="value"]')
+  value.value = found.dataset.found
+  found.closest('.found').remove()
+  value.focus()
+  retell(value.form)
 }
 
 async function redraw(form, control) {

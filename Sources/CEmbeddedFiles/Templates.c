@@ -153,6 +153,9 @@ static const char first_steps_mustache[] = {
 static const char folded_form_mustache[] = {
 #embed "../../Templates/folded_form.mustache" suffix(, 0)
 };
+static const char found_record_mustache[] = {
+#embed "../../Templates/found_record.mustache" suffix(, 0)
+};
 static const char history_mustache[] = {
 #embed "../../Templates/history.mustache" suffix(, 0)
 };
@@ -571,6 +574,7 @@ static const struct embedded_file files[] = {
     {"find.mustache", find_mustache},
     {"first_steps.mustache", first_steps_mustache},
     {"folded_form.mustache", folded_form_mustache},
+    {"found_record.mustache", found_record_mustache},
     {"history.mustache", history_mustache},
     {"home.mustache", home_mustache},
     {"import.mustache", import_mustache},

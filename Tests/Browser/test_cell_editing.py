@@ -90,13 +90,13 @@ def test_the_keyboard_edits_and_cancels(table, server, there):
     page.keyboard.press("Escape")
     expect(page.locator(".celledit")).to_have_count(0)
     expect(page.locator("tbody tr").first.locator("td").first).to_be_focused()
-    assert stored(server, there, "note0")["title"] == "Note 0"
+    assert stored(server, there, "note0")["rank"] == 0
     # Nothing changed: nothing is saved.
     page.keyboard.press("F2")
     expect(box).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator(".celledit")).to_have_count(0)
-    expect(page.locator("tbody tr").first.locator("td").first).to_have_text("Note 0")
+    expect(page.locator("tbody tr").first.locator("td").first).to_have_text("0")
 
 
 def test_a_bad_value_says_why_and_stays(table, server, there):

@@ -264,12 +264,12 @@ def test_rows_that_can_not_be_imported_are_listed(open_page, server, place):
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="1 row can’t be imported")).to_be_visible()
     check(page, "import with errors")
-    page.get_by_role("button", name="Import 1 record").click()
-    expect(page.get_by_role("alert")).to_contain_text("Nothing was imported")
+    expect(page.get_by_role("button", name="Import 1 record")).to_be_disabled()
+    expect(page.locator("#obstacle")).to_have_text("1 row can’t be imported. Skip them, or correct the file.")
     page.get_by_label("skip the rows").check()
-    page.get_by_role("button", name="Import 1 record").click()
-    expect(page.locator("#run .state")).to_have_text("done, with errors")
-    expect(page.locator("#run")).to_contain_text("1 error")
+    page.get_by_role("button", name="Import 1, skip 1").click()
+    expect(page.locator("#run .state")).to_have_text("done")
+    expect(page.get_by_role("heading", name="Skipped 1 row")).to_be_visible()
 
 
 def test_the_preview_follows_each_choice(open_page, place, tmp_path):

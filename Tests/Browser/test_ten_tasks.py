@@ -228,7 +228,7 @@ def test_a_csv_file_comes_in_and_goes_out(hand, done, server, place, tmp_path):
     hand.button("Import 3 records")
     expect(page.locator("#run .state")).to_have_text("done")
     with page.expect_download() as download:
-        hand.link("Export CSV")
+        hand.link("Export CSV of all Airport records in zone Notes")
     with open(download.value.path(), newline="") as text:
         assert {row["recordName"]: row["elevation"] for row in csv.DictReader(text)} == {"SEA": "433", "AMS": "-11", "LHR": "25"}
     # The indexes answer a query at once.

@@ -85,3 +85,11 @@ def test_who_went_elsewhere_is_left_there(slow):
     let_through()
     expect(page.get_by_label("Field of filter 4")).to_be_visible()
     expect(page.get_by_role("searchbox")).to_be_focused()
+
+
+def test_the_request_for_a_value_ends_with_the_first_letter(open_page):
+    page = open_page(QUESTION)
+    missing = page.locator(".clauses > .row").first.get_by_text("enter a value to use this filter")
+    expect(missing).to_be_visible()
+    page.get_by_label("Value of filter 1").fill("R")
+    expect(missing).to_be_hidden()

@@ -13,7 +13,7 @@ import Testing
 
     /// The text and the address of each result.
     private func found(_ page: String) -> [String: String] {
-        let items = page.matches(of: /<li><a href="([^"]*)"><span>([^<]*)<\/span>/).map { (String($0.output.2), $0.output.1.replacing("&amp;", with: "&")) }
+        let items = page.matches(of: /<li><a href="([^"]*)"><bdi>([^<]*)<\/bdi>/).map { (String($0.output.2), $0.output.1.replacing("&amp;", with: "&")) }
         return Dictionary(items.map { ($0.0, String($0.1)) }, uniquingKeysWith: { first, _ in first })
     }
 

@@ -31,9 +31,29 @@ import Text
             #expect(page.contains(/<a href="[^"]*sort1=year" class="lacks" title="[^"]*">year<\/a>/))
             #expect(!page.contains(/sort1=author"/), "no index sorts by a reference")
             let refused = try await stage.page("query?\(Self.shelf)&sort1=year")
-            _ = try await stage.press("Add SORTABLE to year", on: refused)
+            let added = try #require(try await stage.press("Add SORTABLE to year", on: refused).headers[.location])
+            let told = try await stage.client.execute(uri: added, method: .get) { String(buffer: $0.body) }
+            #expect(told.contains("Added SORTABLE to Item.year in development.") && told.contains("aria-sort=\"ascending\""))
+            // A link can't claim an index that is not there.
+            #expect(try await !stage.page("query?\(Self.shelf)&notice=indexes-added%20title:SORTABLE").contains("Added SORTABLE"))
             let sorted = try await stage.page("query?\(Self.shelf)&sort1=year")
             #expect(sorted.contains("aria-sort=\"ascending\"") && sorted.contains(/<a href="[^"]*sort1=year&amp;order1=descending">year<\/a>/))
+        }
+    }
+
+    @Test func sortedAndFilteredColumnsComeFirst() async throws {
+        try await SchemaStage.run { stage in
+            func columns(_ question: String) async throws -> [String] {
+                try await stage.page("query?\(question)").matches(of: /<th scope="col"[^>]*>(?:<a [^>]*>)?([^<]+)/).map { String($0.output.1) }.filter { $0 != "zone" }
+            }
+            _ = try await stage.press("Add SORTABLE to year", on: try await stage.page("query?\(Self.shelf)&sort1=year"))
+            let usual = try await columns(Self.shelf)
+            #expect(usual.prefix(2) == ["recordName", "shelf"])
+            #expect(usual.last == "modified" && Set(usual).count == usual.count)
+            let sorted = try await columns("\(Self.shelf)&sort1=year")
+            #expect(sorted.prefix(3) == ["recordName", "year", "shelf"] && Set(sorted) == Set(usual))
+            // Chosen columns keep their order.
+            #expect(try await columns("\(Self.shelf)&sort1=year&key=author&key=year").prefix(3) == ["recordName", "author", "year"])
         }
     }
 

@@ -222,7 +222,7 @@ import Text
                 "queries/save?zone=Notes", [("name", " The <hall> "), ("question", question), ("back", "\(Self.there)/query?type=Note")])
             #expect(status == .seeOther && headers[.location] == "\(Self.there)/query?type=Note&notice=query-saved")
             let page = try await stage.get("query?type=Note").1
-            #expect(page.contains("The &lt;hall&gt; <small>private, Notes</small>"))
+            #expect(page.contains("The &lt;hall&gt;</bdi> <small>private, Notes</small>"))
             #expect(page.contains("\(Self.there)/query?zone=Notes&amp;type=Note&amp;filter1=room&amp;is1=EQUALS&amp;value1=hall\""))
             #expect(try await stage.post("queries/save", [("name", ""), ("question", question)]).1.contains("Enter a name for the query"))
             _ = try await stage.post("queries/remove", [("name", "The <hall>")])

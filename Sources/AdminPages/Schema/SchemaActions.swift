@@ -9,15 +9,19 @@ enum SchemaActions {
     /// such as `Message/author:QUERYABLE`. The field `type` may name the type instead.
     static func changeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
+        var added: [(key: FieldKey, indexes: Indexes)] = []
         for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
             for text in visit.fields.all(verb) {
                 let (typeName, rest) = try place(text, visit: visit)
                 let (key, index) = try change(rest)
                 edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
+                if verb == "add" { added.append((key, index)) }
             }
         }
         try await edit(edits, visit: visit)
-        if let back = Place.local(visit.fields["back"]) { return back }
+        if let back = Place.local(visit.fields["back"]) {
+            return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
+        }
         guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
         return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }

@@ -14,16 +14,28 @@ enum RecordNames {
 
     /// The maximum number of suggestions.
     static let limit = 12
+    /// The maximum number of matches among which records of preferred types are searched.
+    private static let preferenceLimit = 200
 
     /// The records whose names have the prefix, in name order, and then those with the text in their name or title.
-    /// - Parameter zoneIDs: the zones to search. Zones that do not exist are left out.
-    static func matching(_ text: String, in zoneIDs: [ZoneID], visit: Visit) async throws -> [Found] {
+    /// - Parameters:
+    ///   - zoneIDs: the zones to search. Zones that do not exist are left out.
+    ///   - types: the record types that come first, and in them and in others the records whose name or title begins with the text.
+    static func matching(_ text: String, in zoneIDs: [ZoneID], preferring types: Set<Name> = [], visit: Visit) async throws -> [Found] {
         var found: [Found] = []
         if let zoneID = zoneIDs.first, zoneIDs.count == 1 { found = try await beginning(with: Name(text), in: zoneID, visit: visit) }
-        guard !text.isEmpty, found.count < limit, visit.database.can(.listRecords) else { return found }
+        guard !text.isEmpty, found.count < limit || !types.isEmpty, visit.database.can(.listRecords) else { return found }
         var names = Set(found.map(\.recordName))
-        for match in try await RecordSearch(for: text, in: zoneIDs, limit: limit, visit).matches where names.insert(match.record.recordID.recordName).inserted {
+        let searched = types.isEmpty ? limit : preferenceLimit
+        for match in try await RecordSearch(for: text, in: zoneIDs, limit: searched, visit).matches where names.insert(match.record.recordID.recordName).inserted {
             found.append(Found(recordName: match.record.recordID.recordName, recordType: match.record.recordType, title: match.title))
+        }
+        if !types.isEmpty {
+            func rank(_ record: Found) -> Int {
+                let begins = [record.recordName.string, record.title ?? ""].contains { $0.lowercased().hasPrefix(text.lowercased()) }
+                return (types.contains(record.recordType) ? 0 : 2) + (begins ? 0 : 1)
+            }
+            found = found.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
         }
         return Array(found.prefix(limit))
     }

@@ -61,9 +61,10 @@ enum ImportActions {
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
         let records = [("type", form.typeName)]
         let back = Frame.Link(text: "The records", href: visit.place.link("query", records))
-        let file = Frame.Link(text: "Export CSV", href: visit.place.link("query.csv", records + [("all", "1")]))
+        let file = Frame.Link(text: "Export CSV of all \(form.typeName) records in zone \(visit.zoneName(zoneID))", href: visit.place.link("query.csv", records + [("all", "1")]))
         let run = BackgroundRun(
-            heading: "Import \(upload.fileName)", verb: "imported", total: preview.goodRows, place: visit.place, back: back, results: [file])
+            heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place, back: back, results: [file],
+            tab: .importing, problems: .skippedRows, completesAll: true)
         do {
             try uploads.take(upload, for: run.id)
         } catch {

@@ -20,7 +20,7 @@ struct ImportingView: Page {
         let type: String
         let columns: String
         let isNew: Bool
-        /// The indexes that the field may have; empty where the schema can't be edited.
+        /// The indexes that the field may have and lacks; empty where the schema can't be edited.
         let indexes: [IndexTick]
     }
 
@@ -30,7 +30,6 @@ struct ImportingView: Page {
         let value: String
         let label: String
         let isTicked: Bool
-        let isThere: Bool
     }
 
     struct SampleRow: ViewModel {
@@ -55,7 +54,7 @@ struct ImportingView: Page {
         let nameFields: [Choice]
         /// True if the console chose the column with the record names.
         let isSuggested: Bool
-        /// True if the import may add indexes.
+        /// True if the import may add indexes to a field of the preview.
         let offersIndexes: Bool
         let fields: [FieldRow]
         let moreFields: String?
@@ -69,6 +68,8 @@ struct ImportingView: Page {
         /// The reason why the file can't be imported here.
         let refusal: String?
         let button: String
+        /// The reason why the button can only fail; scripts disable it. `nil` if it can work.
+        let obstacle: String?
         let isPossible: Bool
     }
 
@@ -124,7 +125,6 @@ extension ImportingView.Preview {
         if let named = preview?.nameField, !columns.contains(named) { columns.append(named) }
         nameFields = [Choice(ImportForm.noColumn, "new random names", isSelected: preview?.nameField == nil)]
             + columns.map { Choice($0.string, "column \($0)", isSelected: $0 == preview?.nameField) }
-        offersIndexes = visit.canEditSchema
         offer = preview == nil || !visit.canEditSchema ? nil : form.offer(of: upload)
         isSuggested = form.nameField == nil && preview?.nameField != nil
         let shown = (preview?.fields ?? []).prefix(ImportingView.columnLimit)
@@ -134,6 +134,7 @@ extension ImportingView.Preview {
                 name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew,
                 indexes: visit.canEditSchema ? ImportingView.IndexTick.all(of: field, form, visit) : [])
         }
+        offersIndexes = fields.contains { !$0.indexes.isEmpty }
         let presenter = ValuePresenter(place: visit.place, zoneID: visit.place.zoneID ?? .default, links: nil)
         samples = (preview?.samples ?? []).map { sample in
             ImportingView.SampleRow(
@@ -160,7 +161,9 @@ extension ImportingView.Preview {
         let changesSchema = preview.map { $0.madeType || !$0.indexesMade.isEmpty || $0.fields.contains(where: \.isNew) } ?? false
         refusal = changesSchema && visit.place.address.environment == .production
             ? "The production schema has no such type, field or index. Import into development, deploy its schema, then import here." : nil
-        button = "Import \(Digits.count(goodRows, "record"))"
+        let isBlocked = count > 0 && !skips
+        button = count > 0 && skips ? "Import \(Digits.grouped(goodRows)), skip \(Digits.grouped(count))" : "Import \(Digits.count(goodRows, "record"))"
+        obstacle = isBlocked ? "\(Digits.count(count, "row")) can’t be imported. Skip them, or correct the file." : nil
         isPossible = goodRows > 0 && refusal == nil && preview != nil
     }
 
@@ -173,10 +176,10 @@ extension ImportingView.Preview {
 extension ImportingView.IndexTick {
     fileprivate static func all(of field: ImportPreview.Column, _ form: ImportForm, _ visit: Visit) -> [ImportingView.IndexTick] {
         let there = visit.schema?.types[Name(form.typeName)]?.fields[field.fieldName]?.indexes ?? []
-        return Indexes.named.filter { field.type.allowedIndexes.contains($0.index) }.map { name, index in
+        return Indexes.named.filter { field.type.allowedIndexes.contains($0.index) && !there.contains($0.index) }.map { name, index in
             ImportingView.IndexTick(
                 index: name, value: "\(field.fieldName):\(name)", label: "Add \(name) to \(field.fieldName)",
-                isTicked: form.indexes[field.fieldName]?.contains(index) ?? false, isThere: there.contains(index))
+                isTicked: form.indexes[field.fieldName]?.contains(index) ?? false)
         }
     }
 }

@@ -2,13 +2,25 @@ internal import Console
 internal import JSON
 internal import Records
 
-/// The records that the button Find of a filter has found. Each is a link that sets the value of the filter.
+/// The records that the button Find of a filter has found, those of the types first to which its field refers.
+/// Each is a link that sets the value of the filter and leaves the form open.
 struct FoundForFilter: ViewModel {
     /// The index of the filter.
     let row: Int
     let records: [RecordLink]
+    /// The records beyond the first ones; `nil` if there are none.
+    let others: Others?
     /// A sentence if no record is found.
     let nothing: String?
+
+    struct Others: ViewModel {
+        /// `7 more`.
+        let text: String
+        let records: [RecordLink]
+    }
+
+    /// The number of records that are seen at once.
+    private static let limit = 5
 
     /// The name of the button. Its value is the name of the filter's row.
     static let buttonName = "find"
@@ -18,12 +30,18 @@ struct FoundForFilter: ViewModel {
         guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else { return nil }
         let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
         let text = form.filters[row].value
-        let found = try await RecordNames.matching(text, in: zoneIDs, visit: visit)
-        records = found.map { record in
-            RecordLink(
-                href: visit.place.link("query", form.changed { $0.filters[row].value = record.recordName.string }.parameters), recordName: record.recordName.string,
-                title: record.title)
+        var types: Set<Name> = []
+        if let name = form.type, let type = visit.schema?.types[name] {
+            types = try await ReferencedTypes.all(of: type.key(named: form.filters[row].field), in: name, zoneIDs: zoneIDs, visit: visit)
         }
+        let found = try await RecordNames.matching(text, in: zoneIDs, preferring: types, visit: visit)
+        let links = found.map { record in
+            let chosen = form.changed { $0.filters[row].value = record.recordName.string }.parameters
+            return RecordLink(href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title)
+        }
+        records = Array(links.prefix(Self.limit))
+        let left = Array(links.dropFirst(Self.limit))
+        others = left.isEmpty ? nil : Others(text: "\(left.count) more", records: left)
         nothing = records.isEmpty ? RecordNames.nothing(for: text) : nil
         self.row = row
     }

@@ -26,6 +26,8 @@ struct QueryEditor: ViewModel {
         let text: String
         let placeholder: String
         let hint: String?
+        /// The request for a value, while the row has none. The style sheet hides it during input.
+        var missing: String?
         /// For a distance filter: the distance from the location, in metres.
         let distance: Distance?
         /// The address of suggestions for the name of a record; `nil` for other values.
@@ -196,12 +198,10 @@ private struct QueryEditorBuilder {
 
     private func value(_ row: QueryForm.Filter, _ field: QueryField?, _ comparator: Comparator?) -> QueryEditor.Value? {
         guard let field, let comparator else { return QueryEditor.Value(text: row.value, placeholder: "", hint: nil, distance: nil) }
-        let hint: String? =
-            if row.isUnfinished { field.readsAsText && !comparator.takesList ? "no value: not in the query; type \"\" for the empty text" : "no value: not in the query" }
-            else if field.definition.type.valueType == .timestamp { "UTC" } else { nil }
+        let missing = !row.isUnfinished ? nil : "enter a value to use this filter" + (field.readsAsText && !comparator.takesList ? ", or \"\" for the empty text" : "")
         let isName = field.takesRecordName(comparator)
         return QueryEditor.Value(
-            text: row.value, placeholder: field.placeholder(for: comparator), hint: hint, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil,
+            text: row.value, placeholder: field.placeholder(for: comparator), hint: field.definition.type.valueType == .timestamp ? "UTC" : nil, missing: missing, distance: comparator == .near ? QueryEditor.Distance(text: row.distance) : nil,
             names: isName ? names : nil, canFind: isName && canFind)
     }
 

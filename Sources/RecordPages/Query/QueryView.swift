@@ -100,7 +100,7 @@ extension QueryView {
             return QueryView(
                 title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
-                notice: Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
+                notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment) ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
                 picking: table == nil ? nil : PickingBar(back: form, canSave: canSave, visit: visit), foot: foot)
         }

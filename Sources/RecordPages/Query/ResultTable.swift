@@ -7,6 +7,19 @@ internal import Records
 struct ResultTable: ViewModel {
     typealias Row = RecordRow<ValueView>
 
+    /// The part of a record that a column shows.
+    private enum Part {
+        case field(QueryField)
+        case system(SystemField, named: String)
+
+        var key: FieldKey {
+            switch self {
+            case .field(let field): field.key
+            case .system(let field, _): .system(field)
+            }
+        }
+    }
+
     /// The maximum number of columns for fields without a value on the page.
     static let emptyColumnLimit = 12
     /// The maximum number of columns for fields. A link shows the others: hardly anybody reads them, and every cell takes time.
@@ -64,11 +77,16 @@ struct ResultTable: ViewModel {
         }
         var columns = [column(.recordID, "recordName")]
         if showsZones { columns.append(TableColumn("zone")) }
-        columns += fields.map(column)
         let sorts = Set(form.sorts.map { type.key(named: $0.field) })
         let system: [(SystemField, String)] = [(.createTime, "created"), (.modTime, "modified")]
         let shownSystem = system.filter { field, _ in field == .modTime || sorts.contains(.system(field)) || form.returnsSystemFieldsOnly }
-        columns += shownSystem.map(column)
+        let shown = Self.inOrder(fields.map { .field($0) } + shownSystem.map { .system($0, named: $1) }, of: type, form: form)
+        columns += shown.map { part in
+            switch part {
+            case .field(let field): column(field)
+            case .system(let field, let name): column(field, name)
+            }
+        }
         self.columns = columns
         let targets = zip(records, decoded).lazy.flatMap { record, values in
             fields.lazy.flatMap { values[$0.name]?.targets(from: record.recordID.zoneID, limit: ValuePresenter.shortCount) ?? [] }
@@ -79,12 +97,25 @@ struct ResultTable: ViewModel {
             let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: links, titles: titles)
             var cells: [ValueView] = []
             if showsZones { cells.append(ValueView(.text(visit.zoneName(zoneID)), note: visit.ownerName(zoneID))) }
-            cells += fields.map { field in values[field.name].map { presenter.view($0, of: field.name) } ?? .blank }
-            cells += shownSystem.map { field, _ in ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp)) }
+            cells += shown.map { part in
+                switch part {
+                case .field(let field): values[field.name].map { presenter.view($0, of: field.name) } ?? .blank
+                case .system(let field, _): ValueView(.time(field == .createTime ? record.created.timestamp : record.modified.timestamp))
+                }
+            }
             return Row(
                 href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: record.recordID.recordName.string,
                 title: titles[record.recordID], pick: PickedRecord(record).text(in: visit.place), cells: cells)
         }
+    }
+
+    /// The columns that the query sorts by come first, then those that it filters by, so that no scrolling is needed to see them.
+    /// Columns that the query chooses keep their order.
+    private static func inOrder(_ parts: [Part], of type: RecordType, form: QueryForm) -> [Part] {
+        if !form.keys.isEmpty { return parts }
+        let asked = (form.sorts.map(\.field) + form.filters.map(\.field)).map { type.key(named: $0) }
+        let ranks = Dictionary(zip(asked, asked.indices), uniquingKeysWith: { first, _ in first })
+        return parts.enumerated().sorted { (ranks[$0.element.key] ?? asked.count, $0.offset) < (ranks[$1.element.key] ?? asked.count, $1.offset) }.map(\.element)
     }
 }
 

@@ -18,7 +18,7 @@ struct OrderMark: ViewModel {
     private struct Dependency {
         let index: Int
         let target: Name
-        /// `its parent`, or the name of the field.
+        /// `parent`, or the name of the field.
         let role: String
     }
 
@@ -50,12 +50,12 @@ struct OrderMark: ViewModel {
         var dependencies: [Dependency] = []
         var seen: Set<Name> = [change.recordID.recordName]
         if let parent = record.parent, seen.insert(parent).inserted {
-            dependencies.append(Dependency(index: index, target: parent, role: "its parent"))
+            dependencies.append(Dependency(index: index, target: parent, role: "parent"))
         }
         for field in fields {
             for case .reference(let reference) in field.value.elements where reference.zoneID.map({ place.isSame($0, zoneID) }) ?? true {
                 guard seen.insert(reference.recordName).inserted else { continue }
-                dependencies.append(Dependency(index: index, target: reference.recordName, role: "its \(field.name)"))
+                dependencies.append(Dependency(index: index, target: reference.recordName, role: "\(field.name)"))
             }
         }
         return dependencies
@@ -72,17 +72,17 @@ struct OrderMark: ViewModel {
 
     private init(_ dependency: Dependency, target: RecordChange, at index: Int) {
         href = "#" + target.anchor(at: index)
-        text = "before \(dependency.role)"
+        text = "\(dependency.role) comes later"
         let place = target.position.map { ", at \(Digits.grouped($0))" } ?? ""
         explanation =
             target.kind == .deleted
-            ? "\(dependency.target), \(dependency.role), is deleted later in this list\(place)"
-            : "\(dependency.target), \(dependency.role), was saved again later\(place)"
+            ? "\(dependency.target), its \(dependency.role), is deleted later in this list\(place)"
+            : "\(dependency.target), its \(dependency.role), was saved again later\(place)"
     }
 
     private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {
         self.href = href
-        text = "before \(dependency.role)"
-        explanation = "\(dependency.target), \(dependency.role), was saved again later, \(moment.utcText) UTC, and comes further down the feed"
+        text = "\(dependency.role) comes later"
+        explanation = "\(dependency.target), its \(dependency.role), was saved again later, \(moment.utcText) UTC, and comes further down the feed"
     }
 }

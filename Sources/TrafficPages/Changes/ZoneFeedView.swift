@@ -21,8 +21,6 @@ struct ZoneFeedView: Page {
         let token: TokenOutput?
         /// The reason why there is no feed, or the meaning of the kind.
         let note: String?
-        /// Badges for special properties of the zone.
-        let marks: [Pill]
     }
 
     struct Foot: ViewModel {
@@ -144,10 +142,9 @@ extension ZoneFeedView.Row {
                 text: token.text, again: place.link("changes", [("since", "1"), ("token", token.text)]),
                 explain: place.link("token", [("token", token.text)]))
         }
-        marks = ZoneMark.all(of: zoneID, in: visit).map(\.pill)
         note =
             switch change?.kind {
-            case nil: "no feed: read it with Query or Fetch"
+            case nil: "the default zone has no change tokens; use Query"
             case .changed?: nil
             case .deleted?: "clients delete their copy"
             case .purged?: "deleted by the user: clients delete their copy and don't upload it again"

@@ -22,6 +22,14 @@ package final class BackgroundRun: Sendable {
         }
     }
 
+    /// The meaning of the problems of a job.
+    package enum Problems: Sendable {
+        /// The job failed to process items.
+        case failures
+        /// The user chose to skip rows.
+        case skippedRows
+    }
+
     package enum Ending: Sendable, Hashable {
         case done
         case cancelled
@@ -64,12 +72,17 @@ package final class BackgroundRun: Sendable {
     package let check: CheckFindings?
     /// True if the job goes on until somebody stops it. It takes no place among the others.
     let isLasting: Bool
+    /// The tab that the page of the job shows.
+    let tab: Tab
+    let problems: Problems
+    /// True if the job completes each item that it sees, so that its page needs no second figure.
+    let completesAll: Bool
     private let state: Mutex<State>
     private let task = Mutex<Task<Void, Never>?>(nil)
 
     package init(
         heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [], check: CheckFindings? = nil,
-        isLasting: Bool = false
+        isLasting: Bool = false, tab: Tab = .query, problems: Problems = .failures, completesAll: Bool = false
     ) {
         id = String(UInt64.random(in: .min ... .max), radix: 16)
         self.heading = heading
@@ -79,6 +92,9 @@ package final class BackgroundRun: Sendable {
         self.results = results
         self.check = check
         self.isLasting = isLasting
+        self.tab = tab
+        self.problems = problems
+        self.completesAll = completesAll
         state = Mutex(State(total: total))
     }
 

@@ -13,6 +13,7 @@ package struct RunView: Page {
         let reason: String
     }
 
+    package let frameTab: Tab
     package let title: String
     let isLive: Bool
     /// The final announcement of the live region.
@@ -25,12 +26,18 @@ package struct RunView: Page {
     let percent: String
     let verb: String
     let achieved: String
+    let completesAll: Bool
     let skipped: String?
     let state: String
     let tone: String
     let failure: String?
     let notes: [String]
     let problems: [ProblemRow]
+    /// `2 errors`, `2 rows`.
+    let problemCount: String?
+    /// `failed`, `skipped`.
+    let problemVerb: String
+    let problemTone: String
     let problemTitle: String?
     let moreProblems: String?
     let cancel: String
@@ -46,6 +53,7 @@ package struct RunView: Page {
     }
 
     private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
+        frameTab = run.tab
         title = run.heading
         isLive = state.ending == nil
         announcement = "\(run.heading): ended"
@@ -58,18 +66,25 @@ package struct RunView: Page {
         percent = String(isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total))
         verb = run.verb
         achieved = Digits.grouped(state.achieved)
+        completesAll = run.completesAll
         skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
         (self.state, tone) =
             switch state.ending {
             case nil: ("running", "modified")
-            case .done: state.problemCount == 0 ? ("done", "good") : ("done, with errors", "warn")
+            case .done: state.problemCount == 0 || run.problems == .skippedRows ? ("done", "good") : ("done, with errors", "warn")
             case .cancelled: ("cancelled", "warn")
             case .failed: ("failed", "bad")
             }
         failure = if case .failed(let reason)? = state.ending { reason } else { nil }
         notes = state.notes
         problems = state.problems.map { ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason) }
-        problemTitle = state.problemCount == 0 ? nil : Digits.count(state.problemCount, "error")
+        let count = state.problemCount
+        (problemVerb, problemTone, problemCount, problemTitle) =
+            switch run.problems {
+            case _ where count == 0: ("", "", nil, nil)
+            case .failures: ("failed", "bad", Digits.count(count, "error"), Digits.count(count, "error"))
+            case .skippedRows: ("skipped", "warn", Digits.count(count, "row"), "Skipped \(Digits.count(count, "row"))")
+            }
         let left = state.problemCount - state.problems.count
         moreProblems = left > 0 ? "… and \(Digits.grouped(left)) more" : nil
         cancel = visit.place.link("run/cancel")
