@@ -45,6 +45,9 @@ static const char fetcher_js[] = {
 static const char fetching_js[] = {
 #embed "../../Public/fetching.js" suffix(, 0)
 };
+static const char first_rendering_js[] = {
+#embed "../../Public/first-rendering.js" suffix(, 0)
+};
 static const char handheld_js[] = {
 #embed "../../Public/handheld.js" suffix(, 0)
 };
@@ -114,9 +117,6 @@ static const char skylight_js[] = {
 static const char skylight_svg[] = {
 #embed "../../Public/skylight.svg" suffix(, 0)
 };
-static const char theme_js[] = {
-#embed "../../Public/theme.js" suffix(, 0)
-};
 static const char themes_js[] = {
 #embed "../../Public/themes.js" suffix(, 0)
 };
@@ -151,6 +151,7 @@ static const struct embedded_file files[] = {
     {"fetched.js", fetched_js},
     {"fetcher.js", fetcher_js},
     {"fetching.js", fetching_js},
+    {"first-rendering.js", first_rendering_js},
     {"handheld.js", handheld_js},
     {"importing.js", importing_js},
     {"json.js", json_js},
@@ -174,7 +175,6 @@ static const struct embedded_file files[] = {
     {"skylight.css", skylight_css},
     {"skylight.js", skylight_js},
     {"skylight.svg", skylight_svg},
-    {"theme.js", theme_js},
     {"themes.js", themes_js},
     {"timeline.js", timeline_js},
     {"times.js", times_js},

@@ -54,9 +54,9 @@ struct TokenExplainCommand: AsyncParsableCommand {
         lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
         switch explanation.progress {
         case .complete: lines.append("Progress: complete, the client has everything up to the position")
-        case .firstPull: lines.append("Progress: a page of a first pull")
-        case .pull(let since): lines.append("Progress: a page of a pull that began at position \(since)")
-        case .reversePull: lines.append("Progress: a page of a newest-first pull")
+        case .firstPull: lines.append("Progress: unfinished, the first pull has more pages")
+        case .pull(let since): lines.append("Progress: unfinished, the pull from position \(since) has more pages")
+        case .reversePull: lines.append("Progress: unfinished, the newest-first pull has more pages")
         }
         switch explanation.standing {
         case .good: lines.append("Status: valid")

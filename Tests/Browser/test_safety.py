@@ -32,8 +32,8 @@ LOOK = """async urls => Promise.all(urls.map(async url => {
 
 def check(looks, urls):
     for url, (scripts, strange) in zip(urls, looks, strict=True):
-        # Both are the console's own: the theme script and the modules.
-        assert [source.rsplit("/", 1)[1] for source in scripts if source.startswith("/static/")] == ["theme.js", "skylight.js"] and len(scripts) == 2 and strange == [], url
+        # Both are the console's own: the script for the first rendering and the modules.
+        assert [source.rsplit("/", 1)[1] for source in scripts if source.startswith("/static/")] == ["first-rendering.js", "skylight.js"] and len(scripts) == 2 and strange == [], url
 
 
 @pytest.mark.parametrize("nasty", NASTY)

@@ -143,7 +143,7 @@ package struct Frame: ViewModel {
     let title: String
     let stylesheet: String
     /// The script that blocks the rendering of pages.
-    let theme: String
+    let firstRendering: String
     let script: String
     let icon: String
     let chips: [Chip]
@@ -172,7 +172,7 @@ extension Frame {
     package init(title: String, staticFiles: StaticFiles) {
         let url = staticFiles.urls()
         self.init(
-            title: "\(title) · Skylight", stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            title: "\(title) · Skylight", stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"), icon: url("skylight.svg"),
             chips: [], sections: [], tabs: [], shortcuts: [], findAction: "/find", findFields: [], findHint: "Find a container or a record", rehearsals: nil)
     }
 
@@ -183,7 +183,7 @@ extension Frame {
         let url = staticFiles.urls()
         self.init(
             title: "\(title) · \(place.address.container) · \(place.address.environment.rawValue)",
-            stylesheet: url("skylight.css"), theme: url("theme.js"), script: url("skylight.js"), icon: url("skylight.svg"),
+            stylesheet: url("skylight.css"), firstRendering: url("first-rendering.js"), script: url("skylight.js"), icon: url("skylight.svg"),
             chips: builder.chips, sections: builder.sections, tabs: builder.tabs, shortcuts: builder.shortcuts,
             findAction: "\(place.path)/find", findFields: place.parameters.map { Hidden(name: $0.name, value: $0.value) },
             findHint: "Find a record, type, zone or token", rehearsals: place.link(Tab.rehearsals.rawValue), connection: ConnectionBanner(visit))

@@ -12,7 +12,7 @@ struct WarningView: ViewModel {
 
     init(_ warning: RequestWarning, count: Int? = nil) {
         self.init(
-            word: warning.title, sentence: warning.sentence, count: count.map { $0 == 1 ? "once here" : "\(Digits.grouped($0)) times here" })
+            word: warning.title, sentence: warning.sentence, count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" })
     }
 
     /// The distinct warnings of some requests.
