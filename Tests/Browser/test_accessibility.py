@@ -36,7 +36,8 @@ def test_axe_finds_nothing_where_nothing_is_yet(empty_server, open_page):
     page.get_by_role("button", name="Create it empty").click()
     expect(page.get_by_role("heading", name="No record types yet")).to_be_visible()
     assert not problems(page)
-    page.get_by_label("Tabs").get_by_role("link", name="Fetch").click()
+    with page.expect_navigation():
+        page.get_by_label("Tabs").get_by_role("link", name="Fetch").click()
     assert not problems(page)
 
 

@@ -82,10 +82,12 @@ def test_the_timeline_shows_the_tokens_and_leads_into_the_feed(open_page, stage)
     where = drawing.locator("line.mark").evaluate_all("lines => lines.map(line => line.getBoundingClientRect().x)")
     shown = drawing.locator("rect.part").bounding_box()
     assert where[0] <= shown["x"] + 8 and shown["x"] + shown["width"] <= where[1] + 8 and where[0] < where[1]
-    page.get_by_role("link", name="Zoom in").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Zoom in").click()
     zoomed = drawing.locator("line.mark").evaluate_all("lines => lines.map(line => line.getBoundingClientRect().x)")
     assert zoomed[1] - zoomed[0] > 3 * (where[1] - where[0])
-    page.get_by_role("link", name="Show the whole zone").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Show the whole zone").click()
     page.get_by_text("As a list").click()
     stretch = page.locator(".stretches li").first
     positions = stretch.get_by_role("link").inner_text()

@@ -119,7 +119,8 @@ def test_a_reference_is_looked_for(open_page, server, place, scripts):
 
 def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, place):
     page = open_page(place + "/type?type=Note")
-    page.get_by_role("link", name="New record").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="New record").click()
     check(page)
     page.get_by_label("zone", exact=True).select_option("Notes")
     page.get_by_role("button", name="Continue").click()
@@ -323,7 +324,8 @@ def test_a_zone_is_copied_to_another_user(open_page, server, place):
     container = place.split("/")[2]
     server.ask(f"/{container}/development/private/zones/list?skylightUser=grace", {})
     page = open_page(place + "/zone?zone=Notes")
-    page.get_by_role("link", name="Copy to…").click()
+    with page.expect_navigation():
+        page.get_by_role("link", name="Copy to…").click()
     check(page)
     page.get_by_role("button", name="Copy the zone").click()
     expect(page.get_by_role("alert")).to_contain_text("A zone can't be copied onto itself")

@@ -309,7 +309,8 @@ def test_the_page_of_one_request_is_accessible_and_fits(open_page, watched):
     page = open_page(f"{THERE}/requests?client=detailed", at=watched)
     for operation in ["changes/zone", "records/modify"]:
         page.goto(f"{THERE}/requests?client=detailed")
-        page.get_by_role("link", name=operation).first.click()
+        with page.expect_navigation():
+            page.get_by_role("link", name=operation).first.click()
         if operation == "changes/zone":
             page.get_by_role("button", name="Replay").click()
             page.get_by_text("Both responses side by side").click()

@@ -136,7 +136,8 @@ def test_rights_are_changed_and_sharing_stops(open_page, container):
 
 def test_how_the_pages_look(open_page, container):
     page = open_page(record(container, "groceries"))
-    panel(page).get_by_role("link", name="Share…").click()
+    with page.expect_navigation():
+        panel(page).get_by_role("link", name="Share…").click()
     check_looks(page, picture="share form")
     page.set_viewport_size({"width": 1440, "height": 860})
     link = share(page, container, link="READ_WRITE")
