@@ -22,7 +22,7 @@ struct RowsAhead {
     /// - Parameter read: the rows of names; `nil` if the database looks them up one by one.
     /// - Returns: `nil` if the name must be looked up alone.
     mutating func take(_ name: Name, in zone: Int64, _ read: ([Name]) throws -> [Name: StoredRow]?) rethrows -> StoredRow?? {
-        guard zone == self.zone else { return nil }
+        guard zone == self.zone, !(rows.isEmpty && waiting.isEmpty) else { return nil }
         if let row = rows.removeValue(forKey: name) { return row }
         guard let start = waiting.firstIndex(of: name) else { return nil }
         let names = waiting[start...].prefix(Self.part)

@@ -89,25 +89,26 @@ struct SQLDatabase: RecordDatabase {
         try await store.read { [view] db, catalog in
             let grants = view.grants(db, catalog)
             var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
-            var lookups: [ZoneID: Result<NameLookup?, RecordError>] = [:]
-            var ahead: [ZoneID: RowsAhead] = [:]
+            var zones: [ZoneID: Result<NamedRecords?, RecordError>] = [:]
+            var current: (zoneID: ZoneID, records: Result<NamedRecords?, RecordError>)?
             return try recordIDs.map { recordID in
-                let lookup = try lookups[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog)
-                lookups[recordID.zoneID] = lookup
-                switch lookup {
-                case .failure(let error): return .failure(error)
-                case .success(let names):
-                    let found = try names.flatMap { names in
-                        if recordIDs.count == 1 { return try names.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() } }
-                        let zoneID = recordID.zoneID
-                        let start = { RowsAhead(recordIDs.lazy.filter { $0.zoneID == zoneID }.map(\.recordName), in: names.zone) }
-                        let known = try ahead[zoneID, default: start()].take(recordID.recordName, in: names.zone) {
-                            try db.rows(named: $0, in: names.zone, names.zoneID, catalog)
-                        }
-                        if let known { return known.flatMap { $0.isDeleted ? nil : $0.record } }
-                        return try names.row(named: recordID.recordName) { $0.isDeleted ? nil : try $0.record() }
+                let records: Result<NamedRecords?, RecordError>
+                if let current, current.zoneID == recordID.zoneID {
+                    // Most fetches are of one zone, and comparing takes less time than hashing.
+                    records = current.records
+                } else {
+                    records = try zones[recordID.zoneID] ?? Self.lookup(in: recordID.zoneID, view, db, catalog).map { lookup in
+                        // One name needs no reading ahead.
+                        let names = recordIDs.count == 1 ? [] : recordIDs.filter { $0.zoneID == recordID.zoneID }.map(\.recordName)
+                        return lookup.map { NamedRecords(names, with: $0, db, catalog) }
                     }
-                    guard let found else { return .failure(.recordNotFound) }
+                    zones[recordID.zoneID] = records
+                    current = (recordID.zoneID, records)
+                }
+                switch records {
+                case .failure(let error): return .failure(error)
+                case .success(let records):
+                    guard let found = try records?.record(named: recordID.recordName) else { return .failure(.recordNotFound) }
                     guard try grants.canRead(found, catalog.schema) else { return .failure(GrantRules.refusal(of: .read)) }
                     let record = try found.keeping(desiredKeys)
                     return fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
@@ -124,5 +125,29 @@ struct SQLDatabase: RecordDatabase {
         } catch let error as RecordError {
             return .failure(error)
         }
+    }
+}
+
+/// The records of one zone that a fetch names.
+private final class NamedRecords {
+    private let lookup: NameLookup
+    private var ahead: RowsAhead
+    private let db: SQLConnection
+    private let catalog: SchemaCatalog
+
+    /// - Parameters:
+    ///   - names: those to read ahead.
+    ///   - lookup: looks in the zone.
+    init(_ names: [Name], with lookup: NameLookup, _ db: SQLConnection, _ catalog: SchemaCatalog) {
+        self.lookup = lookup
+        (self.db, self.catalog) = (db, catalog)
+        ahead = RowsAhead(names, in: lookup.zone)
+    }
+
+    /// - Returns: `nil` if there is none, or it was deleted.
+    func record(named name: Name) throws -> StoredRecord? {
+        let known = try ahead.take(name, in: lookup.zone) { try db.rows(named: $0, in: lookup.zone, lookup.zoneID, catalog) }
+        if let known { return known.flatMap { $0.isDeleted ? nil : $0.record } }
+        return try lookup.row(named: name) { $0.isDeleted ? nil : try $0.record() }
     }
 }
