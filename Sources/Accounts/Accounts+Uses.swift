@@ -4,15 +4,16 @@ internal import Records
 internal import Synchronization
 
 extension Accounts {
-    /// Time during which uses are collected before they are written.
-    private static let delay = Duration.seconds(5)
-
-    /// Schedules writing a use to the file some seconds later.
+    /// Schedules writing a use to the file some seconds later; a new user that other processes must know, at once.
     func noteUse(_ use: KnownCredentials.Use) {
-        guard credentials.withLock({ $0.note(use) }) else { return }
+        let isFirst = credentials.withLock { $0.note(use) }
+        if isShared, case .newUser = use { writeUses(after: .zero) } else if isFirst { writeUses(after: .seconds(5)) }
+    }
+
+    private func writeUses(after delay: Duration) {
         Task.detached(priority: .utility) { [weak self] in
             do {
-                try await Task.sleep(for: Self.delay)
+                try await Task.sleep(for: delay)
                 try await self?.writeUses()
             } catch {
                 self?.report.withLock { $0 }(error)

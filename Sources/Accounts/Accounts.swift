@@ -32,6 +32,8 @@ public final class Accounts: Sendable {
     let webAuthSeal: Seal
     let ticketSeal: Seal
     let passwordHashing = PasswordHashing()
+    /// Whether other processes may have the file open.
+    let isShared: Bool
     /// Waits until it is a password's turn.
     let pause: @Sendable (Duration) async throws -> Void
 
@@ -45,12 +47,13 @@ public final class Accounts: Sendable {
         let lock = isShared ? file.map { open($0.path(percentEncoded: false) + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600) } ?? -1 : -1
         if lock >= 0 { flock(lock, LOCK_EX) }
         defer { if lock >= 0 { close(lock) } }
-        try self.init(file: file) { try await Task.sleep(for: $0) }
+        try self.init(file: file, isShared: isShared) { try await Task.sleep(for: $0) }
         if isShared { follow() }
     }
 
-    init(file: URL?, pause: @escaping @Sendable (Duration) async throws -> Void) throws {
+    init(file: URL?, isShared: Bool = false, pause: @escaping @Sendable (Duration) async throws -> Void) throws {
         self.pause = pause
+        self.isShared = isShared
         var configuration = Configuration()
         // Overwrites deleted and replaced credentials.
         configuration.prepareDatabase { try $0.execute(sql: "PRAGMA secure_delete = ON") }

@@ -20,6 +20,8 @@ actor DemoFilling {
         func name(_ handle: String) throws -> Name { try store.accounts.caller(named: handle, deviceID: nil).userRecordName }
         let people = DemoData.People(developer: try name(User.developerHandle), ada: try name("ada"), grace: try name("grace"))
         _ = try await DemoData(engine: store.engine, assets: store.assets, clock: store.clock, people: people).fill()
+        // Another process with the same data has links to their databases at once.
+        try await store.accounts.writeUses()
     }
 
     /// The same on a server that runs. A second call waits for the first.

@@ -1,0 +1,31 @@
+import Foundation
+import Records
+import Testing
+
+@testable import Accounts
+
+@Suite("A file of accounts that two processes share")
+struct SharedFileTests {
+    @Test("Each learns of the other's users, tokens and removals")
+    func following() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("skylight-accounts-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let file = folder.appendingPathComponent("accounts.sqlite")
+        let (one, other) = (try Accounts(file: file, isShared: true), try Accounts(file: file, isShared: true))
+
+        let anna = try one.caller(named: "anna", deviceID: nil).userRecordName
+        try await until { other.user(handle: "anna")?.userRecordName == anna }
+        let bert = try await other.makeUser(displayName: "Bert", emailAddress: "bert@example.com")
+        try await until { one.user(emailAddress: "bert@example.com") == bert }
+
+        _ = try await one.removeUser(anna)
+        try await until { other.user(recordName: anna) == nil }
+        #expect(other.user(handle: "bert") == bert)
+    }
+
+    /// Waits for what the other process did. It takes less than a second; a busy machine, some more.
+    private func until(_ condition: () -> Bool) async throws {
+        for _ in 0..<600 where !condition() { try await Task.sleep(for: .milliseconds(50)) }
+        try #require(condition())
+    }
+}
