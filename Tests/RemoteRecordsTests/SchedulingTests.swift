@@ -195,6 +195,45 @@ import Testing
         }
     }
 
+    /// A token must not come without the changes before it, whenever the task is cancelled.
+    @Test(arguments: [1, 50, 100]) func aCancelledLoopMissesNoEvent(cancelledAt: Int) async throws {
+        let changes = (1...100).map { "{\(item("r\($0)", tag: "1"))}" }.joined(separator: ",")
+        let page = #"{"zones":[{"zoneID":{"zoneName":"Items"},"records":[\#(changes)],"syncToken":"t1","moreComing":true}]}"#
+        try await withAnswers(.json(page)) { container, server in
+            let database = container.privateCloudDatabase
+            let told = Told()
+            let error = await Task {
+                await operationError {
+                    for try await event in database.events(of: FetchRecordZoneChanges([ZonePull(zone)])) {
+                        if case .changed(let recordID?, _) = event { told.note(recordID.recordName.string) }
+                        if case .tokenUpdated = event { told.note("token") }
+                        if told.all.count == cancelledAt { withUnsafeCurrentTask { $0?.cancel() } }
+                    }
+                }
+            }.value
+            #expect(told.all == (1...100).map { "r\($0)" } + ["token"])
+            #expect(error?.code == .operationCancelled && server.requests.count == 1)
+        }
+    }
+
+    /// A loop that ends without an error has told of every record.
+    @Test func aCancelledLoopTellsWhatWasSaved() async throws {
+        let names = (1...9).map { "r\($0)" }
+        try await withAnswers(.json(#"{"records":[\#(names.map { "{\(item($0, tag: "2"))}" }.joined(separator: ","))]}"#)) { container, _ in
+            let changes = ModifyRecords(saving: try names.map { try edited($0, tag: "1") })
+            let database = container.privateCloudDatabase
+            let told = Told()
+            try await Task {
+                for try await event in database.events(of: changes) {
+                    guard case .saved = event else { continue }
+                    told.note(event.words)
+                    withUnsafeCurrentTask { $0?.cancel() }
+                }
+            }.value
+            #expect(told.all == names.map { "saved \($0)" })
+        }
+    }
+
     @Test func aLoopEndsWithTheErrorOfItsOperation() async throws {
         try await withAnswers(.error("ZONE_NOT_FOUND", status: 404)) { container, _ in
             let error = await operationError {

@@ -3,6 +3,7 @@ internal import Synchronization
 /// The events of an operation, one after the other as they are asked for. Each iteration runs the operation.
 ///
 /// The operation waits until its latest event is taken. It is cancelled with the task that iterates, and with the end of a loop that is left early.
+/// A loop that goes on after that gets every event that the operation still tells, and then its error: none is left out before a later one.
 public struct OperationEvents<Operation: DatabaseOperation>: AsyncSequence, Sendable {
     /// An event of the operation.
     public typealias Element = Operation.Event
@@ -69,25 +70,23 @@ final class Exchange<Event: Sendable>: Sendable {
     private let state = Mutex(State.idle)
 
     /// Returns when the event is taken, or nobody will take it.
+    ///
+    /// Cancelling the operation takes no event back. A token or an outcome that comes later would stand for it, too.
     func offer(_ event: Event) async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { (taken: CheckedContinuation<Void, Never>) in
-                let (wanted, isHeld): (CheckedContinuation<Event?, Never>?, Bool) = state.withLock { state in
-                    switch state {
-                    case .wanted(let wanted):
-                        state = .idle
-                        return (wanted, false)
-                    case .idle where !Task.isCancelled:
-                        state = .offered(event, taken)
-                        return (nil, true)
-                    case .idle, .offered, .finished: return (nil, false)
-                    }
+        await withCheckedContinuation { (taken: CheckedContinuation<Void, Never>) in
+            let (wanted, isHeld): (CheckedContinuation<Event?, Never>?, Bool) = state.withLock { state in
+                switch state {
+                case .wanted(let wanted):
+                    state = .idle
+                    return (wanted, false)
+                case .idle:
+                    state = .offered(event, taken)
+                    return (nil, true)
+                case .offered, .finished: return (nil, false)
                 }
-                wanted?.resume(returning: event)
-                if !isHeld { taken.resume() }
             }
-        } onCancel: {
-            withdraw()
+            wanted?.resume(returning: event)
+            if !isHeld { taken.resume() }
         }
     }
 
@@ -121,14 +120,5 @@ final class Exchange<Event: Sendable>: Sendable {
         case .offered(_, let taken): taken.resume()
         case .idle, .finished: break
         }
-    }
-
-    private func withdraw() {
-        let taken: CheckedContinuation<Void, Never>? = state.withLock { state in
-            guard case .offered(_, let taken) = state else { return nil }
-            state = .idle
-            return taken
-        }
-        taken?.resume()
     }
 }
