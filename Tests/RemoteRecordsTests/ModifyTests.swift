@@ -230,6 +230,35 @@ import Testing
         }
     }
 
+    /// Another client gave a record the values that the batch has, too. The other record is as it was, so the batch was not made: the rest is sent again.
+    @Test(arguments: ["edit", "new", "deletion"]) func anAtomicBatchThatDidNotArriveIsSentAgain(rest: String) async throws {
+        let missing = #""recordName":"b","serverErrorCode":"NOT_FOUND","reason":"none""#
+        let now = rest == "new" ? missing : item("b", tag: "1", text: "old")
+        let answer = rest == "deletion" ? #""recordName":"b","deleted":true"# : item("b", tag: "3")
+        try await withAnswers(.close, records(item("a", tag: "2", text: "new"), now), records(answer)) { container, server in
+            let b = RecordID(recordName: "b", zoneID: zone)
+            let saves = [try edited("a", tag: "1")] + (rest == "edit" ? [try edited("b", tag: "1")] : rest == "new" ? [Self.new("b")] : [])
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: saves, deleting: rest == "deletion" ? [b] : [])
+            let tags = try results.saveResults.mapValues { try $0.get().recordChangeTag }
+            #expect(tags[RecordID(recordName: "a", zoneID: zone)] == "2" && tags[b] == (rest == "deletion" ? nil : "3"))
+            if rest == "deletion" { try #require(results.deleteResults[b]).get() }
+            #expect(server.requests.map { $0.path.hasSuffix("records/modify") } == [true, false, true])
+            let sent = try Self.operations(try #require(server.requests.last)).map { $0["record"]?.object["recordName"] }
+            #expect(sent == ["b"])
+        }
+    }
+
+    /// A conflict keeps the whole batch from being made, also a record that looks saved.
+    @Test func anAtomicBatchThatDidNotArriveFailsAsAWhole() async throws {
+        let now = records(item("a", tag: "2", text: "new"), item("b", tag: "1", text: "old"), item("c", tag: "9", text: "theirs"))
+        try await withAnswers(.close, now) { container, server in
+            let changes = try ["a", "b", "c"].map { try edited($0, tag: "1") }
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: changes).saveResults
+            let codes = changes.map { results[$0.recordID]?.failure?.code }
+            #expect(codes == [.batchRequestFailed, .batchRequestFailed, .serverRecordChanged] && server.requests.count == 2)
+        }
+    }
+
     @Test func aRecordThatIsGoneIsDeleted() async throws {
         let missing = #""recordName":"a","serverErrorCode":"NOT_FOUND","reason":"none""#
         try await withAnswers(records(missing), records(missing, item("b", tag: "1"))) { container, server in
@@ -247,6 +276,10 @@ import Testing
             #expect(server.requests.count == 2)
         }
     }
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }
 
 /// The answer to saves of these names.

@@ -250,27 +250,37 @@ struct ChangeSender: Sendable {
             case (_, .failure(let error)): return .failure(OperationError(error))
             }
         }
-        return isAtomic ? asWhole(changes, found) : found
+        return isAtomic ? asWhole(changes, found, isUnmade: zip(changes, current).contains(where: isAsBefore)) : found
+    }
+
+    /// True if the server has what it had before the change.
+    private func isAsBefore(_ change: Change, _ current: Result<ReceivedRecord, ServerError>) -> Bool {
+        switch (change, current) {
+        case (.save(let record), .success(let server)): server.recordChangeTag == record.recordChangeTag
+        case (.save(let record), .failure(let error)):
+            error.code == .notFound && (record.recordChangeTag == nil || savePolicy != .ifServerRecordUnchanged)
+        case (.delete, .success): true
+        case (.delete, .failure): false
+        }
     }
 
     /// An atomic batch was made as a whole, or nothing of it.
-    private func asWhole(_ changes: [Change], _ found: [Outcome?]) -> [Outcome?] {
+    /// - Parameter isUnmade: true if some record is as it was before the batch. One that looks saved got the same values from another client then.
+    private func asWhole(_ changes: [Change], _ found: [Outcome?], isUnmade: Bool) -> [Outcome?] {
         func isMade(_ change: Change, _ outcome: Outcome?) -> Bool {
             // A record that is missing may have been missing before.
             if case .save = change, case .success? = outcome { true } else { false }
         }
         func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
-        func isFound(_ outcome: Outcome?) -> Bool { if case .success? = outcome { true } else { false } }
-        // Nothing is left to do, also if others deleted the records.
-        if found.allSatisfy(isFound) { return found }
-        if zip(changes, found).contains(where: isMade) {
+        if !isUnmade, zip(changes, found).contains(where: isMade) {
             // The records that look different were saved by others since.
             return found.map { outcome in
                 guard case .failure(let error)? = outcome else { return outcome ?? .success(nil) }
                 return .success(error.conflict?.serverRecord)
             }
         }
-        guard found.contains(where: isFailed) else { return changes.map { _ in nil } }
+        // What is there already is left as it is, and the rest is sent again.
+        guard found.contains(where: isFailed) else { return found }
         return found.map { isFailed($0) ? $0 : .failure(.batchFailed) }
     }
 
