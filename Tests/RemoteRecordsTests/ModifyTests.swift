@@ -187,6 +187,28 @@ import Testing
         }
     }
 
+    /// The lookup is refused for the moment, for each item or as a whole. `zoneBusy` would mean that nothing was done.
+    @Test(arguments: ["ZONE_BUSY", "TRY_AGAIN_LATER", "THROTTLED"], [true, false])
+    func aSaveThatCannotBeLookedUpNowMayHaveBeenMade(code: String, isOfItem: Bool) async throws {
+        let item = records(#""recordName":"a","serverErrorCode":"\#(code)","reason":"busy","retryAfter":7"#)
+        try await withAnswers(.close, isOfItem ? item : .error(code, status: 503, #","retryAfter":7"#)) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(edited("a", tag: "1")) }
+            #expect(error?.code == .serverResponseLost && error?.retryAfter == .seconds(7))
+            #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 1)
+        }
+    }
+
+    /// Nothing of an atomic batch is sent again while one of its records can't be looked up.
+    @Test func anAtomicBatchWaitsForEachLookup() async throws {
+        let now = records(item("a", tag: "1", text: "old"), #""recordName":"b","serverErrorCode":"ZONE_BUSY","reason":"busy""#)
+        try await withAnswers(.close, now) { container, server in
+            let changes = try ["a", "b"].map { try edited($0, tag: "1") }
+            let results = try await container.privateCloudDatabase.modifyRecords(saving: changes).saveResults
+            let codes = changes.map { results[$0.recordID]?.failure?.code }
+            #expect(codes == [.serverResponseLost, .serverResponseLost] && server.requests.count == 2)
+        }
+    }
+
     /// A lookup of too many records is halved, and what was lost is still looked up before it is sent again.
     @Test func aLookupThatIsTooLargeIsHalved() async throws {
         try await withScript({ request, number in

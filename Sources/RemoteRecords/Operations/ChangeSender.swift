@@ -169,8 +169,8 @@ struct ChangeSender: Sendable {
                     if error.isOfItems { break }
                     await tellKnown(results, of: changes)
                     if Task.isCancelled { throw error.code == .serverResponseLost ? .cancelled : error }
-                    // A network that is gone now would mean that nothing was done.
-                    throw error.isOfNetwork && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
+                    // A network that is gone now, or a busy server, would mean that nothing was done.
+                    throw (error.isOfNetwork || error.isMendedByTime) && open.contains { unsure.contains(changes[$0].recordID) } ? lost : error
                 }
             }
             if results.allSatisfy({ $0 != nil }) { break }
@@ -247,6 +247,8 @@ struct ChangeSender: Sendable {
                 var error = OperationError(.serverRecordChanged, "Another client saved the record")
                 error.conflict = conflict(of: record, with: serverRecord)
                 return .failure(error)
+            // It is the lookup that has to wait. The change may have been made.
+            case (_, .failure(let error)) where error.isTemporary: return .failure(.lost(OperationError(error)))
             case (_, .failure(let error)): return .failure(OperationError(error))
             }
         }
@@ -272,6 +274,9 @@ struct ChangeSender: Sendable {
             if case .save = change, case .success? = outcome { true } else { false }
         }
         func isFailed(_ outcome: Outcome?) -> Bool { if case .failure? = outcome { true } else { false } }
+        func isUnknown(_ outcome: Outcome?) -> Bool { if case .failure(let error)? = outcome { error.code == .serverResponseLost } else { false } }
+        // The others can't be sent without it.
+        if let unknown = found.first(where: isUnknown) { return found.map { $0 ?? unknown } }
         if !isUnmade, zip(changes, found).contains(where: isMade) {
             // The records that look different were saved by others since.
             return found.map { outcome in
@@ -385,7 +390,7 @@ extension OperationError {
 
     /// - Parameter error: the reason why nobody can find out.
     fileprivate static func lost(_ error: OperationError) -> OperationError {
-        OperationError(.serverResponseLost, "The change may have been made: \(error.reason)")
+        OperationError(.serverResponseLost, "The change may have been made: \(error.reason)", retryAfter: error.retryAfter)
     }
 
     fileprivate static let batchFailed = OperationError(.batchRequestFailed, "Another change of the atomic batch failed")
