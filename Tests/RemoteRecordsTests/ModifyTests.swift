@@ -108,6 +108,20 @@ import Testing
         }
     }
 
+    /// Halves find no room either. An engine keeps the changes until there is some.
+    @Test func aBatchThatFindsNoRoomIsNotHalved() async throws {
+        try await withScript({ request, _ in
+            request.path.hasSuffix("users/caller") ? .json(#"{"users":[{"userRecordName":"_a"}]}"#) : .error("QUOTA_EXCEEDED", status: 413)
+        }) { container, server in
+            let device = Device()
+            let engine = try device.engine(container)
+            for number in 0..<8 { device.edit(Name("r\(number)"), "new", engine) }
+            #expect(await operationError { try await engine.sendChanges() }?.code == .quotaExceeded)
+            #expect(engine.state.pendingRecordZoneChanges.count == 8)
+            #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 1)
+        }
+    }
+
     /// Callers must know what was saved before the rest failed.
     @Test func theFirstHalfIsToldIfTheSecondFails() async throws {
         try await withScript({ request, number in

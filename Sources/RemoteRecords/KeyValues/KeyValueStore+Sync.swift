@@ -125,10 +125,10 @@ extension KeyValueStore {
                 writer.array { writer in for operation in batch.operations { writer.value(operation) } }
             }
             copy.withLock { $0.confirm(batch) }
-        } catch let error as OperationError where error.serverError?.code == .quotaExceeded {
+        } catch let error as OperationError where error.code == .quotaExceeded {
             copy.withLock { $0.refuse(batch) }
             tell(.quotaViolationChange, batch.keys.sorted())
-            throw OperationError(.quotaExceeded, error.reason)
+            throw error
         }
     }
 

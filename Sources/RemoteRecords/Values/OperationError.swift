@@ -158,7 +158,8 @@ extension OperationError {
         if let error = failure.serverError {
             self.init(error)
             if case .signInRequired = failure.kind { code = .notAuthenticated }
-            if failure.status == 413 { code = .limitExceeded }
+            // A request that is too large has the same status as one that finds no room. A smaller one finds none either.
+            if failure.status == 413, error.code != .quotaExceeded { code = .limitExceeded }
         } else {
             self.init(Self.code(of: failure), failure.description)
         }
