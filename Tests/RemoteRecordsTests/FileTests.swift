@@ -59,6 +59,25 @@ import Testing
         }) { container, server in try await body(container, server, record) }
     }
 
+    /// Another part of the program writes to the file between the beginning of its upload and the end. The size may stay.
+    @Test(arguments: [2, 3, 4, 300_000]) func aFileThatChangesIsNotUploaded(size: Int) async throws {
+        let folder = try TemporaryFolder()
+        let photo = try folder.write([1, 2, 3], to: "photo")
+        // The write must have another time, on any file system.
+        try FileManager.default.setAttributes([.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: photo.path(percentEncoded: false))
+        var record = Self.record
+        record["file"] = AssetFile(fileURL: photo)
+        try await withScript({ request, _ in
+            if request.path == "/up" { return .json(#"{"singleFile":{"fileChecksum":"c1","size":3,"receipt":"r1"}}"#) }
+            try? Data(count: size).write(to: photo)
+            return .json(#"{"tokens":[{"recordName":"a","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+        }) { container, server in
+            let error = await operationError { try await container.privateCloudDatabase.save(record) }
+            #expect(error?.code == .assetFileModified && error?.code.rawValue == 17)
+            #expect(server.requests.map { $0.path.hasSuffix("assets/upload") } == [true])
+        }
+    }
+
     /// Somebody waits for it.
     @Test func aFileThatDoesNotMoveIsGivenUp() async throws {
         let clock = VirtualClock()

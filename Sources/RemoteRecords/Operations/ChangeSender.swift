@@ -348,18 +348,18 @@ struct ChangeSender: Sendable {
         guard case .save(var record) = change else { return change }
         if let error = record.unwritable { throw error }
         let keys = sentKeys(of: record).filter { key in record.fields[key]?.files.contains { $0.asset == nil } ?? false }.sorted()
-        var uploads: [(key: Name, place: Int, url: URL, size: Int64)] = []
+        var uploads: [(key: Name, place: Int, file: FileBytes)] = []
         for key in keys {
             for (place, file) in (record.fields[key]?.files ?? []).enumerated() where file.asset == nil {
                 guard let url = file.fileURL else { throw OperationError(.assetFileNotFound, "The file in '\(key)' has no address") }
                 do {
-                    uploads.append((key, place, url, try await FileBytes.size(of: url)))
+                    uploads.append((key, place, try await FileBytes(of: url)))
                 } catch {
                     throw OperationError(.assetFileNotFound, "The file in '\(key)' can't be read: \(error)")
                 }
             }
         }
-        let total = uploads.reduce(0) { $0 + $1.size }
+        let total = uploads.reduce(0) { $0 + $1.file.size }
         var sent: Int64 = 0
         let recordID = record.recordID
         for upload in uploads {
@@ -369,10 +369,10 @@ struct ChangeSender: Sendable {
                 (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Asset in
                 try await context.transfer { database, files in
                     let slot = try await database.uploadSlots([request], in: zoneID)[0].get()
-                    return try await files.upload(to: slot, size: upload.size, progress: { progress($0.bytes) }) { FileBytes(url: upload.url) }
+                    return try await files.upload(to: slot, size: upload.file.size, progress: { progress($0.bytes) }) { upload.file }
                 }
             }
-            sent += upload.size
+            sent += upload.file.size
             var files = content.files
             files[upload.place].asset = asset
             record = record.uploading(content.replacing(files), for: upload.key)

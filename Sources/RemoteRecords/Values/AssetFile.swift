@@ -28,40 +28,67 @@ public struct AssetFile: Sendable, Hashable {
     }
 }
 
-/// The bytes of a file on this machine, read in threads that may block.
+/// The bytes of a file on this machine as it is at one moment, read in threads that may block.
 struct FileBytes: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     private static let partSize = 128 << 10
 
-    let url: URL
+    /// In bytes.
+    let size: Int64
+    private let url: URL
+    private let modified: Date?
 
-    /// - Returns: the size in bytes.
     /// - Throws: an error of the file system.
-    static func size(of url: URL) async throws -> Int64 {
-        try await NIOThreadPool.singleton.runIfActive {
-            let values = try url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
-            guard values.isRegularFile == true, let size = values.fileSize else { throw CocoaError(.fileReadNoSuchFile) }
-            return Int64(size)
-        }
+    init(of url: URL) async throws {
+        self.url = url
+        (size, modified) = try await NIOThreadPool.singleton.runIfActive { try Self.state(of: url) }
+    }
+
+    private static func state(of url: URL) throws -> (size: Int64, modified: Date?) {
+        var url = url
+        // Some systems remember the values for a while.
+        url.removeAllCachedResourceValues()
+        let values = try url.resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey, .contentModificationDateKey])
+        guard values.isRegularFile == true, let size = values.fileSize else { throw CocoaError(.fileReadNoSuchFile) }
+        return (Int64(size), values.contentModificationDate)
+    }
+
+    /// True if somebody wrote to the file, perhaps without a change of its size. One that is gone is whole as long as it is open.
+    private var hasChanged: Bool {
+        guard let now = try? Self.state(of: url) else { return false }
+        return now != (size, modified)
     }
 
     struct AsyncIterator: AsyncIteratorProtocol {
-        let url: URL
-        var handle: FileHandle?
+        fileprivate let file: FileBytes
+        private var handle: FileHandle?
+        private var left: Int64
 
+        fileprivate init(_ file: FileBytes) {
+            self.file = file
+            left = file.size
+        }
+
+        /// - Throws: ``OperationError``: `assetFileModified`, before the last bytes; an error of the file system.
         mutating func next() async throws -> ByteBuffer? {
-            let (url, open) = (url, handle)
+            let (file, open, left) = (file, handle, left)
+            if left == 0 { return nil }
             let (handle, part) = try await NIOThreadPool.singleton.runIfActive {
-                let handle = try open ?? FileHandle(forReadingFrom: url)
-                return (handle, try handle.read(upToCount: partSize))
+                let handle = try open ?? FileHandle(forReadingFrom: file.url)
+                let part = try handle.read(upToCount: Int(Swift.min(left, Int64(partSize)))) ?? Data()
+                // The server has the whole file with its last bytes.
+                if part.isEmpty || part.count == left && file.hasChanged {
+                    throw OperationError(.assetFileModified, "The file '\(file.url.lastPathComponent)' changed while it was uploaded")
+                }
+                return (handle, part)
             }
             self.handle = handle
-            guard let part, !part.isEmpty else { return nil }
+            self.left -= Int64(part.count)
             return ByteBuffer(bytes: part)
         }
     }
 
-    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(url: url) }
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
     /// Writes a stream to a file, which replaces one of the same name once all of it is there.
     static func write(_ stream: AssetStream, to url: URL) async throws {
