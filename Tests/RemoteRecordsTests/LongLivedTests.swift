@@ -80,6 +80,32 @@ import Testing
         }
     }
 
+    /// Others look for operations while some are added. In one of many rounds they look at the worst moment.
+    @Test(.timeLimit(.minutes(2))) func anOperationThatIsAddedIsNotResumedToo() async throws {
+        let folder = try TemporaryFolder()
+        let edited = try edited("a", tag: "1")
+        let rounds = 100
+        try await withAnswers(records(item("a", tag: "2"))) { container, server in
+            let keeping = try await Container(container.client, longLivedOperationsIn: folder.url.appending(path: "a.sqlite"))
+            let others = (0..<4).map { _ in
+                Task(priority: .high) {
+                    while !Task.isCancelled {
+                        for kept in try await keeping.longLivedOperations() {
+                            _ = try? await keeping.resume(ModifyRecords.self, withID: kept.operationID) { _ in } onCompletion: { _ in }
+                        }
+                    }
+                }
+            }
+            for _ in 0..<rounds {
+                let handle = try await keeping.privateCloudDatabase.addLongLived(ModifyRecords(saving: [edited])) { _ in } onCompletion: { _ in }
+                try await handle.value
+            }
+            for other in others { other.cancel() }
+            for other in others { _ = await other.result }
+            #expect(server.requests.count == rounds)
+        }
+    }
+
     /// The process ends after the answer, but before the app's completion has returned: everything is told once more, without a request.
     @Test func answersAreToldAgain() async throws {
         let folder = try TemporaryFolder()

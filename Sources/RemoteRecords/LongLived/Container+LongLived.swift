@@ -122,12 +122,14 @@ extension Database {
     ) async throws(OperationError) -> OperationHandle<Void> {
         let store = try container.longLivedStore
         let operationID = UUID().uuidString
+        // Whoever finds it in the list at once must not run it too.
+        _ = store.begin(operationID)
         do {
             try await store.add(operationID, Operation.kind, scope, operation.json)
         } catch {
+            store.end(operationID)
             throw OperationError(.internalError, "The operation can't be kept: \(error)")
         }
-        _ = store.begin(operationID)
         return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
     }
 
