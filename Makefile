@@ -71,7 +71,7 @@ build-tests: system-packages test-packages $(VENV)/installed
 swift-tests:
 	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
 		tail -n 500 $(SWIFT_LOG); echo "==> Tests in Swift that failed (all output is in $(SWIFT_LOG)):"; \
-		grep -E '^✘|recorded an issue|Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
+		grep -E '^✘|recorded an issue|: error: |Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
 
 # After the others, because one command at a time uses the build.
 postgresql-tests: swift-tests

@@ -6,7 +6,7 @@ import RemoteRecords
 import SkylightTesting
 import Testing
 
-/// The example of docs/testing-your-sync.md, which is compiled and run here.
+/// The examples of docs/testing-your-sync.md. The first one is compiled and run here.
 @Suite struct TestingExampleTests {
     // example
     @Test func twoDevicesAgree() async throws {
@@ -43,13 +43,15 @@ import Testing
     }
     // end
 
-    @Test func thePageHasThisExample() throws {
-        let source = try String(contentsOfFile: #filePath, encoding: .utf8)
+    @Test(arguments: ["TestingExampleTests.swift", "XCTestExampleTests.swift"]) func thePageHasTheExamples(file: String) throws {
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        let source = try String(contentsOf: folder.appending(path: file), encoding: .utf8)
         let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
-        let start = try #require(lines.firstIndex { $0 == "    // example" })
-        let end = try #require(lines.firstIndex { $0 == "    // end" })
-        let example = lines[(start + 1)..<end].map { $0.hasPrefix("    ") ? String($0.dropFirst(4)) : String($0) }.joined(separator: "\n")
-        let page = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../docs/testing-your-sync.md")
-        #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example)\n```"))
+        let start = try #require(lines.firstIndex { $0.hasSuffix("// example") })
+        let indentation = String(lines[start].prefix { $0 == " " })
+        let end = try #require(lines.firstIndex { $0 == "\(indentation)// end" })
+        let example = lines[(start + 1)..<end].map { $0.hasPrefix(indentation) ? String($0.dropFirst(indentation.count)) : String($0) }
+        let page = folder.appending(path: "../../docs/testing-your-sync.md")
+        #expect(try String(contentsOf: page, encoding: .utf8).contains("```swift\n\(example.joined(separator: "\n"))\n```"))
     }
 }
