@@ -1,5 +1,6 @@
 /// The reason why Skylight does not accept a text as JSON, and the position of the error.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong with a text.
     public enum Problem: Sendable, Hashable {
         /// The text ended before the value did.
         case unexpectedEnd
@@ -17,6 +18,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case duplicateName(Name)
     }
 
+    /// What is wrong at ``offset``.
     public let problem: Problem
     /// The byte at which reading stopped, counted from 0.
     public let offset: Int

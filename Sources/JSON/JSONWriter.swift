@@ -8,10 +8,12 @@ internal import Text
 /// writer.object { $0.member("zoneName", "Chats"); $0.member("atomic", true) }
 /// ```
 public struct JSONWriter: Sendable {
+    /// The text so far, in UTF-8.
     public private(set) var bytes: [UInt8] = []
     /// True if a comma must precede the next name or element.
     private var needsComma = false
 
+    /// - Parameter capacity: the bytes to reserve, if the length of the text can be guessed.
     public init(capacity: Int = 0) {
         bytes.reserveCapacity(capacity)
     }
@@ -25,12 +27,18 @@ public struct JSONWriter: Sendable {
 
     // MARK: Structure
 
+    /// Writes an object.
+    /// - Parameter members: writes each name and its value in turn. Names must differ; this is not checked.
+    /// - Throws: what `members` throws. The text ends in the middle of the object then.
     public mutating func object<Failure: Error>(_ members: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "{"))
         try members(&self)
         close(UInt8(ascii: "}"))
     }
 
+    /// Writes an array.
+    /// - Parameter elements: writes one value after the other.
+    /// - Throws: what `elements` throws. The text ends in the middle of the array then.
     public mutating func array<Failure: Error>(_ elements: (inout JSONWriter) throws(Failure) -> Void) throws(Failure) {
         open(UInt8(ascii: "["))
         try elements(&self)
@@ -79,16 +87,19 @@ public struct JSONWriter: Sendable {
 
     // MARK: Values
 
+    /// Writes `null`.
     public mutating func null() {
         separate()
         bytes.append(contentsOf: "null".utf8)
     }
 
+    /// Writes `true` or `false`.
     public mutating func value(_ bool: Bool) {
         separate()
         bytes.append(contentsOf: (bool ? "true" : "false").utf8)
     }
 
+    /// Writes an integer with all its digits. Readers that have only 64-bit floats round those above 2⁵³.
     public mutating func value(_ integer: Int64) {
         separate()
         append(integer)
@@ -101,11 +112,13 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: (double.isFinite ? double.description : "null").utf8)
     }
 
+    /// Writes a string. Quotation marks, backslashes and control characters are escaped, all others stay as they are.
     public mutating func value(_ string: String) {
         separate()
         quote(string)
     }
 
+    /// Writes a name where a value stands, as a string.
     public mutating func value(_ name: Name) {
         value(name.string)
     }
@@ -122,6 +135,7 @@ public struct JSONWriter: Sendable {
         bytes.append(contentsOf: json)
     }
 
+    /// Writes any value, with all that is in it. Members keep their order.
     public mutating func value(_ value: JSONValue) {
         switch value {
         case .null: null()
@@ -142,41 +156,49 @@ public struct JSONWriter: Sendable {
 
     // MARK: Members
 
+    /// Writes a string under any name.
     @_disfavoredOverload public mutating func member(_ name: Name, _ string: String) {
         self.name(name)
         value(string)
     }
 
+    /// Writes a name as a string under any name.
     @_disfavoredOverload public mutating func member(_ name: Name, _ other: Name) {
         self.name(name)
         value(other.string)
     }
 
+    /// Writes an integer under any name.
     @_disfavoredOverload public mutating func member(_ name: Name, _ integer: Int64) {
         self.name(name)
         value(integer)
     }
 
+    /// Writes `true` or `false` under any name.
     @_disfavoredOverload public mutating func member(_ name: Name, _ bool: Bool) {
         self.name(name)
         value(bool)
     }
 
+    /// Writes a string under a name that is written in the source and needs no escapes.
     public mutating func member(_ name: StaticString, _ string: String) {
         self.name(name)
         value(string)
     }
 
+    /// Writes a name as a string under a name that is written in the source and needs no escapes.
     public mutating func member(_ name: StaticString, _ other: Name) {
         self.name(name)
         value(other.string)
     }
 
+    /// Writes an integer under a name that is written in the source and needs no escapes.
     public mutating func member(_ name: StaticString, _ integer: Int64) {
         self.name(name)
         value(integer)
     }
 
+    /// Writes `true` or `false` under a name that is written in the source and needs no escapes.
     public mutating func member(_ name: StaticString, _ bool: Bool) {
         self.name(name)
         value(bool)

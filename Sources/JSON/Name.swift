@@ -4,19 +4,25 @@
 /// All lookups, orderings and comparisons use this type, so that all engines agree.
 /// The order of UTF-8 bytes equals the order of Unicode scalar values.
 public struct Name: Sendable, Hashable, Comparable {
+    /// The text as it was given. Nothing composes or decomposes its letters.
     public let string: String
 
+    /// A name with any text. Limits, such as a length, are checked where a name is used.
     public init(_ string: String) {
         self.string = string
     }
 
+    /// A name with a part of a text.
     public init(_ text: Substring) {
         string = String(text)
     }
 
+    /// The bytes by which names are compared.
     public var utf8: String.UTF8View { string.utf8 }
+    /// True for a name without a byte.
     public var isEmpty: Bool { string.isEmpty }
 
+    /// True if the bytes begin with those of another name, even if an accent follows that belongs to its last letter.
     public func hasPrefix(_ prefix: Name) -> Bool {
         utf8.starts(with: prefix.utf8)
     }
