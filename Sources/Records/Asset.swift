@@ -5,7 +5,9 @@ public struct Asset: Sendable, Hashable {
     public var fileChecksum: String
     /// Bytes.
     public var size: Int64
+    /// CloudKit's own, and opaque: it goes back as it came. Private and shared databases have it.
     public var referenceChecksum: String?
+    /// CloudKit's own, and opaque: it goes back as it came. Private and shared databases have it.
     public var wrappingKey: String?
     /// Proof of an upload, sent by the client when it saves the record.
     public var receipt: String?
@@ -13,6 +15,7 @@ public struct Asset: Sendable, Hashable {
     /// a name.
     public var fileName: String?
 
+    /// An asset as an upload answers it, or a record has it.
     public init(
         fileChecksum: String, size: Int64, referenceChecksum: String? = nil, wrappingKey: String? = nil, receipt: String? = nil,
         fileName: String? = nil

@@ -5,10 +5,12 @@ public struct ChangeToken: Sendable, Hashable {
     /// The token in requests and answers. Skylight's own are URL-safe base64 without padding, which needs no escaping in URLs, forms and shells.
     public let text: String
 
+    /// A token as a client sent it.
     public init(text: String) {
         self.text = text
     }
 
+    /// A token of our own, from an engine's bytes.
     public init(bytes: [UInt8]) {
         text = Base64.text(of: bytes, forURLs: true)
     }

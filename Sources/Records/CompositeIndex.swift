@@ -7,6 +7,7 @@ public struct CompositeIndex: Sendable, Hashable {
     /// The field of the query's first sort, in either direction.
     public var sort: FieldKey
 
+    /// An index for queries with EQUALS on one field and a sort by another.
     public init(filter: FieldKey, sort: FieldKey) {
         self.filter = filter
         self.sort = sort

@@ -1,9 +1,13 @@
 /// Identifies a database by container, environment and scope.
 public struct DatabaseAddress: Sendable, Hashable {
+    /// The container, such as `iCloud.com.example.App`.
     public var container: ContainerID
+    /// Each environment has databases of its own.
     public var environment: Environment
+    /// Of private and shared databases each user has one. The address does not say whose.
     public var scope: DatabaseScope
 
+    /// The address of a database, whether or not it is there.
     public init(container: ContainerID, environment: Environment, scope: DatabaseScope) {
         self.container = container
         self.environment = environment

@@ -1,11 +1,15 @@
-/// The declared type of a field: a value type, single or list, plain or encrypted.
+/// The declared type of a field: a value type, single or list, plain or encrypted. The constants are plain and single.
 public struct FieldType: Sendable, Hashable {
+    /// The type of the value, or of each element.
     public var valueType: ValueType
+    /// True for a list of such values.
     public var isList: Bool
+    /// True if values are stored encrypted. Such a field has no indexes.
     public var isEncrypted: Bool
     /// The schema language's spelling of a number other than INT64 or DOUBLE; `nil` for all other types.
     public var number: NumberPreference?
 
+    /// A type; plain and single by default. It is not checked whether the type ``canBeEncrypted``.
     public init(_ valueType: ValueType, isList: Bool = false, isEncrypted: Bool = false, number: NumberPreference? = nil) {
         self.valueType = valueType
         self.isList = isList
@@ -22,6 +26,7 @@ public struct FieldType: Sendable, Hashable {
     public static let reference = FieldType(.reference)
     public static let asset = FieldType(.asset)
 
+    /// A list of plain values.
     public static func list(_ valueType: ValueType) -> FieldType {
         FieldType(valueType, isList: true)
     }
@@ -97,13 +102,21 @@ public struct FieldType: Sendable, Hashable {
 
 /// The type of one value.
 public enum ValueType: String, Sendable, Hashable, CaseIterable {
+    /// Text, which compares by its UTF-8 bytes.
     case string = "STRING"
+    /// A signed integer. `Bool` is one: 1 or 0.
     case int64 = "INT64"
+    /// A 64-bit float, which is finite.
     case double = "DOUBLE"
+    /// Bytes, which are base64 in JSON.
     case bytes = "BYTES"
+    /// A moment, in whole milliseconds.
     case timestamp = "TIMESTAMP"
+    /// A place on the earth.
     case location = "LOCATION"
+    /// Another record, by its name.
     case reference = "REFERENCE"
+    /// A file beside the record. No query can name it.
     case asset = "ASSET"
 
     /// Responses call assets `ASSETID`.

@@ -1,4 +1,4 @@
-/// The value of a record field.
+/// The value of a record field: one of each ``ValueType``, or a list.
 public enum FieldValue: Sendable, Hashable {
     case string(String)
     case int64(Int64)

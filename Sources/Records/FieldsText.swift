@@ -2,6 +2,7 @@ public import JSON
 
 /// The fields of a record as JSON text in the format of responses: `{"title":{"value":"Milk","type":"STRING"}}`.
 public struct FieldsText: Sendable, Hashable {
+    /// The text in UTF-8.
     public let bytes: [UInt8]
 
     /// Wraps encoded fields.
@@ -21,6 +22,7 @@ public struct FieldsText: Sendable, Hashable {
         bytes = writer.bytes
     }
 
+    /// No fields: `{}`.
     public static let empty = FieldsText(bytes: Array("{}".utf8))
 
     /// Decodes all fields.

@@ -5,6 +5,7 @@ public struct FileChecksum: Sendable, Hashable, Comparable, CustomStringConverti
     /// Length in bytes.
     public static let length = 32
 
+    /// 32 bytes.
     public let bytes: [UInt8]
 
     /// - Returns: `nil` if there are not exactly 32 bytes.

@@ -2,16 +2,22 @@ public import JSON
 
 /// The permissions of a role for the records of a type in the public database.
 public struct Grant: Sendable, Hashable {
+    /// The rights that a role may have. They add up over the roles of a caller.
     public enum Permission: String, Sendable, Hashable, CaseIterable {
+        /// To look records up, and to query them.
         case read = "READ"
+        /// To create records, with their files.
         case create = "CREATE"
+        /// To change and delete records, and to upload files for them.
         case write = "WRITE"
     }
 
     /// `_world`, `_icloud`, `_creator` or a custom role.
     public var role: Name
+    /// All rights of the role. Without one, the grant has no effect.
     public var permissions: Set<Permission>
 
+    /// The rights of one role for one type.
     public init(role: Name, permissions: Set<Permission>) {
         self.role = role
         self.permissions = permissions

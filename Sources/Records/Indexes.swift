@@ -18,6 +18,7 @@ public struct Indexes: OptionSet, Sendable, Hashable {
         ("QUERYABLE", .queryable), ("SEARCHABLE", .searchable), ("SORTABLE", .sortable),
     ]
 
+    /// The names of these indexes, such as `QUERYABLE`, in the order of ``named``.
     public var names: [String] {
         Self.named.filter { contains($0.index) }.map(\.name)
     }

@@ -14,8 +14,10 @@ public struct Location: Sendable, Hashable {
     public var speed: Double?
     /// In degrees clockwise from north.
     public var course: Double?
+    /// When the receiver was there.
     public var timestamp: Timestamp?
 
+    /// A place alone. It is not checked that the degrees are in range.
     public init(latitude: Double, longitude: Double) {
         self.latitude = latitude
         self.longitude = longitude

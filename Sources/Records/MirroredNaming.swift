@@ -41,6 +41,7 @@ public enum MirroredNaming {
     /// The field beside it, for a text or bytes that are too long for a record.
     public static func assetField(of property: String) -> Name { Name("\(prefix)\(property)\(assetSuffix)") }
 
+    /// True for the field beside an attribute's own, which has its asset.
     public static func isAssetField(_ field: Name) -> Bool { field.string.hasSuffix(assetSuffix) }
 
     /// The field with the value of an attribute: if its own field is missing or empty, the one beside it may have an asset.
@@ -56,6 +57,7 @@ public enum MirroredNaming {
 
 /// A pair of a many-to-many relationship, which is a record of its own.
 public struct MirroredLink: Sendable, Hashable {
+    /// The type of all such records, whatever they link.
     public static let recordType: Name = "CDMR"
     /// The field with the record names of both objects.
     public static let namesField: Name = "CD_recordNames"
@@ -66,6 +68,7 @@ public struct MirroredLink: Sendable, Hashable {
 
     /// An object of the pair.
     public struct End: Sendable, Hashable {
+        /// The record of the object.
         public let recordName: Name
         /// The object's relationship to the other one.
         public let relationship: String

@@ -19,6 +19,7 @@ public struct RecordChange: Sendable, Hashable {
     public var kind: Kind?
     /// Position in commit order, which increases within a zone, with gaps; `nil` if the store does not tell it.
     public var position: Int64?
+    /// The record that changed, also if only its name is known.
     public var recordID: RecordID {
         switch subject {
         case .record(let record): record.recordID
@@ -33,6 +34,7 @@ public struct RecordChange: Sendable, Hashable {
         set { subject = newValue.map { .record($0) } ?? .name(recordID) }
     }
 
+    /// The change of a record whose state is known.
     public init(kind: Kind?, position: Int64?, record: StoredRecord) {
         subject = .record(record)
         self.kind = kind

@@ -1,5 +1,6 @@
 /// An error in terms of the protocol.
 public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The code as clients see it.
     public var code: ServerErrorCode
     /// One sentence for the developer with the field, the rule and the remedy, if any. Uses CloudKit's text where it
     /// is known.
@@ -7,6 +8,7 @@ public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
     /// Seconds to wait before repeating the request.
     public var retryAfter: Int?
 
+    /// An error of a request, or of one of its items.
     public init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil) {
         self.code = code
         self.reason = reason
@@ -22,7 +24,9 @@ extension RecordError {
         RecordError(.badRequest, "BadRequestException: Unexpected input. \(detail)")
     }
 
+    /// NOT_FOUND in CloudKit's words.
     public static let recordNotFound = RecordError(.notFound, "Record not found")
+    /// ZONE_NOT_FOUND in CloudKit's words.
     public static let zoneNotFound = RecordError(.zoneNotFound, "Zone does not exist")
     /// The error for a record that does not fit into the response.
     public static let tooManyBytes = RecordError(

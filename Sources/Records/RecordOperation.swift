@@ -2,6 +2,7 @@ public import JSON
 
 /// One operation of a batch (Apple's reference page "Modifying Records").
 public struct RecordOperation: Sendable, Hashable {
+    /// What to do with the record, and under which condition.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Fails if the name exists.
         case create
@@ -18,6 +19,7 @@ public struct RecordOperation: Sendable, Hashable {
         /// Succeeds even if the record does not exist.
         case forceDelete
 
+        /// True for ``delete`` and ``forceDelete``, which ignore fields.
         public var isDeletion: Bool { self == .delete || self == .forceDelete }
         /// True if the change tag is compared with the stored one.
         public var checksTag: Bool { self == .update || self == .replace || self == .delete }
@@ -25,12 +27,17 @@ public struct RecordOperation: Sendable, Hashable {
         public var replacesFields: Bool { self == .replace || self == .forceReplace || self == .create }
     }
 
+    /// What a save does with the record's parent.
     public enum Parent: Sendable, Hashable {
+        /// Leave it.
         case unchanged
+        /// Take it away: the record leaves its hierarchy.
         case cleared
+        /// Set it, by its name in the same zone.
         case record(Name)
     }
 
+    /// What to do.
     public var kind: Kind
     /// `nil` lets the store choose a name.
     public var recordName: Name?
@@ -38,8 +45,11 @@ public struct RecordOperation: Sendable, Hashable {
     public var zoneID: ZoneID?
     /// Required for creating a record.
     public var recordType: Name?
+    /// The tag of the version that the client changed. Kinds that ignore it may leave it out.
     public var recordChangeTag: String?
+    /// The fields to set or to clear. Others stay, unless the kind clears them.
     public var fields: [Name: FieldInput]
+    /// The record with which this one is shared.
     public var parent: Parent
     /// True to assign a short GUID, by which the record can be shared.
     public var createsShortGUID = false
@@ -48,6 +58,7 @@ public struct RecordOperation: Sendable, Hashable {
     /// The original creator and editor of a restored record; `nil` for other saves. An extension of Skylight.
     public var provenance: Provenance?
 
+    /// An operation. What its kind requires is checked when it is carried out.
     public init(
         _ kind: Kind, recordName: Name? = nil, zoneID: ZoneID? = nil, recordType: Name? = nil, recordChangeTag: String? = nil,
         fields: [Name: FieldInput] = [:], parent: Parent = .unchanged, provenance: Provenance? = nil

@@ -11,6 +11,7 @@ public final class RecordSharing: Sendable, Hashable {
     /// The engine's number of the share through which guests see the record.
     public let hierarchy: Int64?
 
+    /// Sharing's part of a record; of one without any if all is `nil`.
     public init(shortGUID: String? = nil, shareName: Name? = nil, share: Share? = nil, hierarchy: Int64? = nil) {
         self.shortGUID = shortGUID
         self.shareName = shareName

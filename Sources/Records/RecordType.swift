@@ -5,14 +5,18 @@ public struct RecordType: Sendable, Hashable {
     /// Maximum length of a type name in UTF-8 bytes.
     public static let nameLimit = 255
 
+    /// Unique in its schema.
     public let name: Name
     /// Custom fields.
     public var fields: [Name: FieldDefinition]
+    /// The indexes of system fields; a field without any may be missing.
     public var systemIndexes: [SystemField: Indexes]
+    /// The rights of roles in the public database. Private and shared databases don't ask for them.
     public var grants: [Grant]
     /// An extension of Skylight that schema files don't contain.
     public var compositeIndexes: Set<CompositeIndex>
 
+    /// A type; without fields and indexes, and with CloudKit's own grants, unless it says otherwise.
     public init(
         name: Name, fields: [Name: FieldDefinition] = [:], systemIndexes: [SystemField: Indexes] = [:], grants: [Grant] = Grant.defaults,
         compositeIndexes: Set<CompositeIndex> = []
@@ -37,6 +41,7 @@ public struct RecordType: Sendable, Hashable {
         if fields[name] == nil, let field = SystemField(named: name) { .system(field) } else { .custom(name) }
     }
 
+    /// False for a type that no query can be about.
     public var hasAnyIndex: Bool {
         fields.values.contains { !$0.indexes.isEmpty } || systemIndexes.values.contains { !$0.isEmpty }
     }

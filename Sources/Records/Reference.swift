@@ -12,11 +12,14 @@ public struct Reference: Sendable, Hashable {
         case validate = "VALIDATE"
     }
 
+    /// The name of the record that it leads to.
     public var recordName: Name
     /// `nil` means the zone of the referring record.
     public var zoneID: ZoneID?
+    /// The effect of deleting the target.
     public var action: Action
 
+    /// A reference; by default one within the zone, which does nothing when its target is deleted.
     public init(recordName: Name, zoneID: ZoneID? = nil, action: Action = .none) {
         self.recordName = recordName
         self.zoneID = zoneID

@@ -20,12 +20,14 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// The members as they came, `null` among them.
     public let members: JSONObject
     private let path: Path
 
     /// The path of the object in the body, empty for the body itself.
     public var place: String { path.text }
 
+    /// The body of a request that was parsed already.
     public init(_ members: JSONObject) {
         self.init(members, at: .body)
     }
@@ -60,12 +62,15 @@ public struct RequestObject: Sendable {
         return value
     }
 
+    /// The path of a member in the body, whether or not it is there.
     public func place(of name: Name) -> String {
         Path.member(name, of: path).text
     }
 
     // MARK: Members
 
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no string.
     public func string(_ name: Name) throws -> String? {
         switch value(name) {
         case nil: nil
@@ -74,10 +79,15 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// A string as a name, which may be empty.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no string.
     public func name(_ name: Name) throws -> Name? {
         try string(name).map { Name($0) }
     }
 
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is neither `true` nor `false`; 1 and 0 are not.
     public func bool(_ name: Name) throws -> Bool? {
         switch value(name) {
         case nil: nil
@@ -86,6 +96,9 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// A number with or without a fraction. Integers above 2⁵³ are rounded.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no number.
     public func number(_ name: Name) throws -> Double? {
         switch value(name) {
         case nil: nil
@@ -95,6 +108,9 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// An object, which knows its path.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no object.
     public func object(_ name: Name) throws -> RequestObject? {
         switch value(name) {
         case nil: nil
@@ -103,6 +119,9 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// The objects of an array.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no array, or has another element.
     public func objects(_ name: Name) throws -> [RequestObject]? {
         try elements(name)?.map { value, path in
             guard case .object(let members) = value else { throw Self.unexpected(path.text, "an object", value) }
@@ -121,6 +140,9 @@ public struct RequestObject: Sendable {
         }
     }
 
+    /// The strings of an array, as names.
+    /// - Returns: `nil` if the member is absent.
+    /// - Throws: `RecordError` BAD_REQUEST if it is no array, or has another element.
     public func names(_ name: Name) throws -> [Name]? {
         try elements(name)?.map { value, path in
             guard case .string(let string) = value else { throw Self.unexpected(path.text, "a string", value) }
@@ -144,6 +166,11 @@ public struct RequestObject: Sendable {
         return value
     }
 
+    /// The error for a member of the wrong kind.
+    /// - Parameters:
+    ///   - name: the member.
+    ///   - expected: such as `a string`.
+    ///   - found: its value, of which the error names the kind only.
     public func unexpected(_ name: Name, _ expected: String, _ found: JSONValue) -> RecordError {
         Self.unexpected(place(of: name), expected, found)
     }

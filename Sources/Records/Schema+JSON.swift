@@ -75,6 +75,7 @@ extension JSONWriter {
         member("sort", index.sort.schemaName)
     }
 
+    /// Writes `["QUERYABLE","SORTABLE"]`.
     public mutating func value(_ indexes: Indexes) {
         array { writer in
             for name in indexes.names { writer.value(name) }

@@ -2,9 +2,12 @@ public import JSON
 
 /// The record types and roles of one container and environment.
 public struct Schema: Sendable, Hashable {
+    /// The types by their names. ``initial`` has those of a new container.
     public var types: [Name: RecordType]
+    /// The container's own roles, without ``Grant/systemRoles``.
     public var roles: Set<Name>
 
+    /// - Parameter types: of two with one name, the last one counts.
     public init(types: [RecordType] = [], roles: Set<Name> = []) {
         self.types = Dictionary(types.map { ($0.name, $0) }, uniquingKeysWith: { _, last in last })
         self.roles = roles

@@ -57,6 +57,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes a participant as answers have it, with `userIdentity`, `type`, `acceptanceStatus` and `permission`.
     public mutating func value(_ participant: ShareParticipant) {
         object { writer in writer.members(of: participant) }
     }

@@ -31,6 +31,7 @@ public struct Share: Sendable, Hashable {
     /// The owner comes first.
     public var participants: [ShareParticipant]
 
+    /// A share; by default for invited users only.
     public init(rootName: Name?, shortGUID: String, publicPermission: SharePermission = .none, participants: [ShareParticipant]) {
         self.rootName = rootName
         self.shortGUID = shortGUID
@@ -38,6 +39,7 @@ public struct Share: Sendable, Hashable {
         self.participants = participants
     }
 
+    /// `nil` only if an answer did not tell.
     public var owner: ShareParticipant? { participants.first { $0.role == .owner } }
 
     /// The participant with a user record name; `nil` for users who neither accepted nor own the share.
@@ -98,15 +100,21 @@ public struct Share: Sendable, Hashable {
     private var accepted: [ShareParticipant] { participants.filter { $0.role != .owner && $0.status == .accepted } }
 }
 
+/// The right of a participant, or of everybody with the link.
 public enum SharePermission: String, Sendable, Hashable, CaseIterable {
+    /// No right. A participant without one has what everybody with the link has.
     case none = "NONE"
+    /// To see the records.
     case readOnly = "READ_ONLY"
+    /// To see and change the records, and to add some.
     case readWrite = "READ_WRITE"
 }
 
 /// A user who was invited to a share, or takes part.
 public struct ShareParticipant: Sendable, Hashable {
+    /// How a user came to the share, and what the user may do with the share itself.
     public enum Role: String, Sendable, Hashable, CaseIterable {
+        /// The user whose records they are.
         case owner = "OWNER"
         /// May change participants and rights, except the owner's.
         case administrator = "ADMINISTRATOR"
@@ -116,8 +124,11 @@ public struct ShareParticipant: Sendable, Hashable {
         case publicUser = "PUBLIC_USER"
     }
 
+    /// How far a user has come with an invitation.
     public enum Status: String, Sendable, Hashable, CaseIterable {
+        /// Has not answered yet, and sees nothing.
         case invited = "INVITED"
+        /// Takes part.
         case accepted = "ACCEPTED"
         /// Has left.
         case removed = "REMOVED"
@@ -129,12 +140,16 @@ public struct ShareParticipant: Sendable, Hashable {
     public var userRecordName: Name?
     /// The address that was invited.
     public var lookupInfo: LookupInfo
+    /// The user's part in the share.
     public var role: Role
+    /// How far the user has come with the invitation.
     public var status: Status
+    /// The user's own right. `Share.permission(of:)` has the one that counts.
     public var permission: SharePermission
     /// When the invitation was accepted.
     public var accepted: Timestamp?
 
+    /// A participant; by default a user who is invited to read.
     public init(
         participantID: String, userRecordName: Name? = nil, lookupInfo: LookupInfo = LookupInfo(), role: Role = .user, status: Status = .invited,
         permission: SharePermission = .readOnly, accepted: Timestamp? = nil
@@ -160,10 +175,14 @@ public struct ShareParticipant: Sendable, Hashable {
 
 /// How an invitation names a user.
 public struct LookupInfo: Sendable, Hashable {
+    /// Compared without regard to case.
     public var emailAddress: String?
+    /// Compared by its digits.
     public var phoneNumber: String?
+    /// The name of the user's own record.
     public var userRecordName: Name?
 
+    /// The ways that are known; usually one.
     public init(emailAddress: String? = nil, phoneNumber: String? = nil, userRecordName: Name? = nil) {
         self.emailAddress = emailAddress
         self.phoneNumber = phoneNumber
@@ -188,20 +207,26 @@ public struct LookupInfo: Sendable, Hashable {
 public struct ShareInput: Sendable, Hashable {
     /// The record to share; only for creating the share of a hierarchy.
     public var root: Root?
+    /// The rights of everybody with the link.
     public var publicPermission: SharePermission?
     /// All participants after the save.
     public var participants: [ShareParticipant]?
 
+    /// The record at the top of the hierarchy to share.
     public struct Root: Sendable, Hashable {
+        /// The name of the record, in the share's zone.
         public var recordName: Name
+        /// The tag of the version that the client knows.
         public var recordChangeTag: String?
 
+        /// A record that was saved before, or is saved in the same request.
         public init(recordName: Name, recordChangeTag: String?) {
             self.recordName = recordName
             self.recordChangeTag = recordChangeTag
         }
     }
 
+    /// The members to change.
     public init(root: Root? = nil, publicPermission: SharePermission? = nil, participants: [ShareParticipant]? = nil) {
         self.root = root
         self.publicPermission = publicPermission
@@ -215,5 +240,6 @@ public struct ShareInput: Sendable, Hashable {
             participants: share.participants)
     }
 
+    /// True if the save changes nothing of the share.
     public var isEmpty: Bool { root == nil && publicPermission == nil && participants == nil }
 }

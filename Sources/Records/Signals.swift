@@ -10,6 +10,7 @@ public final class Signals: Sendable {
 
     private let state = Mutex(State())
 
+    /// Signals that nobody listens to yet.
     public init() {}
 
     /// A stream of signals from now on. It buffers at most one.
@@ -31,6 +32,7 @@ public final class Signals: Sendable {
         return stream
     }
 
+    /// Wakes all listeners. Signals that come before a listener has woken are one to it.
     public func send() {
         for listener in state.withLock({ Array($0.listeners.values) }) { listener.yield() }
     }

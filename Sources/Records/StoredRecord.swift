@@ -4,18 +4,24 @@ public import JSON
 ///
 /// Reading copies that text. It is decoded only if a value is needed.
 public struct StoredRecord: Sendable, Hashable {
+    /// Unique in its database.
     public var recordID: RecordID
+    /// Such as `Item`.
     public var recordType: Name
     /// Changes with each save. Short, lowercase, base 36. Compare it for equality only.
     public var recordChangeTag: String
+    /// Who made the record, and when.
     public var created: Signature
+    /// Who saved it last, and when.
     public var modified: Signature
     /// The parent record in the same zone, with which this one is shared.
     public var parent: Name?
+    /// The custom fields that have a value.
     public var fields: FieldsText
     /// `nil` for a record that is neither shared nor a share.
     public var sharing: RecordSharing?
 
+    /// A record as a store has it.
     public init(
         recordID: RecordID, recordType: Name, recordChangeTag: String, created: Signature, modified: Signature, parent: Name? = nil,
         fields: FieldsText, sharing: RecordSharing? = nil

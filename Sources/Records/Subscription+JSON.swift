@@ -68,6 +68,7 @@ extension NotificationInfo {
 }
 
 extension JSONWriter {
+    /// Writes a subscription as requests and answers have it.
     public mutating func value(_ subscription: Subscription) {
         object { writer in
             writer.member("subscriptionID", subscription.subscriptionID)

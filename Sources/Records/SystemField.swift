@@ -2,13 +2,21 @@ public import JSON
 
 /// A field that each record has. It has two names: one in schema files and older error texts, and a readable one.
 public enum SystemField: String, Sendable, Hashable, CaseIterable {
+    /// When the record was made.
     case createTime = "___createTime"
+    /// The user who made it.
     case createdBy = "___createdBy"
+    /// The change tag.
     case etag = "___etag"
+    /// When the record was saved last.
     case modTime = "___modTime"
+    /// The user who saved it last.
     case modifiedBy = "___modifiedBy"
+    /// The record's name.
     case recordID = "___recordID"
+    /// The record with which this one is shared.
     case parent = "___parent"
+    /// The share of the record, if it is the root of a hierarchy.
     case share = "___share"
 
     /// The name in requests and in the console: `recordName`, `createdTimestamp`…
@@ -25,8 +33,10 @@ public enum SystemField: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// The name in schema files, such as `___createTime`.
     public var schemaName: Name { Name(rawValue) }
 
+    /// The type that schema files declare.
     public var type: FieldType {
         switch self {
         case .createTime, .modTime: .timestamp

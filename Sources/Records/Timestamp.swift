@@ -2,8 +2,10 @@ internal import Foundation
 
 /// A moment, in whole milliseconds since 1 January 1970 UTC, as CloudKit stores TIMESTAMP values.
 public struct Timestamp: Sendable, Hashable, Comparable {
+    /// Negative before 1970.
     public var milliseconds: Int64
 
+    /// - Parameter milliseconds: since 1 January 1970 UTC.
     public init(milliseconds: Int64) {
         self.milliseconds = milliseconds
     }

@@ -4,6 +4,7 @@ public import JSON
 ///
 /// Zones with the same name and different owners are different. A shared database contains zones of several owners.
 public struct ZoneID: Sendable, Hashable {
+    /// The name of the zone that public and private databases have from the start. It has no feed and no atomic batches.
     public static let defaultZoneName: Name = "_defaultZone"
     /// Placeholder owner names that clients use for the caller.
     public static let currentOwnerNames: Set<Name> = ["__defaultOwner__", "_defaultOwner"]
@@ -12,16 +13,20 @@ public struct ZoneID: Sendable, Hashable {
     /// Maximum length of a zone name in UTF-8 bytes.
     public static let nameLimit = 255
 
+    /// At most ``nameLimit`` bytes.
     public var zoneName: Name
     /// `nil` means the caller in a private database, and no owner in the public one.
     public var ownerRecordName: Name?
 
+    /// The ID of a zone, which need not exist.
     public init(zoneName: Name, ownerRecordName: Name? = nil) {
         self.zoneName = zoneName
         self.ownerRecordName = ownerRecordName
     }
 
+    /// The caller's default zone, which is also that of the public database.
     public static let `default` = ZoneID(zoneName: defaultZoneName)
 
+    /// True for the default zone of any owner.
     public var isDefault: Bool { zoneName == Self.defaultZoneName }
 }

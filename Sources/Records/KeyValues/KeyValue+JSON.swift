@@ -85,6 +85,7 @@ extension RequestObject {
 }
 
 extension JSONWriter {
+    /// Writes `{"type":"BOOL","value":true}`.
     public mutating func value(_ value: PropertyValue) {
         object { writer in
             writer.member("type", value.kind.rawValue)
@@ -108,6 +109,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes `{"operationType":"remove","key":"hasData"}`; for `set` with the value too.
     public mutating func value(_ operation: KeyValueOperation) {
         object { writer in
             switch operation {
@@ -123,6 +125,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes a change with its value and the value's size, or with `"removed":true`.
     public mutating func value(_ change: KeyValueChange) {
         object { writer in
             writer.member("key", change.key)
@@ -138,6 +141,7 @@ extension JSONWriter {
         }
     }
 
+    /// Writes the members `keys` and `bytes` into the current object.
     public mutating func members(of usage: KeyValueUsage) {
         member("keys", Int64(usage.keys))
         member("bytes", Int64(usage.bytes))

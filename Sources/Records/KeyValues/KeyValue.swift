@@ -7,6 +7,7 @@ public enum KeyValueOperation: Sendable, Hashable {
     /// Removes a key. One that is not there can be removed.
     case remove(Name)
 
+    /// The key that is set or removed.
     public var key: Name {
         switch self {
         case .set(let key, _), .remove(let key): key
@@ -16,6 +17,7 @@ public enum KeyValueOperation: Sendable, Hashable {
 
 /// The latest change of a key.
 public struct KeyValueChange: Sendable, Hashable {
+    /// At most ``KeyValueLimits/keyLength`` bytes.
     public let key: Name
     /// `nil` if the key was removed.
     public let value: PropertyValue?
@@ -24,6 +26,7 @@ public struct KeyValueChange: Sendable, Hashable {
     /// The number of the change. Later changes have greater ones.
     public let position: Int64
 
+    /// A change, which is a removal without a value.
     public init(_ key: Name, _ value: PropertyValue?, modified: Timestamp, position: Int64) {
         self.key = key
         self.value = value
@@ -34,10 +37,12 @@ public struct KeyValueChange: Sendable, Hashable {
 
 /// The room that a key-value store takes.
 public struct KeyValueUsage: Sendable, Hashable {
+    /// The number of keys. ``KeyValueLimits/keys`` is the limit.
     public let keys: Int
     /// The sum of ``PropertyValue/size``. Keys take no room.
     public let bytes: Int
 
+    /// The room of so many keys, with values of so many bytes together.
     public init(keys: Int, bytes: Int) {
         self.keys = keys
         self.bytes = bytes
@@ -50,8 +55,10 @@ public struct KeyValueChanges: Sendable, Hashable {
     public let changes: [KeyValueChange]
     /// The token to ask for later changes with.
     public let syncToken: ChangeToken
+    /// The room of the whole store after these changes.
     public let usage: KeyValueUsage
 
+    /// The answer of a store.
     public init(_ changes: [KeyValueChange], syncToken: ChangeToken, usage: KeyValueUsage) {
         self.changes = changes
         self.syncToken = syncToken

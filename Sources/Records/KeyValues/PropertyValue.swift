@@ -25,6 +25,7 @@ public indirect enum PropertyValue: Sendable, Hashable {
         case dictionary = "DICTIONARY"
     }
 
+    /// The type that requests and answers name beside the value.
     public var kind: Kind {
         switch self {
         case .string: .string

@@ -8,9 +8,12 @@ public struct SchemaText: Sendable {
     public let moreNotes: Int
     private let parsed: Schema
 
+    /// Maximum number of ``errors``.
     public static let errorLimit = 20
+    /// Maximum number of ``notes``.
     public static let noteLimit = 20
 
+    /// Parses the text of a schema file.
     public init(_ text: String) {
         self.init(utf8: Array(text.utf8))
     }
