@@ -4,6 +4,7 @@ internal import NIOHTTP1
 
 /// The bytes of a file, streamed with backpressure. Each reader sends requests of its own, and resumes broken connections.
 public struct AssetStream: AsyncSequence, Sendable {
+    /// The next bytes of the file, as many as came together.
     public typealias Element = ByteBuffer
 
     /// The number of bytes before the first one of the stream.
@@ -23,6 +24,7 @@ public struct AssetStream: AsyncSequence, Sendable {
         self.progress = progress
     }
 
+    /// Reads the file once, from the stream's offset on.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let size: Int64
         private let progress: @Sendable (TransferProgress) -> Void

@@ -1,5 +1,6 @@
 /// The reason why a request got no answer that can be used. Failures of single items are in the answers instead.
 public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
+    /// The reasons, and what they mean for a request that saves.
     public enum Kind: Sendable, Hashable {
         /// CloudKit refused the request. Repeating it would not help.
         case refused(ServerError)
@@ -29,6 +30,7 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         case closed
     }
 
+    /// The reason. ``isPassing`` tells if another attempt makes sense.
     public var kind: Kind
     /// Such as `records/modify`.
     public var action: String

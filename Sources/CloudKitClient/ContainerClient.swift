@@ -6,8 +6,11 @@ public import Records
 ///
 /// Clients are for as long as the program needs the container: they keep connections. ``close()`` ends them.
 public final class ContainerClient: Sendable {
+    /// The container that requests are about.
     public let container: ContainerID
+    /// Each environment has records and a schema of its own.
     public let environment: Environment
+    /// Who asks, and so which databases can be reached.
     public let credentials: ContainerCredentials
     let exchanger: Exchanger
 

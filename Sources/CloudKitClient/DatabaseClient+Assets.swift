@@ -7,11 +7,14 @@ internal import Synchronization
 
 /// The field of a record for which a file is uploaded.
 public struct UploadRequest: Sendable, Hashable {
+    /// The type of the record that will have the file.
     public var recordType: Name
+    /// The field that will have the file: an asset, or a list of assets.
     public var fieldName: Name
     /// `nil` for a new record whose name CloudKit chooses.
     public var recordName: Name?
 
+    /// A request for one file. A list of assets needs one for each.
     public init(recordType: Name, fieldName: Name, recordName: Name? = nil) {
         self.recordType = recordType
         self.fieldName = fieldName
@@ -23,10 +26,12 @@ public struct UploadRequest: Sendable, Hashable {
 public struct UploadSlot: Sendable, Hashable {
     /// The record to save with the file.
     public var recordName: Name
+    /// The field to save the file in.
     public var fieldName: Name
     /// Valid for 15 minutes, for whoever has it.
     public var url: String
 
+    /// A slot that was not asked for with ``DatabaseClient/uploadSlots(_:in:)``.
     public init(recordName: Name, fieldName: Name, url: String) {
         self.recordName = recordName
         self.fieldName = fieldName

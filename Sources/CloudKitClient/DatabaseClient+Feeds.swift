@@ -5,6 +5,7 @@ public import Records
 public struct DatabaseFeedPage: Sendable, Hashable {
     /// The zones that changed or were deleted. CloudKit does not tell whether a user or an app deleted one.
     public var zones: [ReceivedZone]
+    /// The position after the page: for the next page, or for later changes.
     public var syncToken: SyncToken
     /// True if the feed goes on after the token, even if the page is empty.
     public var moreComing: Bool
@@ -14,15 +15,19 @@ public struct DatabaseFeedPage: Sendable, Hashable {
 public struct ZoneFeedPage: Sendable, Hashable {
     /// One entry of the feed. CloudKit does not tell whether a record was created or modified.
     public enum Change: Sendable, Hashable {
+        /// A record in its latest version.
         case saved(ReceivedRecord)
+        /// A record that is gone.
         case deleted(ReceivedDeletion)
         /// A record that could not be read.
         case failed(ServerError)
     }
 
+    /// The zone of the answer; the one that was asked for if the answer does not repeat it.
     public var zoneID: ZoneID
     /// Each record once, at its latest version.
     public var changes: [Change]
+    /// The position after the page: for the next page, or for later changes.
     public var syncToken: SyncToken
     /// True if the feed goes on after the token, even if the page is empty.
     public var moreComing: Bool
@@ -30,6 +35,7 @@ public struct ZoneFeedPage: Sendable, Hashable {
 
 /// A request for the changes of one zone.
 public struct ZonePull: Sendable, Hashable {
+    /// The zone to pull. In the shared database it has its owner's name.
     public var zoneID: ZoneID
     /// The token of the page before, or the one of the last pull; `nil` for what exists now, without deletions.
     public var since: SyncToken?
@@ -42,6 +48,7 @@ public struct ZonePull: Sendable, Hashable {
     /// True for the newest changes first. The shared database refuses it.
     public var reverse: Bool
 
+    /// A pull of one zone; of all that is there now, unless a token says since when.
     public init(
         _ zoneID: ZoneID, since: SyncToken? = nil, limit: Int? = nil, desiredKeys: Set<Name>? = nil, desiredRecordTypes: Set<Name>? = nil,
         reverse: Bool = false

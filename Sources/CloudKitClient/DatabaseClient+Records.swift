@@ -3,7 +3,9 @@ public import Records
 
 /// The outcome of one operation.
 public enum ModifiedRecord: Sendable, Hashable {
+    /// The record after the save, with the fields that were asked for.
     case saved(ReceivedRecord)
+    /// The record is gone.
     case deleted(RecordID)
 }
 
@@ -18,6 +20,7 @@ public struct RecordsPage: Sendable {
 extension DatabaseClient {
     /// The place of a query.
     public enum QueryArea: Sendable, Hashable {
+        /// One zone. The shared database has no other queries.
         case zone(ZoneID)
         /// All zones of the database (`zoneWide`).
         case allZones

@@ -1,7 +1,8 @@
 public import JSON
 internal import Records
 
-/// A user as CloudKit's answer has it. A user shows others no more than permitted, so that every property may be missing.
+/// A user as CloudKit's answer has it: name, and the address by which the user was looked up or invited. A user shows others no more than permitted, so
+/// that every property may be missing.
 public struct ReceivedUser: Sendable, Hashable {
     public var userRecordName: Name?
     public var givenName: String?

@@ -3,6 +3,7 @@ public import Records
 
 /// A zone as CloudKit's answer has it.
 public struct ReceivedZone: Sendable, Hashable {
+    /// The zone's name, with its owner if CloudKit tells it.
     public var zoneID: ZoneID
     /// The token of the zone's latest change; `nil` if it has no feed, as in the public database, and if CloudKit does not tell.
     public var syncToken: SyncToken?
@@ -28,8 +29,10 @@ public struct ReceivedZone: Sendable, Hashable {
 
 /// A client's position in a feed, exactly as CloudKit sent it.
 public struct SyncToken: Sendable, Hashable, CustomStringConvertible {
+    /// Opaque: keep it, and send it as it is.
     public let text: String
 
+    /// A token that was kept as its text.
     public init(_ text: String) {
         self.text = text
     }

@@ -9,7 +9,9 @@ public struct DatabaseClient: Sendable {
     /// The maximum number of items in a request, and of records in an answer.
     public static let itemLimit = 200
 
+    /// The client whose connections and credentials the database uses.
     public let container: ContainerClient
+    /// Public, private or shared. Credentials may not reach all three.
     public let scope: DatabaseScope
     var options = CallOptions()
 

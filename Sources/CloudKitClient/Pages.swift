@@ -1,5 +1,6 @@
 /// The pages of a query or a feed, asked for one after the other as they are needed.
 public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
+    /// One page. It may be empty and yet not the last.
     public typealias Element = Page
     typealias Fetch = @Sendable (String?) async throws -> (page: Page, next: String?)
 
@@ -16,6 +17,7 @@ public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
         self.fetch = fetch
     }
 
+    /// Asks for one page at each call, from the first one on.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let action: String
         let fetch: Fetch

@@ -22,6 +22,7 @@ public enum RequestEvent: Sendable {
 
     /// The pause before another attempt.
     public struct Pause: Sendable, Hashable {
+        /// The time that is waited.
         public let length: Duration
         /// The time that CloudKit asked for; `nil` if it did not.
         public let stated: Duration?

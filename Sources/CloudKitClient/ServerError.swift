@@ -7,6 +7,7 @@ internal import Text
 public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The `serverErrorCode` as CloudKit sent it.
     public var codeName: String
+    /// CloudKit's words, for developers.
     public var reason: String
     /// The time to wait before repeating the request; `nil` if CloudKit does not tell. It was seen to be days.
     public var retryAfter: Duration?
@@ -17,6 +18,7 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The record that the error is about; `nil` for a request or a zone, and where CloudKit does not tell.
     public var recordName: Name?
 
+    /// An error as a server may state it.
     public init(
         codeName: String, reason: String, retryAfter: Duration? = nil, uuid: String? = nil, redirectURL: String? = nil, recordName: Name? = nil
     ) {

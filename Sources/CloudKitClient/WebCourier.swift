@@ -4,7 +4,9 @@ internal import Records
 
 /// A device's token for notifications, and the address at which it waits for them. Whoever has the address gets the notifications.
 public struct CourierToken: Sendable, Hashable {
+    /// Names the device for `tokens/register`.
     public let apnsToken: String
+    /// The address to ask for notifications, with the token in it.
     public let webcourierURL: String
 }
 

@@ -13,6 +13,7 @@ public struct ContainerCredentials: Sendable, CustomStringConvertible {
 
     let kind: Kind
 
+    /// A server's key. Saves in the public database are those of the key's own user.
     public static func serverToServer(_ key: ServerToServerKey) -> ContainerCredentials {
         ContainerCredentials(kind: .key(key))
     }

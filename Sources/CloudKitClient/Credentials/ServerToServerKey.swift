@@ -6,6 +6,7 @@ internal import Text
 ///
 /// Such a key reaches the public database of one container and environment.
 public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The id that CloudKit's console shows for the public half.
     public let keyID: String
     private let key: P256.Signing.PrivateKey
 
@@ -71,7 +72,9 @@ public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
 public struct SigningText: Sendable, Hashable, CustomStringConvertible {
     /// `yyyy-MM-ddTHH:mm:ssZ`
     public let date: String
+    /// The SHA-256 of the body in base64. A request without a body has that of no bytes.
     public let bodyHash: String
+    /// Path and query, exactly as they are sent.
     public let target: String
 
     init(date: String, body: [UInt8], target: String) {
@@ -86,11 +89,14 @@ public struct SigningText: Sendable, Hashable, CustomStringConvertible {
 
 /// A signature and its request headers.
 public struct RequestSigning: Sendable, Hashable {
+    /// The id of the key that signed.
     public let keyID: String
+    /// What was signed. Its date and target must be those of the request.
     public let text: SigningText
     /// ASN.1 DER in base64.
     public let signature: String
 
+    /// The headers that a signed request needs: key id, date and signature.
     public var headers: [(name: String, value: String)] {
         [
             ("X-Apple-CloudKit-Request-KeyID", keyID), ("X-Apple-CloudKit-Request-ISO8601Date", text.date),

@@ -2,6 +2,7 @@ internal import Text
 
 /// The end of a sign-in, as the sign-in page tells it: in the query of the API token's callback, or in a message to the window that opened it.
 public enum SignInAnswer: Sendable, Hashable {
+    /// The user has signed in. Give the token to a ``WebAuthCredential``.
     case token(WebAuthToken)
     /// No token was given. The code is CloudKit's own, such as `accessError`.
     case refused(code: String)

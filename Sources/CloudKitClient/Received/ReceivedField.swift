@@ -6,6 +6,7 @@ public struct ReceivedField: Sendable, Hashable {
     /// Such as `{"value":"Milk","type":"STRING"}`.
     public let json: JSONObject
 
+    /// A field from the JSON of an answer, such as one that was kept.
     public init(_ json: JSONObject) {
         self.json = json
     }
@@ -13,6 +14,7 @@ public struct ReceivedField: Sendable, Hashable {
     /// The type as CloudKit wrote it, such as `STRING`, `ASSETID` or `ENCRYPTED_BYTES`; `nil` if it did not.
     public var typeName: String? { json.string("type") }
 
+    /// True if the value is stored encrypted. No query can compare it.
     public var isEncrypted: Bool {
         json.bool("isEncrypted") == true || typeName?.hasPrefix("ENCRYPTED_") == true
     }
@@ -47,10 +49,12 @@ public struct ReceivedField: Sendable, Hashable {
 
 /// An asset of a record, and the address of its file.
 public struct ReceivedAsset: Sendable, Hashable {
+    /// The file's checksum and size. Save it in the field as it is, and the file stays.
     public let asset: Asset
     /// Valid for a limited time, for whoever has it. It may hold the placeholder `${f}` for a file name. `nil` if CloudKit did not tell one.
     public let downloadURL: String?
 
+    /// An asset that did not come with a record just now.
     public init(asset: Asset, downloadURL: String?) {
         self.asset = asset
         self.downloadURL = downloadURL

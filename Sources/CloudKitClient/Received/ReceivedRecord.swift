@@ -3,12 +3,17 @@ public import Records
 
 /// A record as CloudKit's answer has it. Members that were not in the answer are `nil`.
 public struct ReceivedRecord: Sendable, Hashable {
+    /// The name of the record, with the zone of the answer or else of the request.
     public var recordID: RecordID
+    /// Such as `Item`.
     public var recordType: Name?
+    /// Changes with each save. Send it with an update, which fails if somebody else saved the record since.
     public var recordChangeTag: String?
     /// The fields of the answer: those that are set, and among them the desired ones.
     public var fields: [Name: ReceivedField]
+    /// Who made the record, and when.
     public var created: ReceivedSignature?
+    /// Who saved it last, and when.
     public var modified: ReceivedSignature?
     /// The record in the same zone with which this one is shared.
     public var parent: Name?
@@ -20,6 +25,7 @@ public struct ReceivedRecord: Sendable, Hashable {
     public var publicPermission: SharePermission?
     /// The participants of a share that the user may see; `nil` for a record that is no share.
     public var participants: [ReceivedParticipant]?
+    /// The participant whose share it is; `nil` for a record that is no share.
     public var owner: ReceivedParticipant?
     /// The user's own part in a share.
     public var currentUserParticipant: ReceivedParticipant?
@@ -56,8 +62,11 @@ public struct ReceivedRecord: Sendable, Hashable {
 
 /// The user, time and device of a change, as far as CloudKit tells them.
 public struct ReceivedSignature: Sendable, Hashable {
+    /// The server's time of the change.
     public var timestamp: Timestamp?
+    /// The name of the user's own record.
     public var userRecordName: Name?
+    /// Tells devices apart, and says nothing else.
     public var deviceID: String?
 
     init(_ object: JSONObject) {
@@ -69,8 +78,10 @@ public struct ReceivedSignature: Sendable, Hashable {
 
 /// A deleted record in a zone's feed. CloudKit does not tell who deleted it, and usually not its type.
 public struct ReceivedDeletion: Sendable, Hashable {
+    /// The record that is gone.
     public var recordID: RecordID
     public var recordType: Name?
+    /// The record's last change tag, if CloudKit tells it.
     public var recordChangeTag: String?
 
     init(_ object: JSONObject, in zoneID: ZoneID) throws {

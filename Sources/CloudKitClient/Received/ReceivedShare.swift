@@ -44,17 +44,25 @@ extension ReceivedRecord {
 
 /// A share that a link leads to, as CloudKit's answer has it. Members that were not in the answer are `nil`.
 public struct ReceivedShareMetadata: Sendable, Hashable {
+    /// The identifier in the link.
     public var shortGUID: String
+    /// The container of the share, such as `iCloud.com.example.App`.
     public var containerIdentifier: String?
     /// The user's database with the share: private for the owner, else shared.
     public var databaseScope: DatabaseScope?
+    /// The share's own record, with its title and, if the user may see them, its participants.
     public var share: ReceivedRecord
     /// `nil` for the share of a whole zone.
     public var rootRecordName: Name?
+    /// The record at the top, if it was asked for.
     public var rootRecord: ReceivedRecord?
+    /// The user whose share it is.
     public var owner: ReceivedUser?
+    /// The part that the user who asks has in the share.
     public var participantType: ShareParticipant.Role?
+    /// If the user who asks was invited, has accepted, or has left.
     public var participantStatus: ShareParticipant.Status?
+    /// The right of the user who asks.
     public var participantPermission: SharePermission?
     /// The answer itself, with the members that this type has no property for.
     public var json: JSONObject
