@@ -206,7 +206,7 @@ final class CommitWriter: Sendable {
         while true {
             do {
                 return try write(group, from: before)
-            } catch let error as SQLError where (error.cause == .conflict || error.cause == .connectionLost) && repetitions < Self.repetitionLimit {
+            } catch let error as SQLError where (error.cause == .conflict || error.cause == .connectionLost) && !error.isOfConnecting && repetitions < Self.repetitionLimit {
                 repetitions += 1
             }
         }

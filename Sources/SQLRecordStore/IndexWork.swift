@@ -96,6 +96,38 @@ struct IndexWork: Sendable, Hashable {
         try db.run("UPDATE indexWork SET done = done + ? WHERE id = ?", [done, id])
     }
 
+    // MARK: Failures
+
+    /// A failure of index work. Work that failed is tried again.
+    struct Failure: Sendable {
+        /// Number of failures so far.
+        var count: Int
+        let last: RecordError
+    }
+
+    /// Tells other processes of a failure.
+    func note(_ failure: RecordError, _ db: SQLConnection) throws {
+        try db.run(
+            "UPDATE indexWork SET failures = failures + 1, failureCode = ?, failure = ? WHERE id = ?", [failure.code.rawValue, failure.reason, id])
+    }
+
+    /// The failures that processes have told, by work.
+    static func failures(_ db: SQLConnection) throws -> [Int64: Failure] {
+        var failures: [Int64: Failure] = [:]
+        for row in try SQLRow.fetchAll(db, sql: "SELECT id, failures, failureCode, failure FROM indexWork WHERE failures > 0", []) {
+            let values = row.values(of: "indexWork")
+            let code: String = try values("failureCode")
+            failures[try values("id")] = Failure(
+                count: try values("failures"), last: RecordError(ServerErrorCode(rawValue: code) ?? .internalError, try values("failure")))
+        }
+        return failures
+    }
+
+    /// An error of one of the works that has failed more often than before.
+    static func failure(of works: Set<Int64>, in failures: [Int64: Failure], after before: [Int64: Int]) -> RecordError? {
+        works.sorted().compactMap { failures[$0].flatMap { [count = before[$0] ?? 0] in $0.count > count ? $0.last : nil } }.first
+    }
+
     // MARK: Progress
 
     /// The progress of all index work. One index can have two works; each is listed.

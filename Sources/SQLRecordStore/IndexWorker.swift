@@ -23,8 +23,8 @@ final class IndexWorker: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Keyed by the work's id.
-        var failures: [Int64: Failure] = [:]
+        /// Keyed by the work's id, with the time of the next attempt.
+        var failures: [Int64: (failure: IndexWork.Failure, end: ContinuousClock.Instant)] = [:]
         /// Work that failed as part of a group. It is unclear which one caused the error, so each is retried alone.
         var alone: Set<Int64> = []
         /// Records done by work, including the current chunk.
@@ -37,13 +37,6 @@ final class IndexWorker: Sendable {
         }
     }
 
-    private struct Failure {
-        var count: Int
-        let last: RecordError
-        /// The time of the next attempt.
-        let end: ContinuousClock.Instant
-    }
-
     /// - Parameter beforeStep: test hook, awaited before each step.
     init(beforeStep: (@Sendable () async -> Void)? = nil) {
         self.beforeStep = beforeStep
@@ -52,17 +45,8 @@ final class IndexWorker: Sendable {
     /// Records done by work, including the current chunk.
     var reached: [Int64: Int] { state.withLock { $0.reached } }
 
-    /// Number of failures so far, for each of the given works.
-    func failures(of works: Set<Int64>) -> [Int64: Int] {
-        state.withLock { state in state.failures.filter { works.contains($0.key) }.mapValues(\.count) }
-    }
-
-    /// An error of one of the given works that has failed more often than in `before`.
-    func failure(of works: Set<Int64>, after before: [Int64: Int]) -> RecordError? {
-        state.withLock { state in
-            works.sorted().compactMap { state.failures[$0].flatMap { [count = before[$0] ?? 0] failure in failure.count > count ? failure.last : nil } }.first
-        }
-    }
+    /// Failures in this process, by work.
+    var failures: [Int64: IndexWork.Failure] { state.withLock { $0.failures.mapValues(\.failure) } }
 
     /// Starts the task.
     /// - Parameter hasWork: `true` if `indexWork` has rows already.
@@ -117,7 +101,7 @@ final class IndexWorker: Sendable {
             // The other process may end. Closing the store cancels the sleep.
             try? await Task.sleep(for: Self.patienceAfterFailure)
         } catch {
-            note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work)
+            await note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work, store)
         }
         return true
     }
@@ -130,12 +114,14 @@ final class IndexWorker: Sendable {
         return ready.first { $0.phase != .removing } ?? ready.first
     }
 
-    private func note(_ failure: RecordError, of work: IndexWork) {
+    private func note(_ failure: RecordError, of work: IndexWork, _ store: SQLStore) async {
         state.withLock { state in
-            let count = state.failures[work.id]?.count ?? 0
-            state.failures[work.id] = Failure(count: count + 1, last: failure, end: ContinuousClock().now + Self.patienceAfterFailure)
+            let count = state.failures[work.id]?.failure.count ?? 0
+            state.failures[work.id] = (IndexWork.Failure(count: count + 1, last: failure), ContinuousClock().now + Self.patienceAfterFailure)
         }
         signals.send()
+        // On a full disk they are not told.
+        if store.isShared { try? await store.keepUp { db, _ in try work.note(failure, db) } }
     }
 
     private func remove(_ work: IndexWork, _ store: SQLStore) async throws {

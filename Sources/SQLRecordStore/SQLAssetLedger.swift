@@ -5,8 +5,8 @@ public import Records
 
 /// Asset entries of one store.
 struct SQLAssetLedger: AssetLedger {
-    /// Records examined for one page of a verification.
-    private static let recordsInPage = 2000
+    /// Records examined for one page of a verification. Each may have a megabyte.
+    private static let recordsInPage = 200
 
     let store: StorePlace
 

@@ -172,10 +172,18 @@ final class SQLStore: Sendable {
         }
     }
 
+    /// True if other processes may have the store open.
+    var isShared: Bool { connections.epoch != nil }
+
     /// True if this process does the store's background work. Becomes true when the process that did it ends.
     func keepsUp() async throws -> Bool {
         if isKeeper.load(ordering: .relaxed) { return true }
-        let isKeeper = try await write { [connections] db, _ in try connections.keepsUp(db) }
+        let isKeeper = try await write { [connections] db, state in
+            let isKeeper = try connections.keepsUp(db)
+            // Nothing to commit, and nothing that others must hear of.
+            if !isKeeper { state.isRefused = true }
+            return isKeeper
+        }
         self.isKeeper.store(isKeeper, ordering: .relaxed)
         return isKeeper
     }
@@ -208,12 +216,18 @@ final class SQLStore: Sendable {
     /// - Throws: `RecordError` with the reason why the work can't continue at present.
     func waitForIndexes(_ works: Set<Int64>) async throws {
         var signals = indexing.signals.listen().makeAsyncIterator()
-        let before = indexing.failures(of: works)
+        let before = indexing.failures.mapValues(\.count)
+        var toldBefore: [Int64: Int]?
         while true {
-            let isLeft = try await read { _, catalog in catalog.works.contains { works.contains($0.id) && $0.phase != .removing } }
+            // Another process that builds it tells why it can't.
+            let (isLeft, told) = try await read { [isElsewhere = !isKeeper.load(ordering: .relaxed)] db, catalog in
+                (catalog.works.contains { works.contains($0.id) && $0.phase != .removing }, isElsewhere ? try IndexWork.failures(db) : [:])
+            }
             if !isLeft { return }
             if let failure = writer.failure { throw failure }
-            if let failure = indexing.failure(of: works, after: before) {
+            let earlier = toldBefore ?? told.mapValues(\.count)
+            toldBefore = earlier
+            if let failure = IndexWork.failure(of: works, in: indexing.failures, after: before) ?? IndexWork.failure(of: works, in: told, after: earlier) {
                 throw RecordError(
                     failure.code, "The index is declared and will be built later: \(failure.reason)",
                     retryAfter: failure.retryAfter)

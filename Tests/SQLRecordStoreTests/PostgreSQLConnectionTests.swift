@@ -263,7 +263,11 @@ final class PostgreSQLConnectionTests {
 
     @Test(arguments: [0, 1, 64, 65, 255, 256, 257, 320, 2000]) func queriesOfAnySizeGiveAllRowsOnce(_ count: Int) throws {
         try makeTable(rows: 2000)
-        for sql in ["SELECT id FROM items WHERE id <= ? ORDER BY id", "SELECT id FROM items WHERE id <= ? ORDER BY id LIMIT 5000"] {
+        let texts = [
+            "SELECT id FROM items WHERE id <= ? ORDER BY id", "SELECT id FROM items WHERE id <= ? ORDER BY id LIMIT 5000",
+            "SELECT id, fields FROM items WHERE id <= ? ORDER BY id LIMIT 5000",
+        ]
+        for sql in texts {
             // The second time it is known whether there are many.
             for _ in 0..<3 {
                 let ids = try db.snapshot { try Int.fetchAll(db, sql: sql, [count]) }
@@ -273,12 +277,12 @@ final class PostgreSQLConnectionTests {
         }
     }
 
-    @Test func aLargeResultIsNotInMemoryAsAWhole() throws {
+    @Test(arguments: ["", "LIMIT 30000"]) func aLargeResultIsNotInMemoryAsAWhole(_ limit: String) throws {
         try makeTable(rows: 20_000, bytes: 20_000)
         let before = try Self.peakMemory()
         try db.snapshot {
             var count = 0
-            try db.rows("SELECT id, fields FROM items") { rows in
+            try db.rows("SELECT id, fields FROM items \(limit)") { rows in
                 while try rows.next() {
                     count += 1
                     #expect(rows.cells[1].octets.count == 20_000)
@@ -289,6 +293,19 @@ final class PostgreSQLConnectionTests {
         // The rows are 400 MB. Other tests run at the same time.
         let growth = try Self.peakMemory() - before
         #expect(growth < 200_000)
+    }
+
+    /// Records are at most a megabyte, so a few hundred rows may be too many for one answer.
+    @Test func aQueryOfFewLargeRowsComesInPartsFromTheSecondTime() throws {
+        try makeTable(rows: 100, bytes: 50_000)
+        let sql = "SELECT id, fields FROM items ORDER BY id"
+        for _ in 0..<3 {
+            #expect(try db.snapshot { try Int.fetchAll(db, sql: sql) } == Array(1...100))
+            #expect(connection.text(sql, isCached: true).isLarge)
+        }
+        try connection.execute("DELETE FROM items WHERE id > 5")
+        #expect(try db.snapshot { try Int.fetchAll(db, sql: sql) } == Array(1...5))
+        #expect(!connection.text(sql, isCached: true).isLarge, "it is asked for its rows at once again")
     }
 
     /// In KB; 0 where the system does not tell.

@@ -70,5 +70,20 @@ import Testing
         #expect(throws: DatabaseUnavailable.self) { try SQLRecordEngine(postgreSQL: address) }
         await mover.close()
     }
+
+    @Test("A move fails if the connection that kept others out is lost")
+    func lostLock() async throws {
+        let folder = try TemporaryFolder()
+        let address = try StoreUnderTest.database(of: folder.url)
+        let first = try SQLRecordEngine(postgreSQL: address)
+        try await first.withZone().save("a", in: notes)
+        await first.close()
+        let mover = try SQLRecordEngine(postgreSQL: address, isAlone: true)
+        try PostgreSQLConnection(address).execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND pid <> pg_backend_pid()")
+        let file = try SQLRecordEngine(folder: folder.url.appending(path: "file"))
+        await #expect { _ = try await mover.copyAll(to: file) { _, _, _ in } } throws: { "\($0)".contains("they may have saved meanwhile") }
+        #expect(try await file.containers() == [], "nothing was copied")
+        for engine in [mover, file] { await engine.close() }
+    }
 }
 #endif

@@ -81,6 +81,59 @@ import Testing
         await close()
     }
 
+    /// The raw connection of an administrator.
+    private func administrator() throws -> PostgreSQLConnection {
+        try PostgreSQLConnection(try StoreUnderTest.database(of: folder.url), schema: "store_1")
+    }
+
+    @Test("Who waits for an index that another one builds is told why that fails")
+    func failures() async throws {
+        let builder = try await engines[0].withZone()
+        try await builder.save("a", in: notes, ["rank": .int64(1)])
+        let rank: SchemaEdit = .setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")
+        _ = try await builder.edit([.setIndexes([], of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
+        // The first of them has built something, so it goes on with that.
+        _ = try await builder.edit([rank], because: .edit, waitingForIndexes: true)
+        _ = try await builder.edit([.setIndexes([], of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
+        try administrator().execute(
+            """
+            CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no room'' USING ERRCODE = ''53100''; END';
+            CREATE TRIGGER refuse BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION refuse()
+            """)
+        let waiting = try await engines[1].full(.private)
+        let problem = await refusal { _ = try await waiting.edit([rank], because: .edit, waitingForIndexes: true) }
+        #expect(problem?.reason.hasPrefix("The index is declared and will be built later: ") == true, "\(String(describing: problem))")
+        try administrator().execute("DROP TRIGGER refuse ON entries")
+        try await soon { try await waiting.indexBuilds().isEmpty }
+        await close()
+    }
+
+    @Test("Who waits for the work of another one commits nothing meanwhile")
+    func patience() async throws {
+        let gate = WorkGate()
+        gate.open()
+        var limits = IndexLimits()
+        limits.beforeStep = { await gate.wait() }
+        let builder = try StoreUnderTest.engine(folder: folder.url, indexLimits: limits)
+        let database = try await builder.withZone()
+        try await database.save("a", in: notes, ["rank": .int64(1)])
+        let edits: [Indexes] = [[], .queryable, []]
+        for indexes in edits { _ = try await database.edit([.setIndexes(indexes, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true) }
+        gate.close()
+        _ = try await database.edit([.setIndexes(.queryable, of: .custom("rank"), in: "Item")])
+        let other = try await engines[1].full(.private)
+        #expect(try await other.indexBuilds().isEmpty == false)
+        try await Task.sleep(for: .milliseconds(300))
+        let server = try administrator()
+        let before = try server.row("SELECT mark FROM lastCommit")
+        try await Task.sleep(for: .milliseconds(2500))
+        #expect(try server.row("SELECT mark FROM lastCommit") == before)
+        gate.open()
+        try await soon { try await other.indexBuilds().isEmpty }
+        await builder.close()
+        await close()
+    }
+
     @Test("Commits of one are heard by all that follow")
     func followers() async throws {
         let database = try await engines[0].withZone()

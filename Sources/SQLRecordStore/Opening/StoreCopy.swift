@@ -69,6 +69,7 @@ extension SQLRecordEngine {
             let found = try keys.filter { try home.holds($0) }
             if let taken = try found.first(where: { try target.holds($0) }) { throw Self.isThere(taken) }
             let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())
+            let homes = [home, target]
             for key in found {
                 // Opened for writing, so that tables of earlier versions are brought up to date.
                 let source = try home.open(key)
@@ -81,6 +82,7 @@ extension SQLRecordEngine {
                                 rows += count
                                 progress(key.container, key.environment, rows)
                             }
+                            for home in homes { try home.checkLock() }
                         }
                     }
                 }

@@ -104,7 +104,7 @@ extension StorePlace {
                 await Task.yield()
                 continue
             }
-            if isAbsent, hasAppeared {
+            if isAbsent, await hasAppeared() {
                 reader.gate.leave()
                 forget(absent: reader)
                 continue
@@ -179,9 +179,9 @@ extension StorePlace {
         }
     }
 
-    /// True if a file was created externally where there was none.
-    private var hasAppeared: Bool {
-        (try? settings.home.holds(key)) ?? true
+    /// True if a store was created externally where there was none.
+    private func hasAppeared() async -> Bool {
+        await (try? DiskThreads.run { [home = settings.home, key] in try home.holds(key) }) ?? true
     }
 
     private func forget(absent reader: StoreReader) {

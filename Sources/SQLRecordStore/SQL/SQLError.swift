@@ -29,6 +29,8 @@ struct SQLError: Error {
     let cause: Cause
     /// True if the same may succeed soon, since nothing was changed.
     var isPassing: Bool { [.busy, .conflict, .connectionLost].contains(cause) }
+    /// True if no connection could be made, after the time that each host has for it.
+    var isOfConnecting: Bool { code == "08001" }
     /// True if the database is well, and other writes may succeed.
     var isOfOneWrite: Bool { [.misuse, .other].contains(cause) }
     /// The database's own code.

@@ -43,6 +43,9 @@ protocol StoreHome: Sendable {
 
     // MARK: Other processes
 
+    /// Makes sure that other processes were kept out until now, where that was asked for.
+    /// - Throws: ``SQLError`` if they may have saved meanwhile.
+    func checkLock() throws
     /// A secret for the keys of new stores that all processes have; `nil` if this one has the stores to itself.
     func secret() throws -> [UInt8]?
     /// Calls `hear` after commits of other processes, also in stores that are not open here.
@@ -52,6 +55,7 @@ protocol StoreHome: Sendable {
 extension StoreHome {
     // For stores that one process has to itself.
     func secret() throws -> [UInt8]? { nil }
+    func checkLock() throws {}
     func condition() throws -> String? { nil }
     func listen(_ hear: @escaping @Sendable (StoreKey) -> Void) {}
 

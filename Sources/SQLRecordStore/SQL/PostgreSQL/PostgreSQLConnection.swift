@@ -325,6 +325,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
         return payloads
     }
 
+    /// The process that serves the connection.
+    var serverProcess: Int32 { PQbackendPID(handle) }
     /// For waiting until something comes.
     var socket: Int32 { PQsocket(handle) }
 

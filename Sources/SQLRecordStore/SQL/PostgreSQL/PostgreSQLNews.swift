@@ -39,6 +39,11 @@ final class PostgreSQLNews: Sendable {
 
         func listen(_ hear: @escaping @Sendable () -> Void) { state.withLock { $0.hear = hear } }
 
+        func hear() {
+            let hear = state.withLock { $0.hear }
+            hear()
+        }
+
         /// Notes a version of the facts that this process leaves.
         /// - Parameter found: the version before it.
         func note(factsVersion left: Int64, after found: Int64?) {
@@ -70,9 +75,11 @@ final class PostgreSQLNews: Sendable {
     private static let channel = "skylight"
     private static let interval: Int32 = 1000
     private static let pause = 0.5
+    private static let patience = 1.0
 
     private let pool: PostgreSQLPool
     private let process: Int64
+    private let isAlone: Bool
     private let logger: Logger
     private let messages = RecentMessages()
     private let state = Mutex(State())
@@ -83,9 +90,11 @@ final class PostgreSQLNews: Sendable {
     /// - Parameters:
     ///   - connection: has the lock of a process that serves the database.
     ///   - process: a number that no other process has.
-    init(_ pool: PostgreSQLPool, _ connection: PostgreSQLConnection, process: Int64, _ logger: Logger) {
+    ///   - isAlone: `true` if the lock keeps other processes out.
+    init(_ pool: PostgreSQLPool, _ connection: PostgreSQLConnection, process: Int64, isAlone: Bool, _ logger: Logger) {
         self.pool = pool
         self.process = process
+        self.isAlone = isAlone
         self.logger = logger
         let first = Mutex<PostgreSQLConnection?>(connection)
         let thread = Thread { [weak self, ended] in
@@ -125,7 +134,8 @@ final class PostgreSQLNews: Sendable {
     func close() {
         state.withLock { $0.isClosed = true }
         wakeUp()
-        ended.wait()
+        // The thread may be connecting to a server that is gone.
+        _ = ended.wait(timeout: .now() + Self.patience)
         // For a second call.
         ended.signal()
     }
@@ -153,7 +163,8 @@ final class PostgreSQLNews: Sendable {
             ear.connection = connection
             if !ear.isListening {
                 try connection.execute("LISTEN \(Self.channel)")
-                try PostgreSQLServer.serve(connection)
+                // A lock that kept others out is lost with its connection: they may have saved meanwhile.
+                if !isAlone { try PostgreSQLServer.serve(connection) }
                 ear.isListening = true
                 ear.heard = nil
             }

@@ -20,6 +20,8 @@ final class PostgreSQLServer: StoreHome {
 
     /// True if no other process may serve the database meanwhile.
     let isAlone: Bool
+    /// The process of the server's that has the lock of this one.
+    private let lockHolder: Int32
     /// No other process has it.
     let process = Int64.random(in: 1 ... .max)
     let news: PostgreSQLNews
@@ -61,7 +63,15 @@ final class PostgreSQLServer: StoreHome {
         } else {
             try Self.serve(connection)
         }
-        news = PostgreSQLNews(pool, connection, process: process, logger)
+        lockHolder = connection.serverProcess
+        news = PostgreSQLNews(pool, connection, process: process, isAlone: isAlone, logger)
+    }
+
+    func checkLock() throws {
+        let holder = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = \(PostgreSQLLocks.serving) AND objid = 0 AND pid = \(lockHolder)"
+        guard try pool.lend(nil, { try $0.row(holder).first }) != "0" else {
+            throw SQLError(.busy, "unlocked", "the connection that kept other Skylights out was lost, and they may have saved meanwhile; begin again")
+        }
     }
 
     /// Takes the lock of a process that serves the database, as long as the connection lasts.
@@ -129,6 +139,8 @@ final class PostgreSQLServer: StoreHome {
                 try db.run("UPDATE skylight.secret SET value = '\(Self.newSecret)'")
                 for number in numbers {
                     try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
+                    // Reads begin with this table. The other way round, each could wait for the other.
+                    try db.run("LOCK TABLE \(Self.schema(number)).facts IN ACCESS EXCLUSIVE MODE")
                     try db.run("DROP SCHEMA \(Self.schema(number)) CASCADE")
                 }
                 return true

@@ -3,8 +3,9 @@ internal import CPostgreSQL
 
 /// A statement of PostgreSQL. Values go over the connection in binary form.
 ///
-/// A query without a limit in its text may have any number of rows, but its memory is bounded: it is asked for a few rows. If it has more, it runs
-/// again with a cursor, which gives them in parts. The other answers are in memory as a whole.
+/// A query may have any number of rows, but its memory is bounded. Without a limit in its text, it is asked for a few rows; if it has more, it runs again
+/// with a cursor, which gives them in parts. It has the cursor from the beginning if it reads the fields of records up to a limit, or if its last answer
+/// was large. The other answers are in memory as a whole.
 final class PostgreSQLStatement: SQLStatement {
     private let connection: PostgreSQLConnection
     private let text: PostgreSQLText
@@ -139,14 +140,26 @@ final class PostgreSQLStatement: SQLStatement {
             columns = PostgreSQLColumns.none
             // A step runs it again only after a reset.
             use(PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
-        case .query where text.isLarge && connection.isInsideTransaction: try open()
+        case .query where text.isLarge && connection.isInsideTransaction, .limitedQuery where text.isLarge && connection.isInsideTransaction: try open()
         case .query:
             try execute()
+            noteSize()
             guard rowCount > Self.fewRows else { return }
             text.isLarge = true
             if connection.isInsideTransaction { try open() } else { use(try send(text.text)) }
-        case .limitedQuery, .change: try execute()
+        case .limitedQuery:
+            try execute()
+            noteSize()
+        case .change: try execute()
         }
+    }
+
+    /// Notes how many bytes the rows at hand have.
+    private func noteSize() {
+        guard let result, rowCount > 0 else { return }
+        let memory = PQresultMemorySize(result)
+        text.bytesOfRow = max(1, memory / Int(rowCount))
+        if memory > Self.largestMemory { text.isLarge = true }
     }
 
     private func execute() throws {
@@ -224,10 +237,10 @@ final class PostgreSQLStatement: SQLStatement {
         use(nil)
         let undoCount = connection.undoCount
         PQclear(try send("DECLARE \(name) NO SCROLL CURSOR FOR \(text.text)"))
-        cursor = Cursor(name: name, undoCount: undoCount, part: Self.firstPart)
+        cursor = Cursor(name: name, undoCount: undoCount, part: max(1, min(Self.firstPart, Self.largestMemory / text.bytesOfRow)))
         try fetch()
         // A query that has become small again is asked for its rows at once.
-        if cursor?.isAtEnd ?? false { text.isLarge = false }
+        if text.kind == .query, cursor?.isAtEnd ?? false { text.isLarge = false }
     }
 
     private func fetch() throws {
@@ -237,8 +250,8 @@ final class PostgreSQLStatement: SQLStatement {
         use(try connection.answer(text.original) { PQsendQueryParams($0, sql, 0, nil, nil, nil, nil, 1) })
         columns = try columns ?? PostgreSQLColumns(of: result, text.original)
         cursor.isAtEnd = rowCount < cursor.part
-        let memory = max(1, PQresultMemorySize(result) / max(1, Int(rowCount)))
-        cursor.part = max(1, min(4 * cursor.part, Self.largestPart, Self.largestMemory / memory))
+        noteSize()
+        cursor.part = max(1, min(4 * cursor.part, Self.largestPart, Self.largestMemory / text.bytesOfRow))
         self.cursor = cursor
     }
 

@@ -65,6 +65,8 @@ final class PostgreSQLStore: WritableConnections {
             if try PostgreSQLTables.areUpToDate(tables, db) { return }
             try db.writing {
                 try db.run("SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
+                // Reads of other processes begin with this table. The other way round, each could wait for the other.
+                try db.run("LOCK TABLE facts IN ACCESS EXCLUSIVE MODE")
                 try PostgreSQLTables.bringUpToDate(tables, db)
                 return true
             }
@@ -102,8 +104,11 @@ final class PostgreSQLStore: WritableConnections {
     }
 
     func tidy() {
+        guard writer.hasCommitted else { return }
         watch.note(mark: writer.known)
         server.news.tell(number)
+        // The mark of this commit hides the one before it.
+        if writer.followsOthers { watch.hear() }
     }
     func leaveInOrder() {}
 

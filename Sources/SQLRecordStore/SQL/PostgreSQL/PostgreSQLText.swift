@@ -21,8 +21,10 @@ final class PostgreSQLText {
 
     /// The forms in which the connection has prepared the text, by the types of its parameters.
     var prepared: [PostgreSQLPreparedText] = []
-    /// Whether the query had many rows when it last ran.
-    var isLarge = false
+    /// Whether the query had many rows or bytes when it last ran.
+    var isLarge: Bool
+    /// About the bytes of a row, when it last ran.
+    var bytesOfRow = 1
 
     init(_ sql: String) {
         original = sql
@@ -37,6 +39,8 @@ final class PostgreSQLText {
             parameterCount = Self.number(&tokens)
             text = tokens.map(\.text).joined()
         }
+        // A record may have a megabyte, and such a limit is for work in the background.
+        isLarge = kind == .limitedQuery && tokens.contains { $0.word == "FIELDS" }
     }
 
     /// The text that is prepared. Of a query with any number of rows only so many are asked for that one more than `count` shows.

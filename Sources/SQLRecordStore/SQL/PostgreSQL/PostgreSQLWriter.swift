@@ -26,6 +26,10 @@ final class PostgreSQLWriter: @unchecked Sendable {
     private var left: WriterNotes?
     /// True if the connection has the lock for background work.
     private var isKeeper = false
+    /// True if the last transaction was committed.
+    private(set) var hasCommitted = false
+    /// True if the last transaction came after one of another process.
+    private(set) var followsOthers = false
 
     /// How long the outcome of a commit is looked for while the server is away.
     private static let patience = Duration.seconds(60)
@@ -74,10 +78,12 @@ final class PostgreSQLWriter: @unchecked Sendable {
 
     private func begin(_ connection: PostgreSQLConnection) throws {
         left = nil
+        hasCommitted = false
         let columns = WriterNotes.columns.joined(separator: ", ")
         let row = try connection.row("\(lock); SELECT mark, \(columns) FROM lastCommit").map { Int64($0) ?? 0 }
         guard let mark = row.first else { throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no columns") }
         found = (mark, WriterNotes(Array(row.dropFirst())))
+        followsOthers = mark != known
     }
 
     /// What the last commit left, if its state is not in memory.
@@ -100,6 +106,7 @@ final class PostgreSQLWriter: @unchecked Sendable {
         } catch let error as SQLError where error.cause == .connectionLost {
             guard try hasHappened(next, after: error) else { throw SQLError(.conflict, error.code, "the connection was lost before the commit; nothing was changed") }
         }
+        hasCommitted = true
         // Without notes, the state in memory does not come from this transaction.
         if left != nil || found?.mark == known { known = next }
     }

@@ -53,8 +53,18 @@ enum StoreMigrations {
         migrator.registerMigration("16") { db in
             try cutWords(db)
         }
+        migrator.registerMigration("17") { db in
+            try db.execute(sql: seventeenthVersion)
+        }
         return migrator
     }
+
+    private static let seventeenthVersion = """
+        -- Failures of a build, for processes that wait for it while another one builds.
+        ALTER TABLE indexWork ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE indexWork ADD COLUMN failureCode TEXT;
+        ALTER TABLE indexWork ADD COLUMN failure TEXT;
+        """
 
     private static let fifteenthVersion = """
         -- Its condition is one in every database.
