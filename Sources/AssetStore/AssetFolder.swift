@@ -6,11 +6,14 @@ internal import Text
 /// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
 final class AssetFolder: Sendable {
     let path: String
+    /// True if other processes may have the folder open, too.
+    let isShared: Bool
     private let incoming: String
     /// The folders whose names are known to be durable since the store was opened.
     private let durable = Mutex<Set<String>>([])
 
-    init(_ folder: URL) {
+    init(_ folder: URL, isShared: Bool = false) {
+        self.isShared = isShared
         path = folder.path(percentEncoded: false)
         incoming = path + "/incoming"
     }
@@ -107,6 +110,13 @@ final class AssetFolder: Sendable {
         try makeDurable(path)
         try makeDurable(incoming)
         return "\(incoming)/\(UUID().uuidString.lowercased())"
+    }
+
+    /// Opens the file whose lock keeps uploads to a file's subfolder and removals from it apart.
+    func openLock(of checksum: FileChecksum) throws(DiskFailure) -> DiskFile {
+        try makeDurable(path)
+        try makeDurable(subfolder(of: checksum))
+        return try DiskFile(toLock: "\(subfolder(of: checksum))/.lock", makes: true)
     }
 
     /// Moves a synced file to its final name, and makes the name durable.

@@ -8,6 +8,7 @@ internal import Synchronization
 ///
 /// A new file is written in `incoming`, synced, renamed and entered in the ledger, in this order. Before a removal,
 /// its entry is struck from the ledger. Therefore every entry has its file, even after a crash or a power failure.
+/// Processes that share a folder are kept apart by locks on its subfolders.
 public final class AssetStore: Sendable {
     public let ledger: any AssetLedger
     /// The size limit of an upload, in bytes.
@@ -33,10 +34,10 @@ public final class AssetStore: Sendable {
 
     /// Opens a store, and removes unfinished files of a process that was killed.
     init(
-        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, compressionPause: Duration = .seconds(30),
+        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, isShared: Bool = false, compressionPause: Duration = .seconds(30),
         clock: @escaping @Sendable () -> Timestamp
     ) async throws {
-        let folder = AssetFolder(folder)
+        let folder = AssetFolder(folder, isShared: isShared)
         self.folder = folder
         self.ledger = ledger
         self.sizeLimit = sizeLimit
