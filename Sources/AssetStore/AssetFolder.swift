@@ -49,9 +49,20 @@ final class AssetFolder: Sendable {
         throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 
-    /// Removes unfinished files of a process that was killed.
+    /// Removes unfinished files of a process that was killed. Those that another process is writing are locked, and stay.
     func recover() throws(DiskFailure) {
-        for name in try names(in: incoming) { unlink("\(incoming)/\(name)") }
+        for name in try names(in: incoming) {
+            let path = "\(incoming)/\(name)"
+            guard isShared else {
+                discard(path)
+                continue
+            }
+            // What can't be opened is gone, or can't be told from a file of another process.
+            guard let file = try? DiskFile(toLock: path), file.tryLock(.exclusive) else { continue }
+            discard(path)
+            // Until now, so that whoever has just made the file sees that it is gone.
+            file.unlock()
+        }
     }
 
     /// The names in a folder; empty if it does not exist.
@@ -105,11 +116,17 @@ final class AssetFolder: Sendable {
 
     // MARK: Adding and removing
 
-    /// A path for a new file.
-    func makeIncomingPath() throws(DiskFailure) -> String {
+    /// Makes a file for something unfinished. It is locked until it is closed, so that no other process takes it for a leftover.
+    func makeIncomingFile() throws(DiskFailure) -> (file: DiskFile, path: String) {
         try makeDurable(path)
         try makeDurable(incoming)
-        return "\(incoming)/\(UUID().uuidString.lowercased())"
+        while true {
+            let path = "\(incoming)/\(UUID().uuidString.lowercased())"
+            let file = try DiskFile(creating: path)
+            guard isShared else { return (file, path) }
+            // A process that opens the store may have removed the file before it was locked.
+            if file.tryLock(.exclusive), try FileStatus(ofFileAt: path) != nil { return (file, path) }
+        }
     }
 
     /// Opens the file whose lock keeps uploads to a file's subfolder and removals from it apart.

@@ -8,7 +8,7 @@ internal import Synchronization
 ///
 /// A new file is written in `incoming`, synced, renamed and entered in the ledger, in this order. Before a removal,
 /// its entry is struck from the ledger. Therefore every entry has its file, even after a crash or a power failure.
-/// Processes that share a folder are kept apart by locks on its subfolders.
+/// Processes that share a folder are kept apart by locks on its subfolders and on unfinished files.
 public final class AssetStore: Sendable {
     public let ledger: any AssetLedger
     /// The size limit of an upload, in bytes.

@@ -1,4 +1,5 @@
 import Foundation
+import NIOCore
 import RecordStore
 import Records
 import StoreScenarios
@@ -131,5 +132,39 @@ import Testing
         }
         #expect(removed.count > 20, "the sweeps had something to do")
         #expect(try await stores[0].problems() == [])
+    }
+
+    // MARK: Unfinished files
+
+    private func unfinished() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.url.appending(path: "data/incoming").path(percentEncoded: false))
+    }
+
+    @Test func aProcessThatOpensTheStoreEndsNoUploadOfAnother() async throws {
+        let one = try await open()
+        let (body, sender) = AsyncStream.makeStream(of: ByteBuffer.self)
+        let upload = Task { try await one.store.receive(body, ticket: one.ticket(), fileName: nil, declaredSize: nil) }
+        sender.yield(ByteBuffer(repeating: 7, count: 1 << 20))
+        try await eventually { (try? unfinished().count) == 1 }
+        let underWay = try unfinished()
+        // A killed process left this one.
+        try Data([1, 2]).write(to: folder.url.appending(path: "data/incoming/half"))
+        let other = try await open()
+        #expect(try unfinished() == underWay)
+        sender.finish()
+        #expect(try await upload.value.size == 1 << 20)
+        #expect(try unfinished() == [])
+        #expect(try await other.problems() == [])
+    }
+
+    @Test func aProcessThatOpensTheStoreEndsNoCompressionOfAnother() async throws {
+        let bytes = [UInt8].text(400_000)
+        let one = try await open()
+        try put(bytes, entered: true, in: one)
+        let compression = try FileCompression(of: bytes.checksum, size: Int64(bytes.count), in: one.store.folder)
+        let other = try await open()
+        while try compression.step() {}
+        #expect(try compression.place())
+        #expect(try await other.problems() == [])
     }
 }
