@@ -175,9 +175,9 @@ final class AssetFolder: Sendable {
         if !failure.isMissing { throw failure }
     }
 
-    /// Creates a folder whose name survives a power failure. Does so only once per folder.
+    /// Creates a folder whose name survives a power failure. Does so only once per folder, unless another process has deleted the container since.
     private func makeDurable(_ folder: String) throws(DiskFailure) {
-        if durable.withLock({ $0.contains(folder) }) { return }
+        if durable.withLock({ $0.contains(folder) }), !isShared || access(folder, F_OK) == 0 { return }
         try Self.makeDurable(folder, ancestors: 2)
         durable.withLock { _ = $0.insert(folder) }
     }

@@ -167,4 +167,15 @@ import Testing
         #expect(try compression.place())
         #expect(try await other.problems() == [])
     }
+
+    // MARK: What else another process may do
+
+    @Test func aContainerThatAnotherProcessDeletedTakesFilesAgain() async throws {
+        let one = try await open()
+        try await one.upload([1, 2, 3])
+        try FileManager.default.removeItem(at: folder.url.appending(path: "data"))
+        ledger.entries = [:]
+        try await one.upload([1, 2, 3])
+        #expect(try await one.problems() == [])
+    }
 }
