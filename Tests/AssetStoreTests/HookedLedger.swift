@@ -11,6 +11,8 @@ struct HookedLedger: AssetLedger {
         case struck
         /// An entry was looked for.
         case askedFor
+        /// A page of entries was read.
+        case listed
     }
 
     let base: DoctoredLedger
@@ -41,7 +43,9 @@ struct HookedLedger: AssetLedger {
     }
 
     func entries(after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {
-        try await base.entries(after: checksum, limit: limit)
+        let entries = try await base.entries(after: checksum, limit: limit)
+        try await come(to: .listed)
+        return entries
     }
 
     func entries(unusedSince moment: Timestamp, after checksum: FileChecksum?, limit: Int) async throws -> [AssetEntry] {

@@ -178,4 +178,18 @@ import Testing
         try await one.upload([1, 2, 3])
         #expect(try await one.problems() == [])
     }
+
+    @Test func aFileThatAnotherProcessSweptIsNotMissing() async throws {
+        let one = try await open()
+        let listed = Tally()
+        let verifying = try await open(
+            HookedLedger(ledger, at: .listed) {
+                listed.add()
+                // The first time, the entries are only counted.
+                if listed.count == 2 { _ = try await one.store.sweep(graceTime: .seconds(-7200), dryRun: false) }
+            })
+        try await one.upload([1, 2, 3])
+        #expect(try await verifying.problems() == [])
+        #expect(ledger.entries.isEmpty, "it was swept")
+    }
 }
