@@ -23,7 +23,7 @@ extension AssetStore {
     public func receive<Body: AsyncSequence & Sendable>(
         _ body: Body, ticket: some StringProtocol, fileName: String?, declaredSize: Int64?
     ) async throws -> Asset where Body.Element == ByteBuffer {
-        guard let ticket = ledger.tickets.openUpload(ticket) else {
+        guard let ticket = try await opened({ $0.openUpload(ticket) }) else {
             throw RecordError(.notFound, "There is no such upload; get an upload URL with assets/upload")
         }
         guard clock() < ticket.expires else { throw AssetTicketExpired.upload }

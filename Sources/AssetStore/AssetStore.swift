@@ -65,6 +65,14 @@ public final class AssetStore: Sendable {
         return AssetFacts(size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
     }
 
+    /// Opens a ticket with the keys that are known, or else with those that the store has now: it may come from another process, which has made the
+    /// container anew.
+    /// - Returns: `nil` if neither opens it.
+    public func opened<Ticket>(_ open: (AssetTickets) -> Ticket?) async throws -> Ticket? {
+        if let ticket = open(ledger.tickets) { return ticket }
+        return open(try await ledger.presentTickets())
+    }
+
     /// Ends uploads, whose clients get TRY_AGAIN_LATER, and background work. Refuses new uploads.
     func close() async {
         await uploads.close()
