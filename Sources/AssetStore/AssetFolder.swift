@@ -6,11 +6,14 @@ internal import Text
 /// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
 final class AssetFolder: Sendable {
     let path: String
+    /// True if other processes may have the folder open, too.
+    let isShared: Bool
     private let incoming: String
     /// The folders whose names are known to be durable since the store was opened.
     private let durable = Mutex<Set<String>>([])
 
-    init(_ folder: URL) {
+    init(_ folder: URL, isShared: Bool = false) {
+        self.isShared = isShared
         path = folder.path(percentEncoded: false)
         incoming = path + "/incoming"
     }
@@ -46,9 +49,20 @@ final class AssetFolder: Sendable {
         throw RecordError(.internalError, "\(URL(filePath: path).lastPathComponent) beside the container's records \(problem)")
     }
 
-    /// Removes unfinished files of a process that was killed.
+    /// Removes unfinished files of a process that was killed. Those that another process is writing are locked, and stay.
     func recover() throws(DiskFailure) {
-        for name in try names(in: incoming) { unlink("\(incoming)/\(name)") }
+        for name in try names(in: incoming) {
+            let path = "\(incoming)/\(name)"
+            guard isShared else {
+                discard(path)
+                continue
+            }
+            // What can't be opened is gone, or can't be told from a file of another process.
+            guard let file = try? DiskFile(toLock: path), file.tryLock(.exclusive) else { continue }
+            discard(path)
+            // Until now, so that whoever has just made the file sees that it is gone.
+            file.unlock()
+        }
     }
 
     /// The names in a folder; empty if it does not exist.
@@ -102,11 +116,24 @@ final class AssetFolder: Sendable {
 
     // MARK: Adding and removing
 
-    /// A path for a new file.
-    func makeIncomingPath() throws(DiskFailure) -> String {
+    /// Makes a file for something unfinished. It is locked until it is closed, so that no other process takes it for a leftover.
+    func makeIncomingFile() throws(DiskFailure) -> (file: DiskFile, path: String) {
         try makeDurable(path)
         try makeDurable(incoming)
-        return "\(incoming)/\(UUID().uuidString.lowercased())"
+        while true {
+            let path = "\(incoming)/\(UUID().uuidString.lowercased())"
+            let file = try DiskFile(creating: path)
+            guard isShared else { return (file, path) }
+            // A process that opens the store may have removed the file before it was locked.
+            if file.tryLock(.exclusive), try FileStatus(ofFileAt: path) != nil { return (file, path) }
+        }
+    }
+
+    /// Opens the file whose lock keeps uploads to a file's subfolder and removals from it apart.
+    func openLock(of checksum: FileChecksum) throws(DiskFailure) -> DiskFile {
+        try makeDurable(path)
+        try makeDurable(subfolder(of: checksum))
+        return try DiskFile(toLock: "\(subfolder(of: checksum))/.lock", makes: true)
     }
 
     /// Moves a synced file to its final name, and makes the name durable.
@@ -148,9 +175,9 @@ final class AssetFolder: Sendable {
         if !failure.isMissing { throw failure }
     }
 
-    /// Creates a folder whose name survives a power failure. Does so only once per folder.
+    /// Creates a folder whose name survives a power failure. Does so only once per folder, unless another process has deleted the container since.
     private func makeDurable(_ folder: String) throws(DiskFailure) {
-        if durable.withLock({ $0.contains(folder) }) { return }
+        if durable.withLock({ $0.contains(folder) }), !isShared || access(folder, F_OK) == 0 { return }
         try Self.makeDurable(folder, ancestors: 2)
         durable.withLock { _ = $0.insert(folder) }
     }

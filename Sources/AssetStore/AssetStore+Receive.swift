@@ -23,7 +23,7 @@ extension AssetStore {
     public func receive<Body: AsyncSequence & Sendable>(
         _ body: Body, ticket: some StringProtocol, fileName: String?, declaredSize: Int64?
     ) async throws -> Asset where Body.Element == ByteBuffer {
-        guard let ticket = ledger.tickets.openUpload(ticket) else {
+        guard let ticket = try await opened({ $0.openUpload(ticket) }) else {
             throw RecordError(.notFound, "There is no such upload; get an upload URL with assets/upload")
         }
         guard clock() < ticket.expires else { throw AssetTicketExpired.upload }
@@ -99,12 +99,15 @@ extension AssetStore {
     ) async throws -> Asset {
         let (ledger, checksum) = (ledger, received.checksum)
         let hold = await holds.hold(checksum)
+        let lock = try await lockForUpload(of: checksum)
+        defer { lock?.unlock() }
         let expires = Timestamp(milliseconds: clock().milliseconds + AssetTickets.receiptLifetime)
         do {
             if try await threads.run(.writing, { try incoming.place(as: received) }) { known.forget(checksum) }
             // Runs in its own task, because a cancelled task would not report whether the entry was made.
             try await Task { try await ledger.enter(checksum, size: received.size, inUseUntil: expires) }.value
         } catch {
+            lock?.unlock()
             await forget(hold, after: error)
             throw error
         }
@@ -128,6 +131,10 @@ extension AssetStore {
         guard hold.turnIntoRemoval() else { return }
         defer { holds.endRemoval(checksum) }
         do {
+            // Another process may be about to enter the same file. A later sweep decides.
+            let locks = try await threads.run(.writing) { RemovalLocks(for: [checksum], in: folder) }
+            defer { locks.release() }
+            guard locks.covers(checksum) else { return }
             if try await ledger.entry(of: checksum) != nil { return }
             try await threads.run(.writing) { try folder.remove(checksum) }
         } catch {

@@ -4,7 +4,7 @@ internal import Records
 internal import Synchronization
 
 extension AssetStore {
-    /// The number of files that are removed together. Uploads of these files wait for the removal.
+    /// The number of files that are removed together. Uploads of these files wait for the removal, those to other processes also of files in the same subfolders.
     private static let batch = 64
 
     /// Removes files that no record, upload or download has used for some time.
@@ -91,9 +91,16 @@ extension AssetStore {
         let claimed = checksums.filter { holds.beginRemoval($0) }
         defer { for checksum in claimed { holds.endRemoval(checksum) } }
         guard !claimed.isEmpty else { return }
+        let locks = try await threads.run(.background) { [folder] in RemovalLocks(for: claimed, in: folder) }
+        defer { locks.release() }
+        if let failure = locks.failure { work.failure = failure }
+        let free = claimed.filter(locks.covers)
+        // The next sweep looks at the others.
+        if free.count < claimed.count { upkeep.withLock { $0.mayHaveStrays = true } }
+        guard !free.isEmpty else { return }
         do {
-            let leaving = try await allowed(claimed, work.moment)
-            for checksum in claimed where leaving.contains(checksum) { try await remove(checksum, of: &work) }
+            let leaving = try await allowed(free, work.moment)
+            for checksum in free where leaving.contains(checksum) { try await remove(checksum, of: &work) }
         } catch {
             // Some entries may be struck although their files still exist.
             upkeep.withLock { $0.mayHaveStrays = true }

@@ -8,6 +8,7 @@ internal import Synchronization
 ///
 /// A new file is written in `incoming`, synced, renamed and entered in the ledger, in this order. Before a removal,
 /// its entry is struck from the ledger. Therefore every entry has its file, even after a crash or a power failure.
+/// Processes that share a folder are kept apart by locks on its subfolders and on unfinished files.
 public final class AssetStore: Sendable {
     public let ledger: any AssetLedger
     /// The size limit of an upload, in bytes.
@@ -33,10 +34,10 @@ public final class AssetStore: Sendable {
 
     /// Opens a store, and removes unfinished files of a process that was killed.
     init(
-        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, compressionPause: Duration = .seconds(30),
+        folder: URL, ledger: any AssetLedger, sizeLimit: Int64, threads: FileThreads, isShared: Bool = false, compressionPause: Duration = .seconds(30),
         clock: @escaping @Sendable () -> Timestamp
     ) async throws {
-        let folder = AssetFolder(folder)
+        let folder = AssetFolder(folder, isShared: isShared)
         self.folder = folder
         self.ledger = ledger
         self.sizeLimit = sizeLimit
@@ -62,6 +63,14 @@ public final class AssetStore: Sendable {
         let compressed = try await reportingDiskFailures { try await threads.run(.reading) { try folder.compressedStatus(of: checksum) } }
         let size = compressed?.size ?? 0
         return AssetFacts(size: entry.size, compressedSize: size > 0 ? size : nil, type: file.type, useCount: entry.useCount)
+    }
+
+    /// Opens a ticket with the keys that are known, or else with those that the store has now: it may come from another process, which has made the
+    /// container anew.
+    /// - Returns: `nil` if neither opens it.
+    public func opened<Ticket>(_ open: (AssetTickets) -> Ticket?) async throws -> Ticket? {
+        if let ticket = open(ledger.tickets) { return ticket }
+        return open(try await ledger.presentTickets())
     }
 
     /// Ends uploads, whose clients get TRY_AGAIN_LATER, and background work. Refuses new uploads.

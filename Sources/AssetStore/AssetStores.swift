@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// The asset stores of a data folder: `FOLDER/iCloud.com.example.App/development.assets`, one for each container and environment.
 ///
-/// The engine locks the folder against other processes, so it must stay open as long as this object is in use.
+/// The engine locks the folder against other processes, or those that don't share it, so it must stay open as long as this object is in use.
 public final class AssetStores: Sendable {
     /// The default size limit of an upload in bytes: 50 MB, as in CloudKit.
     public static let defaultSizeLimit: Int64 = 50 << 20
@@ -28,6 +28,7 @@ public final class AssetStores: Sendable {
     /// The data folder.
     package let folder: URL
     private let engine: any RecordEngine
+    private let isShared: Bool
     private let clock: @Sendable () -> Timestamp
     private let threads = FileThreads()
     private let logger = Logger(label: "skylight.assets")
@@ -39,15 +40,17 @@ public final class AssetStores: Sendable {
     /// - Parameters:
     ///   - folder: the data folder.
     ///   - engine: the engine with the records that refer to the files.
+    ///   - isShared: `true` if other processes may have the folder open, too, because its records are in a database.
     ///   - sizeLimit: the size limit of an upload, in bytes; 128 TB at most.
     ///   - graceTime: the time that unused files are kept.
     ///   - clock: the current time for tickets.
     public init(
-        folder: URL, engine: any RecordEngine, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
+        folder: URL, engine: any RecordEngine, isShared: Bool = false, sizeLimit: Int64 = defaultSizeLimit, graceTime: Duration = defaultGraceTime,
         clock: @escaping @Sendable () -> Timestamp = Timestamp.now
     ) {
         self.folder = folder
         self.engine = engine
+        self.isShared = isShared
         self.sizeLimit = min(sizeLimit, Self.largestSizeLimit)
         self.graceTime = graceTime
         self.clock = clock
@@ -68,10 +71,10 @@ public final class AssetStores: Sendable {
             guard stores != nil else { throw RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             if moving.withLock({ $0.contains(container) }) { throw RecordError.containerBusy(container) }
             if let task = stores?[key] { return task }
-            let task = Task { [folder, engine, sizeLimit, threads, clock] in
+            let task = Task { [folder, engine, isShared, sizeLimit, threads, clock] in
                 let ledger = try await engine.assetLedger(container, environment)
                 return try await AssetStore(
-                    folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads, clock: clock)
+                    folder: Self.folder(of: key, in: folder), ledger: ledger, sizeLimit: sizeLimit, threads: threads, isShared: isShared, clock: clock)
             }
             stores?[key] = task
             return task

@@ -25,6 +25,13 @@ final class DiskFile: Sendable {
         guard descriptor >= 0 else { throw DiskFailure("make a file for the asset") }
     }
 
+    /// Opens a file to lock it. For writing, because some file systems lock only such files.
+    /// - Parameter makes: true to create a missing file.
+    init(toLock path: String, makes: Bool = false) throws(DiskFailure) {
+        descriptor = open(path, O_RDWR | O_CLOEXEC | (makes ? O_CREAT : 0), 0o644)
+        guard descriptor >= 0 else { throw DiskFailure("open a file to lock it") }
+    }
+
     deinit {
         close(descriptor)
     }

@@ -44,8 +44,7 @@ final class FileCompression: Sendable {
             throw error
         }
         deflater = Mutex(try Deflater(level: Self.level))
-        path = try folder.makeIncomingPath()
-        target = try DiskFile(creating: path)
+        (target, path) = try folder.makeIncomingFile()
     }
 
     /// Compresses the next part.

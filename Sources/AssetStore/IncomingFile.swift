@@ -33,8 +33,7 @@ final class IncomingFile: Sendable {
             if let open = state.file {
                 file = open
             } else {
-                state.path = try folder.makeIncomingPath()
-                file = try DiskFile(creating: state.path)
+                (file, state.path) = try folder.makeIncomingFile()
                 state.file = file
             }
             if state.beginning.count < AssetType.beginningLength {

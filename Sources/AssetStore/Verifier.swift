@@ -2,7 +2,7 @@ internal import Foundation
 internal import RecordStore
 internal import Records
 
-/// One verification of a store. No sweep runs meanwhile, so entries stay.
+/// One verification of a store. No sweep of this process runs meanwhile. One of another process may remove entries with their files.
 struct Verifier {
     typealias Progress = @Sendable (AssetVerification) async -> Void
 
@@ -128,6 +128,7 @@ struct Verifier {
         }
         let remedy = "Restore the file \(AssetFolder.name(of: checksum)) from a copy, or upload the same file again"
         guard let opened else {
+            if try await store.ledger.entry(of: checksum) == nil { return false }
             report(.missing, checksum.description, "The file is missing. \(remedy)")
             return false
         }

@@ -9,8 +9,16 @@ struct SQLAssetLedger: AssetLedger {
     private static let recordsInPage = 200
 
     let store: StorePlace
+    /// Those of the store when the ledger was made.
+    let firstTickets: AssetTickets
 
-    let tickets: AssetTickets
+    /// Another process may delete the container and make it anew, which changes them.
+    var tickets: AssetTickets { (try? store.assetTickets) ?? firstTickets }
+
+    func presentTickets() async throws -> AssetTickets {
+        try await store.prepare()
+        return tickets
+    }
 
     func enter(_ checksum: FileChecksum, size: Int64, inUseUntil until: Timestamp) async throws {
         try await store.write { db, _ in try AssetRows.enter(checksum, size: size, inUseUntil: until, db) }
@@ -87,6 +95,6 @@ struct SQLAssetLedger: AssetLedger {
 extension SQLRecordEngine {
     public func assetLedger(_ container: ContainerID, _ environment: Records.Environment) async throws -> any AssetLedger {
         let store = try await store(of: container, environment)
-        return SQLAssetLedger(store: store, tickets: try store.assetTickets)
+        return SQLAssetLedger(store: store, firstTickets: try store.assetTickets)
     }
 }

@@ -5,10 +5,9 @@ internal import Records
 extension SQLDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
         let now = store.clock()
-        let tickets = try store.assetTickets
         // A ticket is not stored, so usually nothing is written. Only a default zone or a user record may have to be
         // created.
-        let uploads = try await store.read { [view] db, catalog -> [Result<UploadGrant, RecordError>]? in
+        let uploads = try await store.read { [view, store] db, catalog -> [Result<UploadGrant, RecordError>]? in
             // A user record may have to be created too.
             guard let zone = try view.zoneUnlessDefault(zoneID ?? .default, db) else { return nil }
             let namesUsers = slots.contains { slot in
@@ -19,14 +18,14 @@ extension SQLDatabase {
             let rules = AssetRules(schema: catalog.schema, address: view.address, caller: view.caller, now: now) {
                 try view.roleNumbers(db, catalog)
             }
-            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: tickets) { name in
+            return try rules.uploads(for: slots, in: open, isAnyZone: zoneID == nil, tickets: store.assetTickets) { name in
                 try db.row(named: name, in: zone.number, zone.zoneID, catalog).flatMap { $0.isDeleted ? nil : $0.record }
             }
         }
         if let uploads { return uploads }
         return try await changing { [address] transaction, rules in
             let zone = try transaction.zone(zoneID ?? .default)
-            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: tickets) { name in
+            return try rules.uploads(for: slots, in: zone, isAnyZone: zoneID == nil, tickets: transaction.assetTickets) { name in
                 try transaction.record(orUser: name, in: zone, of: address.scope, at: now)
             }
         }
@@ -64,8 +63,8 @@ extension SQLDatabase {
 
     private func changing<Value: Sendable>(_ body: @escaping @Sendable (SQLTransaction, AssetRules) throws -> Value) async throws -> Value {
         let now = store.clock()
-        return try await write { [tickets = try store.assetTickets] db, state, view in
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: tickets, now: now)
+        return try await write { [store] db, state, view in
+            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let rules = AssetRules(schema: transaction.schema, address: view.address, caller: view.caller, now: now) {
                 try transaction.roleNumbers(of: view.caller.userRecordName)
             }

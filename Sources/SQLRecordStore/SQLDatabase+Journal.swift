@@ -24,14 +24,14 @@ extension SQLDatabase {
 
     func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
         let now = store.clock()
-        return try await write { [tickets = try store.assetTickets] db, state, view in
+        return try await write { [store] db, state, view in
             let limits = state.journalLimits
             let recordID = reversion.recordID
             guard let zone = try view.zoneUnlessDefault(recordID.zoneID, db),
                 let reader = try JournalReader(of: recordID.recordName, in: zone, limits, at: now, state.catalog, db),
                 let entry = try reader.entry(at: reversion.position)
             else { throw reversion.notKept(limits) }
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: tickets, now: now, requestID: reversion.requestID)
+            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: reversion.requestID)
             var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now)
             let record = try modifier.revert(to: entry, for: reversion)
             state = try transaction.finish()

@@ -13,8 +13,8 @@ extension SQLDatabase {
 
     private func mirror<Value: Sendable>(_ body: @escaping @Sendable (MirrorModifier) throws -> Value) async throws -> Value {
         let now = store.clock()
-        return try await write(isBatch: true) { [tickets = try store.assetTickets] db, state, view in
-            let transaction = SQLiteMirrorTransaction(db, state: state, view: view, tickets: tickets, now: now)
+        return try await write(isBatch: true) { [store] db, state, view in
+            let transaction = SQLiteMirrorTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let value = try body(MirrorModifier(transaction, now: now))
             state = try transaction.finish()
             return value

@@ -17,9 +17,9 @@ extension SQLDatabase {
     /// Deletes zones from a shared database, which ends the caller's part in their shares.
     func leaveZones(_ operations: [ZoneOperation]) async throws -> [Result<Zone, RecordError>] {
         let now = store.clock()
-        let results = try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: tickets, now: now)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
+        let results = try await write(isBatch: true) { [store] db, state, view in
+            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
+            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
             let results = try operations.map { operation -> Result<Zone, RecordError> in
                 do {
                     guard case .delete(let zoneID) = operation else { throw ZoneRules.ownersOnly }
@@ -40,9 +40,9 @@ extension SQLDatabase {
         _ shortGUIDs: [String], by addresses: LookupInfo, _ body: @escaping @Sendable (ShareAcceptance, String) throws -> ResolvedShare
     ) async throws -> [Result<ResolvedShare, RecordError>] {
         let now = store.clock()
-        return try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: tickets, now: now)
-            let acceptance = ShareAcceptance(transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: cascadeLimit)
+        return try await write(isBatch: true) { [store] db, state, view in
+            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
+            let acceptance = ShareAcceptance(transaction, caller: view.caller, addresses: addresses, now: now, walkLimit: store.cascadeLimit)
             let results = try shortGUIDs.map { shortGUID -> Result<ResolvedShare, RecordError> in
                 do {
                     return .success(try transaction.attempt { try body(acceptance, shortGUID) })

@@ -43,12 +43,12 @@ struct SQLDatabase: RecordDatabase {
 
     private func modify(_ request: ModifyRequest, _ words: PreparedWords, mayPutOff: Bool) async throws -> [Result<ModifyOutcome, RecordError>] {
         let now = store.clock()
-        let (outcomes, isSweepDue) = try await write(isBatch: true) { [tickets = try store.assetTickets, cascadeLimit = store.cascadeLimit] db, state, view in
+        let (outcomes, isSweepDue) = try await write(isBatch: true) { [store] db, state, view in
             let transaction = SQLTransaction(
-                db, state: state, view: view, tickets: tickets, now: now, requestID: request.requestID,
+                db, state: state, view: view, tickets: try store.assetTickets, now: now, requestID: request.requestID,
                 words: TransactionWords(words, puttingOff: mayPutOff ? request : nil))
             transaction.names = request.operations.compactMap(\.recordName)
-            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: cascadeLimit)
+            var modifier = BatchModifier(transaction, address: view.address, caller: view.caller, now: now, cascadeLimit: store.cascadeLimit)
             let outcomes = try modifier.apply(request)
             state = try transaction.finish()
             return (outcomes, transaction.hasEndedView)
@@ -74,9 +74,9 @@ struct SQLDatabase: RecordDatabase {
 
     /// Creates user records that were requested.
     private func make(_ missing: [Name], at now: Timestamp) async throws {
-        let numbers = try await write { [tickets = try store.assetTickets] db, state, view in
+        let numbers = try await write { [store] db, state, view in
             let numbers = try missing.map { try UserNumbers.enter($0, db) }
-            let transaction = SQLTransaction(db, state: state, view: view, tickets: tickets, now: now)
+            let transaction = SQLTransaction(db, state: state, view: view, tickets: try store.assetTickets, now: now)
             let zone = try transaction.zone(.default)
             for name in missing { _ = try transaction.record(orUser: name, in: zone, of: view.address.scope, at: now) }
             state = try transaction.finish()

@@ -102,7 +102,8 @@ struct DataFolder {
             if database == nil { serverFile.remove() }
             let accounts = try Accounts(file: url.appending(path: "accounts.sqlite"), isShared: database != nil)
             let containers = ContainersByEngine(local: engine, accounts: accounts, logger: logger, clock: { clock.now() })
-            let assets = AssetStores(folder: url, engine: containers, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
+            let assets = AssetStores(
+                folder: url, engine: containers, isShared: database != nil, sizeLimit: assetSizeLimit, graceTime: assetGraceTime, clock: { clock.now() })
             return Store(local: engine, containers: containers, assets: assets, accounts: accounts, clock: clock)
         } catch let error as DataFolderInUse {
             throw error

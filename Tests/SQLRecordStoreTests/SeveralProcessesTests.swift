@@ -172,6 +172,47 @@ import Testing
         await close()
     }
 
+    /// The ticket of an upload to a container.
+    private func ticket(from engine: SQLRecordEngine, of container: ContainerID) async throws -> String {
+        let database = try await engine.database(DatabaseAddress(container: container, environment: .development, scope: .private), as: ada)
+        return try await database.grantUploads([AssetSlot(recordType: "Item", fieldName: "file", recordName: "a")], in: nil)[0].get().ticket
+    }
+
+    @Test("Tickets for assets are good everywhere after one of them has made a container anew")
+    func assetKeys() async throws {
+        let container = try address(.private).container
+        _ = try await engines[0].withZone()
+        // Asset stores keep their ledgers.
+        var ledgers: [any AssetLedger] = []
+        for engine in engines { ledgers.append(try await engine.assetLedger(container, .development)) }
+        let former = try await ticket(from: engines[0], of: container)
+        try await engines[0].deleteContainer(container)
+        _ = try await engines[0].withZone()
+        let ticket = try await ticket(from: engines[0], of: container)
+        let anew = try await engines[0].assetLedger(container, .development)
+        #expect(anew.tickets.openUpload(ticket) != nil)
+        // The second one is asked for more tickets, the third one for nothing else.
+        // Until it knows of the deletion, it finds no tables.
+        try await soon { (try? await self.ticket(from: engines[1], of: container)).map { anew.tickets.openUpload($0) != nil } ?? false }
+        #expect(ledgers[1].tickets.openUpload(ticket) != nil)
+        try await soon { try await ledgers[2].presentTickets().openUpload(ticket) != nil }
+        for ledger in [anew, ledgers[1], ledgers[2]] { #expect(ledger.tickets.openUpload(former) == nil) }
+        await close()
+    }
+
+    @Test("A container that is new after another one was deleted has one key from the first ticket on")
+    func keysOfNewContainers() async throws {
+        let container = try #require(ContainerID("iCloud.com.example.New"))
+        _ = try await engines[0].withZone()
+        let ledger = try await engines[1].assetLedger(container, .development)
+        // This changes the keys of all containers that are not there yet.
+        try await engines[0].deleteContainer(address(.private).container)
+        let ticket = try await ticket(from: engines[1], of: container)
+        #expect(ledger.tickets.openUpload(ticket) != nil)
+        #expect(try await engines[2].assetLedger(container, .development).tickets.openUpload(ticket) != nil)
+        await close()
+    }
+
     @Test("A user has one number, whichever of them gives it")
     func users() async throws {
         let callers = (0..<30).map { Caller(userRecordName: Name("_user\($0 / 3)")) }

@@ -5,8 +5,11 @@ public import Records
 /// A file is entered after its bytes are safely on disk, and records can refer only to entered files. It is struck
 /// off before its bytes are removed. So no record ever refers to missing bytes.
 public protocol AssetLedger: Sendable {
-    /// Seals and opens the tickets and receipts of this ledger.
+    /// Seals and opens the tickets and receipts of this ledger, with the keys that its store had when it was last used.
     var tickets: AssetTickets { get }
+
+    /// The same with the keys that the store has now. Another process may have replaced it since.
+    func presentTickets() async throws -> AssetTickets
 
     /// Enters a file, or extends the time for which an existing one is kept.
     /// - Parameter until: the file counts as in use until then, even without a reference.
@@ -28,6 +31,11 @@ public protocol AssetLedger: Sendable {
     /// entries.
     /// - Parameter place: `next` of the previous page; `nil` for the first page.
     func recordedAssets(after place: Int64?) async throws -> RecordedAssetsPage
+}
+
+extension AssetLedger {
+    // For stores that one process has to itself.
+    public func presentTickets() async throws -> AssetTickets { tickets }
 }
 
 /// A file in the ledger.

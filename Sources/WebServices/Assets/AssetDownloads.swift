@@ -8,13 +8,13 @@ internal import Text
 
 /// Serves the bytes of files. A `downloadURL` from a record carries a ticket that authorizes the download.
 ///
-/// Downloads make no database query. The headers keep browsers from running the content: the
+/// Downloads with a good ticket make no database query. The headers keep browsers from running the content: the
 /// file is an attachment in a sandbox without an origin, and its media type is not sniffed.
 struct AssetDownloads: Sendable {
     let place: RequestAssets
 
     func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String) async throws -> Response {
-        guard let store = try await place.existingStore(), let ticket = store.ledger.tickets.openDownload(text, name: fileName) else {
+        guard let store = try await place.existingStore(), let ticket = try await store.opened({ $0.openDownload(text, name: fileName) }) else {
             throw Self.unknown
         }
         let accepted = AcceptEncoding(request)
