@@ -182,6 +182,34 @@ import Testing
         }
     }
 
+    /// An app that changes a record, and stores the state with that, right before it takes the engine's own state.
+    private final class Writing: SyncEngineDelegate {
+        let recordID = RecordID(recordName: "a", zoneID: zone)
+        let state = Mutex<[UInt8]?>(nil)
+
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            guard case .stateUpdate(let update) = event else { return }
+            syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            state.withLock { $0 = syncEngine.state.serialization.bytes }
+            state.withLock { $0 = update.stateSerialization.bytes }
+        }
+    }
+
+    /// If the program ends now, the change would be lost.
+    @Test func aStateDoesNotOverwriteAChangeThatWasStoredSince() async throws {
+        try await withScript({ _, _ in .json(#"{"users":[{"userRecordName":"_a"}]}"#) }) { container, _ in
+            let app = Writing()
+            let engine = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: app))
+            // The engine learns who is signed in, and has nothing to send.
+            try await engine.sendChanges()
+            let stored = try SyncEngine.State.Serialization(bytes: #require(app.state.withLock { $0 }))
+            let next = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: stored, delegate: app))
+            #expect(next.state.pendingRecordZoneChanges == [.saveRecord(app.recordID)])
+        }
+    }
+
     /// The app is killed while its save is on its way, or after the server made it.
     @Test(arguments: [true, false]) func aSaveIsMadeOnceHoweverTheAppEnds(arrives: Bool) async throws {
         try await Self.live(1) { server, containers in

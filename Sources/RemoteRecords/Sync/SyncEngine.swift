@@ -142,11 +142,11 @@ public final class SyncEngine: Sendable {
 
     // MARK: For fetching and sending
 
-    /// Changes the state, and hands it over.
+    /// Changes the state, and tells that it has changed.
     @discardableResult
     func update<Value>(_ change: (inout SyncState) -> Value) async -> Value {
-        let (value, state) = kept.withLock { state in (change(&state), state) }
-        await tell(.stateUpdate(.init(stateSerialization: State.Serialization(state: state))))
+        let value = kept.withLock { state in change(&state) }
+        await tell(.stateUpdate(.init(state: state)))
         return value
     }
 
