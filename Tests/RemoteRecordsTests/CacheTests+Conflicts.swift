@@ -216,4 +216,68 @@ extension CacheTests {
             #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 2)
         }
     }
+
+    /// One part of a program changes a record while another has a copy of it, or its own value that it never read back. A sync comes in between.
+    @Test(arguments: [true, false]) func anEditOfAnOlderCopyKeepsUnsentChanges(wasRead: Bool) async throws {
+        try await Self.live { _, container, folder in
+            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            var copy = Record(recordType: "Item", recordID: Self.recordID("a"))
+            copy["text"] = "one"
+            try await cache.save(copy)
+            try await cache.sync()
+            if wasRead { copy = try #require(try await cache.record(for: Self.recordID("a"))) }
+            try await other.sync()
+            try await Self.edit(cache, "a", "more", "unsent")
+            try await Self.edit(other, "a", "third", "theirs")
+            try await other.sync()
+            try await cache.engine.fetchChanges()
+            copy["text"] = "two"
+            try await cache.save(copy)
+            let waiting = try await cache.record(for: Self.recordID("a"))
+            #expect(waiting?["text"] == "two" as String? && waiting?["more"] == "unsent" as String?)
+            try await cache.sync()
+            try await other.sync()
+            for cache in [cache, other] {
+                let record = try await cache.record(for: Self.recordID("a"))
+                let values = ["text", "more", "third"].map { record?[$0] as String? }
+                #expect(values == ["two", "unsent", "theirs"] && record?.hasChanges == false && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    /// It would be here and nowhere else until the record changes again.
+    @Test func aCopyWithoutChangesDoesNotBringAnOlderVersionBack() async throws {
+        try await Self.live { _, container, folder in
+            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            let copy = try #require(try await cache.record(for: Self.recordID("a")))
+            try await other.sync()
+            try await Self.edit(other, "a", "text", "two")
+            try await other.sync()
+            try await cache.sync()
+            try await cache.save(copy)
+            try await cache.sync()
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "two"] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// The server would refuse the copy, as its record is gone, and the new one with it.
+    @Test func anEditOfADeletedRecordKeepsTheOneThatWasMadeAnew() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            var copy = try #require(try await cache.record(for: Self.recordID("a")))
+            try await cache.delete(Self.recordID("a"))
+            try await cache.sync()
+            try await Self.edit(cache, "a", "more", "anew")
+            copy["text"] = "two"
+            try await cache.save(copy)
+            try await cache.sync()
+            let record = try await cache.record(for: Self.recordID("a"))
+            #expect(record?["text"] == "two" as String? && record?["more"] == "anew" as String? && record?.hasChanges == false)
+        }
+    }
 }
