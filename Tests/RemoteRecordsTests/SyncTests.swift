@@ -281,10 +281,11 @@ import Testing
     }
 
     /// Otherwise nothing would ever be sent again.
-    @Test func aZoneThatTheServerCannotReadKeepsNothingFromBeingSent() async throws {
+    @Test(arguments: [("BAD_REQUEST", 400), ("ACCESS_DENIED", 403)])
+    func aZoneThatTheServerRefusesKeepsNothingFromBeingSent(code: String, status: Int) async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("zones/modify") { return .error("BAD_REQUEST", status: 400) }
+            if request.path.hasSuffix("zones/modify") { return .error(code, status: status) }
             return records(item("a", tag: "1"))
         }) { container, _ in
             let anna = Device()
@@ -333,6 +334,41 @@ import Testing
             try await first.sendChanges()
             try await second.fetchChanges()
             #expect(ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty && ben.told.all.contains("zones +0 -1"))
+        }
+    }
+
+    /// A second deletion would take the records of a zone that another device made anew.
+    @Test func aZoneIsDeletedOnceWhateverBecomesOfTheNextOne() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            return request.body.contains("Second") ? .close : .json(#"{"zones":[{"zoneID":{"zoneName":"First"},"deleted":true}]}"#)
+        }) { container, _ in
+            let anna = Device()
+            let engine = try anna.engine(container)
+            let (first, second) = (ZoneID(zoneName: "First"), ZoneID(zoneName: "Second"))
+            engine.state.add(pendingDatabaseChanges: [.deleteZone(first), .deleteZone(second)])
+            #expect(await operationError { try await engine.sendChanges() }?.code == .serverResponseLost)
+            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -1 !0", "did send"])
+            #expect(engine.state.pendingDatabaseChanges == [.deleteZone(second)])
+        }
+    }
+
+    @Test func aZoneThatIsGoneIsNotDeletedAgain() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            anna.edit("a", "one", first)
+            try await Self.sync(first)
+            try await Self.sync(second)
+            second.state.add(pendingDatabaseChanges: [.deleteZone(zone)])
+            try await containers[0].privateCloudDatabase.deleteRecordZone(withID: zone)
+            try await second.fetchChanges()
+            #expect(second.state.pendingDatabaseChanges.isEmpty && ben.texts.isEmpty)
+            try await containers[0].privateCloudDatabase.save(zone)
+            try await containers[0].privateCloudDatabase.save(Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
+            try await second.sendChanges()
+            try await second.fetchChanges()
+            #expect(ben.disk.records.keys.map(\.recordName) == ["b"])
         }
     }
 

@@ -16,41 +16,37 @@ extension SyncEngine {
     }
 
     private func sendZones(_ scope: SendChangesOptions.Scope) async throws(OperationError) {
-        let changes = kept.withLock { $0.pendingDatabaseChanges.filter { scope.contains($0) } }
-        if changes.isEmpty { return }
-        let results = try await database.modifyRecordZones(
-            saving: changes.compactMap { if case .saveZone(let zoneID) = $0 { zoneID } else { nil } },
-            deleting: changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } })
         var sent = Event.SentDatabaseChanges()
-        var failed: [(change: PendingDatabaseChange, error: OperationError)] = []
-        for change in changes {
-            switch change {
-            case .saveZone(let zoneID):
-                switch results.saveResults[zoneID] {
-                case .success(let zone)?: sent.savedZones.append(zone)
-                case .failure(let error)?:
-                    failed.append((change, error))
-                    sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
-                case nil: break
+        var done: [PendingDatabaseChange] = []
+        var failure: OperationError?
+        // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own in any case.
+        for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
+            do throws(OperationError) {
+                switch change {
+                case .saveZone(let zoneID): sent.savedZones.append(try await database.save(zoneID))
+                case .deleteZone(let zoneID):
+                    try await database.deleteRecordZone(withID: zoneID)
+                    sent.deletedZoneIDs.append(zoneID)
                 }
-            case .deleteZone(let zoneID):
-                switch results.deleteResults[zoneID] {
-                case .success?: sent.deletedZoneIDs.append(zoneID)
-                case .failure(let error)?:
-                    failed.append((change, error))
-                    sent.failedZoneDeletes[zoneID] = error
-                case nil: break
+                done.append(change)
+            } catch {
+                if error.isRefusal { done.append(change) } else { failure = failure ?? error }
+                // Other zones would fail as well.
+                guard error.isRefusal || error.code == .zoneBusy else { break }
+                switch change {
+                case .saveZone(let zoneID): sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
+                case .deleteZone(let zoneID): sent.failedZoneDeletes[zoneID] = error
                 }
             }
         }
-        let again = failed.filter { $0.error.isMendedByTime }
-        let done = changes.filter { change in !again.contains { $0.change == change } }
-        await tell(.sentDatabaseChanges(sent))
-        await update { [deleted = sent.deletedZoneIDs] state in
-            state.pendingDatabaseChanges.removeAll { done.contains($0) }
-            for zoneID in deleted { state.forget(zoneID) }
+        if !done.isEmpty || failure?.code == .zoneBusy {
+            await tell(.sentDatabaseChanges(sent))
+            await update { [done, deleted = sent.deletedZoneIDs] state in
+                state.pendingDatabaseChanges.removeAll { done.contains($0) }
+                for zoneID in deleted { state.forget(zoneID) }
+            }
         }
-        if let first = again.first { throw first.error }
+        if let failure { throw failure }
     }
 
     private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {
@@ -144,6 +140,17 @@ extension ModifyRecords.Event {
         switch self {
         case .saved(_, .success), .deleted(_, .success): true
         default: false
+        }
+    }
+}
+
+extension OperationError {
+    /// True if a request, or an item, was refused for a reason that stays. False if the answer is missing, or if somebody has to sign in.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .notAuthenticated, .operationCancelled, .serverResponseLost: false
+        case .invalidArguments, .limitExceeded: true
+        default: !isMendedByTime && serverError != nil
         }
     }
 }

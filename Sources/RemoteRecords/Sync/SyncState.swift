@@ -44,6 +44,9 @@ struct SyncState: Sendable {
     /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
+        // Somebody may make the zone anew. Its records must not go with a deletion that was meant for this one.
+        let deletions = zoneIDs.map { PendingDatabaseChange.deleteZone($0) }
+        pendingDatabaseChanges.removeAll { deletions.contains($0) }
         pending.removeAll(in: Set(zoneIDs.filter { !pendingDatabaseChanges.contains(.saveZone($0)) }))
     }
 
