@@ -174,6 +174,38 @@ extension CacheTests {
         }
     }
 
+    /// The user may not write in one of two zones any more. The server says so of the request, not of the records, also when it is asked what became
+    /// of an earlier one.
+    @Test func aRequestThatIsRefusedKeepsNothingBack() async throws {
+        let isBusy = Mutex(true)
+        try await Self.withSaves({ request in
+            if isBusy.withLock({ $0 }) { return .error("TRY_AGAIN_LATER", status: 503) }
+            if request.body.contains(#""Closed""#) { return .error("ACCESS_DENIED", status: 403) }
+            return records(item("b", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            let closed = RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Closed"))
+            try await cache.save([Record(recordType: "Item", recordID: closed), Record(recordType: "Item", recordID: Self.recordID("b"))])
+            #expect(await operationError { try await cache.sync() }?.code == .serviceUnavailable)
+            #expect(cache.engine.state.pendingRecordZoneChanges.count == 2)
+            isBusy.withLock { $0 = false }
+            try await cache.sync()
+            let (refusals, saved) = (try await cache.refusals(), try await cache.record(for: Self.recordID("b")))
+            #expect(Array(refusals.keys) == [closed] && saved?.recordChangeTag == "1" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// Such as the page of a hotel's network. It says nothing of the changes.
+    @Test func anAnswerThatIsNotTheServersRefusesNothing() async throws {
+        try await Self.withSaves({ _ in .raw("<html>", status: 403) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            #expect(await operationError { try await cache.sync() }?.code == .serverRejectedRequest)
+            let refusals = try await cache.refusals()
+            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+        }
+    }
+
     /// Otherwise the record would be gone here, and stay there.
     @Test func aRefusedDeletionBringsTheRecordBack() async throws {
         try await Self.withSaves({ request in

@@ -70,58 +70,79 @@ extension SyncEngine {
 
     /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They are sent again after all others.
     private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>) async throws(OperationError) {
-        var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
         // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
-        operation.unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
-        let answered = Mutex<[ModifyRecords.Event]>([])
+        let unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
+        var outcomes: [Outcome] = []
         var failure: OperationError?
+        // Each zone is a request of its own anyway. So it is known which one an error is about.
+        for changes in batch.byZone where failure == nil {
+            let (known, error) = await outcomesOfZone(changes, unanswered)
+            outcomes += known
+            failure = error
+        }
+        await take(outcomes, of: batch, &waiting, &failure)
+        if let failure { throw failure }
+    }
+
+    /// Sends the changes of one zone.
+    /// - Returns: what became of them, as far as it is known, and an error after which sending stops for now.
+    private func outcomesOfZone(_ changes: RecordZoneChangeBatch, _ unanswered: Set<RecordID>) async -> ([Outcome], OperationError?) {
+        var operation = ModifyRecords(saving: changes.recordsToSave, deleting: changes.recordIDsToDelete, isAtomic: changes.atomicByZone)
+        operation.unanswered = unanswered
+        let answered = Mutex<[Outcome]>([])
         do throws(OperationError) {
             try await database.waitedFor.perform(operation) { event in
-                if case .progress = event { return }
-                answered.withLock { $0.append(event) }
+                if let outcome = Outcome(event) { answered.withLock { $0.append(outcome) } }
             }
+            return (answered.withLock { $0 }, nil)
         } catch {
-            if error.code != .partialFailure { failure = error }
+            let outcomes = answered.withLock { $0 }
+            if error.code == .partialFailure { return (outcomes, nil) }
+            guard error.isRefusal else { return (outcomes, error) }
+            // The same request would be refused again, and nothing would ever be sent after it. That nobody could find out more changes nothing.
+            let known = outcomes.filter { $0.error?.code != .serverResponseLost }
+            let recordIDs = Set(known.map(\.change.recordID))
+            return (known + changes.changes.filter { !recordIDs.contains($0.recordID) }.map { Outcome($0, .failure(error)) }, nil)
         }
-        await take(answered.withLock { $0 }, of: batch, &waiting, &failure)
-        if let failure { throw failure }
     }
 
     /// Tells what became of a batch.
     /// - Parameter failure: set to an error after which sending stops for now.
     private func take(
-        _ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
+        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
     ) async {
-        let isMade = events.contains { $0.isSuccess }
+        let isMade = outcomes.contains { $0.error == nil }
         if isMade { waiting = [] }
         // A parent must be there before its children, and go after them. They may be in other batches.
         let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
+        var stays: [RecordID: Stay] = [:]
+        for outcome in outcomes {
+            guard let error = outcome.error else { continue }
+            let recordID = outcome.change.recordID
+            if let reason = error.endOfSending(at: recordID) {
+                failure = failure ?? reason
+                stays[recordID] = .untilLater
+            } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
+                stays[recordID] = .afterOthers
+            }
+        }
         var again: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
         var known: Set<RecordID> = []
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-        for event in events {
-            switch event {
-            case .progress: break
-            case .saved(let recordID, .success(let record)):
-                known.insert(recordID)
-                sent.savedRecords.append(record)
-            case .deleted(let recordID, .success):
-                known.insert(recordID)
-                sent.deletedRecordIDs.append(recordID)
-            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
-                if error.isMendedByTime || error.code == .serverResponseLost || error.code == .operationCancelled {
-                    failure = failure ?? error
-                } else if error.code == .serverRecordChanged, error.conflict == nil {
-                    failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
-                } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
-                    known.insert(recordID)
-                    again.append(records[recordID] == nil ? .deleteRecord(recordID) : .saveRecord(recordID))
-                } else if let record = records[recordID] {
-                    known.insert(recordID)
+        for outcome in outcomes {
+            let recordID = outcome.change.recordID
+            let stay = stays[recordID]
+            if stay == .untilLater { continue }
+            known.insert(recordID)
+            switch outcome.result {
+            case .success(let record?): sent.savedRecords.append(record)
+            case .success(nil): sent.deletedRecordIDs.append(recordID)
+            case .failure where stay == .afterOthers: again.append(outcome.change)
+            case .failure(let error):
+                if case .saveRecord = outcome.change, let record = records[recordID] {
                     sent.failedRecordSaves.append(.init(record: record, error: error))
                 } else {
-                    known.insert(recordID)
                     sent.failedRecordDeletes[recordID] = error
                 }
             }
@@ -135,13 +156,34 @@ extension SyncEngine {
     }
 }
 
-extension ModifyRecords.Event {
-    fileprivate var isSuccess: Bool {
-        switch self {
-        case .saved(_, .success), .deleted(_, .success): true
-        default: false
+/// The way in which a change stays pending that was not made.
+private enum Stay {
+    /// It is sent again after the other changes.
+    case afterOthers
+    /// It is sent again once sending goes on.
+    case untilLater
+}
+
+/// What became of a change.
+private struct Outcome: Sendable {
+    let change: PendingRecordZoneChange
+    /// The saved record; `nil` for a deletion.
+    let result: Result<Record?, OperationError>
+
+    init(_ change: PendingRecordZoneChange, _ result: Result<Record?, OperationError>) {
+        (self.change, self.result) = (change, result)
+    }
+
+    /// - Returns: `nil` for progress.
+    init?(_ event: ModifyRecords.Event) {
+        switch event {
+        case .progress: return nil
+        case .saved(let recordID, let result): self.init(.saveRecord(recordID), result.map { $0 })
+        case .deleted(let recordID, let result): self.init(.deleteRecord(recordID), result.map { nil })
         }
     }
+
+    var error: OperationError? { if case .failure(let error) = result { error } else { nil } }
 }
 
 extension OperationError {
@@ -151,6 +193,25 @@ extension OperationError {
         case .notAuthenticated, .operationCancelled, .serverResponseLost: false
         case .invalidArguments, .limitExceeded: true
         default: !isMendedByTime && serverError != nil
+        }
+    }
+
+    /// The error to stop sending with, if a change failed that has to stay pending; `nil` for one that was refused.
+    fileprivate func endOfSending(at recordID: RecordID) -> OperationError? {
+        if isMendedByTime || code == .serverResponseLost || code == .operationCancelled { return self }
+        guard code == .serverRecordChanged, conflict == nil else { return nil }
+        return OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
+    }
+}
+
+extension RecordZoneChangeBatch {
+    /// The changes of each zone, zones and changes in the order of the batch.
+    fileprivate var byZone: [RecordZoneChangeBatch] {
+        let saves = Dictionary(grouping: recordsToSave, by: \.recordID.zoneID)
+        let deletions = Dictionary(grouping: recordIDsToDelete, by: \.zoneID)
+        var seen: Set<ZoneID> = []
+        return changes.map(\.recordID.zoneID).filter { seen.insert($0).inserted }.map { zoneID in
+            RecordZoneChangeBatch(recordsToSave: saves[zoneID] ?? [], recordIDsToDelete: deletions[zoneID] ?? [], atomicByZone: atomicByZone)
         }
     }
 }
