@@ -116,8 +116,10 @@ extension SyncEngine {
         // A parent must be there before its children, and go after them. They may be in other batches.
         let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
         var stays: [RecordID: Stay] = [:]
+        // An atomic batch that failed because of a change that stays: its other changes stay as well.
+        var staysOfZones: [ZoneID: Stay] = [:]
         for outcome in outcomes {
-            guard let error = outcome.error else { continue }
+            guard let error = outcome.error, error.code != .batchRequestFailed else { continue }
             let recordID = outcome.change.recordID
             if let reason = error.endOfSending(at: recordID) {
                 failure = failure ?? reason
@@ -125,6 +127,7 @@ extension SyncEngine {
             } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
                 stays[recordID] = .afterOthers
             }
+            if let stay = stays[recordID] { staysOfZones[recordID.zoneID] = stay }
         }
         var again: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
@@ -132,7 +135,7 @@ extension SyncEngine {
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
         for outcome in outcomes {
             let recordID = outcome.change.recordID
-            let stay = stays[recordID]
+            let stay = outcome.error?.code == .batchRequestFailed ? staysOfZones[recordID.zoneID] : stays[recordID]
             if stay == .untilLater { continue }
             known.insert(recordID)
             switch outcome.result {
