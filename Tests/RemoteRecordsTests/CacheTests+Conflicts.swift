@@ -195,12 +195,12 @@ extension CacheTests {
         }
     }
 
-    /// Such as the page of a hotel's network. It says nothing of the changes.
-    @Test func anAnswerThatIsNotTheServersRefusesNothing() async throws {
-        try await Self.withSaves({ _ in .raw("<html>", status: 403) }) { container, _, folder in
+    /// A server at fault, and the page of a hotel's network, say nothing of the changes.
+    @Test(arguments: [true, false]) func anAnswerThatIsNotAboutTheChangesRefusesNone(isOfServer: Bool) async throws {
+        try await Self.withSaves({ _ in isOfServer ? .error("INTERNAL_ERROR", status: 500) : .raw("<html>", status: 403) }) { container, _, folder in
             let cache = try await Self.cache("first", container, folder)
             try await Self.edit(cache, "a", "text", "one")
-            #expect(await operationError { try await cache.sync() }?.code == .serverRejectedRequest)
+            #expect(await operationError { try await cache.sync() }?.code == (isOfServer ? .internalError : .serverRejectedRequest))
             let refusals = try await cache.refusals()
             #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
         }

@@ -195,6 +195,8 @@ extension OperationError {
         switch code {
         case .notAuthenticated, .operationCancelled, .serverResponseLost: false
         case .invalidArguments, .limitExceeded: true
+        // A server that is at fault refuses everything, and somebody may mend it.
+        case .internalError: serverError != nil && failure == nil
         default: !isMendedByTime && serverError != nil
         }
     }
