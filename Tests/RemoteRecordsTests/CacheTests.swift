@@ -313,6 +313,39 @@ import Testing
         }
     }
 
+    /// The deletion of the zone is taken back while its next page is on its way. That page must not hide that all of the zone has to come again.
+    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgainAlthoughAPageIsOnItsWay(isFirst: Bool) async throws {
+        try await withScript({ request, _ in
+            func zones(_ members: String) -> String { #"{"zones":[{"zoneID":{"zoneName":"Items"}\#(members)}]"# }
+            switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
+            case "users/caller": return .json(#"{"users":[{"userRecordName":"_a"}]}"#)
+            case "changes/database":
+                return request.body.contains(#""t2""#) ? .json(#"{"zones":[],"syncToken":"t2","moreComing":false}"#)
+                    : .json(zones("") + #","syncToken":"\#(request.body.contains(#""t1""#) ? "t2" : "t1")","moreComing":false}"#)
+            case "changes/zone":
+                // The first two requests ask for the user and for the zones. Held pages come with the request after them.
+                if request.body.contains(#""z1""#) { return .json(zones(#","records":[],"syncToken":"z2","moreComing":false"#) + "}").after(requests: 6) }
+                let page = ScriptedServer.Reply.json(
+                    zones(#","records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z1","moreComing":false"#) + "}")
+                return isFirst ? page.after(requests: 4) : page
+            default: return .json(zones("") + "}")
+            }
+        }) { container, server in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            if !isFirst { try await cache.sync() }
+            try await cache.change(.deleteZone(zone))
+            let fetching = Task { try await cache.engine.fetchChanges() }
+            try await eventually { server.requests.count == (isFirst ? 3 : 5) }
+            try await cache.change(.saveZone(zone))
+            _ = try await container.userRecordID()
+            try await fetching.value
+            try await cache.sync()
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"] && cache.engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
     /// A server that knows the user and has no zones, and answers saves.
     static func withSaves(
         _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void

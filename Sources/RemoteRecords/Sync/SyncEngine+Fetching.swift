@@ -88,7 +88,8 @@ extension SyncEngine {
     private func fetch(_ zoneID: ZoneID, hasExpired: Bool = false) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
-        var since = kept.withLock { $0.zoneTokens[zoneID] }
+        let (begin, restarts) = kept.withLock { ($0.zoneTokens[zoneID], $0.restarts[zoneID]) }
+        var since = begin
         do throws(OperationError) {
             var changes = FetchedChanges()
             while true {
@@ -106,6 +107,8 @@ extension SyncEngine {
                 changes = FetchedChanges()
                 if !page.moreComing { await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: nil))) }
                 await update { state in
+                    // The app has asked for all of the zone meanwhile. The next fetch begins anew.
+                    guard state.restarts[zoneID] == restarts else { return }
                     state.zoneTokens[zoneID] = page.changeToken
                     guard !page.moreComing else { return }
                     state.zonesToFetch.removeAll { $0 == zoneID }
