@@ -33,6 +33,27 @@ extension CacheTests {
         }
     }
 
+    /// There is nothing left to send, and nothing to ask the resolver for.
+    @Test func twoDevicesThatMakeTheSameChangeMakeOneVersion() async throws {
+        try await Self.live { server, container, folder in
+            let first = try await Self.cache("first", container, folder)
+            let second = try await RecordCache(folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase) { meeting in
+                Issue.record("asked for nothing")
+                return RecordCache.mergingKeys(meeting)
+            }
+            try await Self.edit(first, "a", "text", "old")
+            try await first.sync()
+            try await second.sync()
+            for cache in [first, second] { try await Self.edit(cache, "a", "text", "new") }
+            try await first.sync()
+            // It does not fetch first, so that the server finds a conflict.
+            try await second.engine.sendChanges()
+            let record = try await second.record(for: Self.recordID("a"))
+            #expect(record?.hasChanges == false && second.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await server.versions(of: Self.recordID("a")) == 2)
+        }
+    }
+
     /// Records that the server had go with their zone. New ones stay if the zone is made anew.
     @Test func newRecordsOutliveAZoneThatAnotherDeviceDeleted() async throws {
         try await Self.live { _, container, folder in

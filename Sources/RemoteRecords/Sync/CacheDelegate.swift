@@ -156,12 +156,21 @@ final class CacheDelegate: SyncEngineDelegate {
         // It is the version that the change was made on.
         if mine.recordChangeTag == server.recordChangeTag { return try records.unmark(server.recordID) }
         guard pending != nil else { return try records.set(server) }
-        // The change was made, and the answer to it was lost.
+        try meet(mine, server, in: records, engine, resolver)
+    }
+
+    /// Puts a record that was changed here together with another version of the server.
+    private static func meet(
+        _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        // The change was made, and the answer to it was lost. Or another device made the same one.
         if mine.isContained(in: server, keys: mine.changedKeys) {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
             return try records.set(server)
         }
-        try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+        let conflict = OperationError.Conflict(
+            serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
+        try resolve(.changed(conflict), server, in: records, engine, resolver)
     }
 
     private static func drop(
@@ -190,7 +199,7 @@ final class CacheDelegate: SyncEngineDelegate {
         // A record that was deleted here meanwhile has a change of its own that is pending.
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
-        case (.serverRecordChanged, let server?): try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+        case (.serverRecordChanged, let server?): try meet(mine, server, in: records, engine, resolver)
         case (.unknownItem, _) where sent.recordChangeTag != nil: try resolve(.deleted(mine), nil, in: records, engine, resolver)
         default: try records.refuse(sent.recordID, error.description)
         }
@@ -213,10 +222,6 @@ final class CacheDelegate: SyncEngineDelegate {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
             if let server { try records.set(server) } else { try records.remove(recordID) }
         }
-    }
-
-    private static func conflict(of mine: Record, with server: Record) -> OperationError.Conflict {
-        OperationError.Conflict(serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
     }
 }
 
