@@ -217,6 +217,22 @@ import Testing
         }
     }
 
+    /// The answer to a save is lost, and another device moves the record before somebody looks. The next save must not move it back.
+    @Test func aMoveOfAnotherDeviceIsNoChangeHere() async throws {
+        try await Self.withSaves({ request in
+            if request.path.hasSuffix("records/lookup") { return records(item("a", tag: "3", text: "two") + #","parent":{"recordName":"p"}"#) }
+            return request.body.contains("two") ? .close : records(item("a", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await Self.edit(cache, "a", "text", "two")
+            try await cache.sync()
+            let record = try await cache.record(for: Self.recordID("a"))
+            #expect(record?.recordChangeTag == "3" && record?.parent == "p" && record?.hasChanges == false)
+        }
+    }
+
     @Test func recordsThatDoNotComeAgainAreGone() async throws {
         try await Self.live { server, container, folder in
             let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))

@@ -188,7 +188,8 @@ final class CacheDelegate: SyncEngineDelegate {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
         for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key]) { record[content: key] = mine.fields[key] }
-        if mine.parent != saved.parent { record.parent = mine.parent }
+        // Another device may have moved the record.
+        if mine.parentHasChanged, mine.parent != saved.parent { record.parent = mine.parent }
         if mine.replacedSharing != nil, !mine.isContained(in: record, keys: []) { record.sharing = mine.sharing }
         try records.set(record)
     }
