@@ -413,4 +413,37 @@ import Testing
             #expect(versions == 1 && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
+
+    /// The path is that of the file which was sent, and the bytes are others.
+    @Test func aFileThatIsWrittenAnewDuringItsUploadIsSentToo() async throws {
+        let uploads = Mutex(0)
+        try await Self.withSaves({ request in
+            if request.path.hasSuffix("assets/upload") {
+                return .json(#"{"tokens":[{"recordName":"p","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+            }
+            if request.path == "/up" {
+                let number = uploads.withLock { uploads in
+                    uploads += 1
+                    return uploads
+                }
+                return .json(#"{"singleFile":{"fileChecksum":"c\#(number)","size":\#(number),"receipt":"r\#(number)"}}"#)
+            }
+            // The first save is the fifth request: they ask for the user, for zones and for a slot, and upload. It is held until another one comes.
+            return records(item("p", tag: "\(uploads.withLock { $0 })")).after(requests: 6)
+        }) { container, server, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var record = Record(recordType: "Photo", recordID: Self.recordID("p"))
+            record["file"] = AssetFile(fileURL: try folder.write([1], to: "photo"))
+            try await cache.save(record)
+            let syncing = Task { try await cache.sync() }
+            try await eventually { server.requests.count == 5 }
+            record["file"] = AssetFile(fileURL: try folder.write([1, 2], to: "photo"))
+            try await cache.save(record)
+            _ = try await container.userRecordID()
+            try await syncing.value
+            let saved = try await cache.record(for: Self.recordID("p"))
+            let file: AssetFile? = saved?["file"]
+            #expect(saved?.hasChanges == false && file?.asset?.fileChecksum == "c2" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
 }

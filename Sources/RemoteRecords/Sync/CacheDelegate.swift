@@ -136,7 +136,7 @@ final class CacheDelegate: SyncEngineDelegate {
         case .sentDatabaseChanges(let event):
             for zoneID in event.refusedDeletions { engine.kept.withLock { $0.fetchAnew(zoneID) } }
         case .sentRecordZoneChanges(let event):
-            for record in event.savedRecords { try settle(record, in: records) }
+            for record in event.savedRecords { try settle(record, in: records, engine) }
             for recordID in event.deletedRecordIDs { try records.removeHidden(recordID) }
             for failed in event.failedRecordSaves { try fail(failed.record, failed.error, in: records, engine, resolver) }
             for (recordID, error) in event.failedRecordDeletes { try records.refuse(recordID, error.description) }
@@ -184,10 +184,14 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     /// Takes a record that was saved. It may have been changed here since it was sent.
-    private static func settle(_ saved: Record, in records: CachedRecords) throws {
+    private static func settle(_ saved: Record, in records: CachedRecords, _ engine: SyncEngine) throws {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
-        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key]) { record[content: key] = mine.fields[key] }
+        // A file may have been written anew at the same place while it was uploaded, if the record was saved here since.
+        let isNewer = engine.state.pendingChange(of: saved.recordID) != nil
+        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key], filesMayDiffer: isNewer) {
+            record[content: key] = mine.fields[key]
+        }
         // Another device may have moved the record.
         if mine.parentHasChanged, mine.parent != saved.parent { record.parent = mine.parent }
         if mine.replacedSharing != nil, !mine.isContained(in: record, keys: []) { record.sharing = mine.sharing }

@@ -207,10 +207,11 @@ extension Record {
     }
 
     /// True if a content was sent as another one: a file has its receipt then.
-    static func isSent(_ content: FieldContent?, as sent: FieldContent?) -> Bool {
+    /// - Parameter filesMayDiffer: true if the same place may have another file now.
+    static func isSent(_ content: FieldContent?, as sent: FieldContent?, filesMayDiffer: Bool) -> Bool {
         guard let content, let sent else { return content == nil && sent == nil }
         if content == sent { return true }
-        guard content.files.count == sent.files.count, !content.files.isEmpty else { return false }
+        guard !filesMayDiffer, content.files.count == sent.files.count, !content.files.isEmpty else { return false }
         return zip(content.files, sent.files).allSatisfy { $0.asset == nil && $0.fileURL == $1.fileURL }
     }
 }
