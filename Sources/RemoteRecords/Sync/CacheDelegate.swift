@@ -77,8 +77,7 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
-        let (state, scope) = (syncEngine.state, context.options.scope)
-        let changes = scope == .all ? state.nextRecordZoneChanges() : state.pendingRecordZoneChanges.filter { scope.contains($0) }
+        let changes = syncEngine.state.nextRecordZoneChanges(in: context.options.scope)
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
             // The cancellation of this task would be taken for an error of the file.
