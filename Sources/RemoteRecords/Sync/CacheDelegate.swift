@@ -129,6 +129,9 @@ final class CacheDelegate: SyncEngineDelegate {
             if let error = event.error {
                 // Everything comes again; what does not come is gone.
                 if error.code == .changeTokenExpired { try records.markAll(in: event.zoneID) }
+            } else if engine.kept.withLock({ $0.zonesWithoutHistory.contains(event.zoneID) }) {
+                // Records that were prefetched before the history was skipped do not come.
+                return
             } else {
                 for recordID in try records.marked(in: event.zoneID) { try drop(recordID, in: records, engine, resolver) }
             }

@@ -12,7 +12,8 @@ extension SyncEngine {
     public func skipHistory(of zoneID: ZoneID) async throws {
         try await alone { engine in
             try await engine.checkAccount()
-            if engine.kept.withLock({ $0.zoneTokens[zoneID] }) != nil { return }
+            // A zone whose token has expired comes from the beginning, and what does not come is gone.
+            if engine.kept.withLock({ $0.zoneTokens[zoneID] != nil || $0.zonesFromTheBeginning.contains(zoneID) }) { return }
             guard let token = try await engine.database.recordZone(for: zoneID).syncToken else {
                 throw OperationError(.serverRejectedRequest, "The server does not tell the zone's token for now")
             }
