@@ -89,6 +89,24 @@ import Testing
         }
     }
 
+    /// The records that were got before do not come any more, and stay.
+    @Test func prefetchedRecordsOutliveASkippedHistory() async throws {
+        try await Self.live { server, database, cache in
+            try await cache.prefetch(Self.newestFirst, in: zone, resultsLimit: 2)
+            try await cache.engine.skipHistory(of: zone)
+            try await database.deleteRecord(withID: Self.recordID("r7"))
+            try await cache.sync()
+            let some = try await Self.names(cache)
+            #expect(some == ["r6"])
+            // A token that has expired brings everything, and takes along what is gone.
+            try await database.deleteRecord(withID: Self.recordID("r6"))
+            try await server.expireTokens()
+            try await cache.sync()
+            let all = try await Self.names(cache)
+            #expect(all == (0..<6).map { Name("r\($0)") })
+        }
+    }
+
     // MARK: Order
 
     private final class Order: SyncEngineDelegate {

@@ -33,6 +33,27 @@ extension CacheTests {
         }
     }
 
+    /// There is nothing left to send, and nothing to ask the resolver for.
+    @Test func twoDevicesThatMakeTheSameChangeMakeOneVersion() async throws {
+        try await Self.live { server, container, folder in
+            let first = try await Self.cache("first", container, folder)
+            let second = try await RecordCache(folder.url.appending(path: "second.sqlite"), of: container.privateCloudDatabase) { meeting in
+                Issue.record("asked for nothing")
+                return RecordCache.mergingKeys(meeting)
+            }
+            try await Self.edit(first, "a", "text", "old")
+            try await first.sync()
+            try await second.sync()
+            for cache in [first, second] { try await Self.edit(cache, "a", "text", "new") }
+            try await first.sync()
+            // It does not fetch first, so that the server finds a conflict.
+            try await second.engine.sendChanges()
+            let record = try await second.record(for: Self.recordID("a"))
+            #expect(record?.hasChanges == false && second.engine.state.pendingRecordZoneChanges.isEmpty)
+            #expect(try await server.versions(of: Self.recordID("a")) == 2)
+        }
+    }
+
     /// Records that the server had go with their zone. New ones stay if the zone is made anew.
     @Test func newRecordsOutliveAZoneThatAnotherDeviceDeleted() async throws {
         try await Self.live { _, container, folder in
@@ -174,6 +195,38 @@ extension CacheTests {
         }
     }
 
+    /// The user may not write in one of two zones any more. The server says so of the request, not of the records, also when it is asked what became
+    /// of an earlier one.
+    @Test func aRequestThatIsRefusedKeepsNothingBack() async throws {
+        let isBusy = Mutex(true)
+        try await Self.withSaves({ request in
+            if isBusy.withLock({ $0 }) { return .error("TRY_AGAIN_LATER", status: 503) }
+            if request.body.contains(#""Closed""#) { return .error("ACCESS_DENIED", status: 403) }
+            return records(item("b", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            let closed = RecordID(recordName: "a", zoneID: ZoneID(zoneName: "Closed"))
+            try await cache.save([Record(recordType: "Item", recordID: closed), Record(recordType: "Item", recordID: Self.recordID("b"))])
+            #expect(await operationError { try await cache.sync() }?.code == .serviceUnavailable)
+            #expect(cache.engine.state.pendingRecordZoneChanges.count == 2)
+            isBusy.withLock { $0 = false }
+            try await cache.sync()
+            let (refusals, saved) = (try await cache.refusals(), try await cache.record(for: Self.recordID("b")))
+            #expect(Array(refusals.keys) == [closed] && saved?.recordChangeTag == "1" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// A server at fault, and the page of a hotel's network, say nothing of the changes.
+    @Test(arguments: [true, false]) func anAnswerThatIsNotAboutTheChangesRefusesNone(isOfServer: Bool) async throws {
+        try await Self.withSaves({ _ in isOfServer ? .error("INTERNAL_ERROR", status: 500) : .raw("<html>", status: 403) }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            #expect(await operationError { try await cache.sync() }?.code == (isOfServer ? .internalError : .serverRejectedRequest))
+            let refusals = try await cache.refusals()
+            #expect(refusals.isEmpty && cache.engine.state.pendingRecordZoneChanges == [.saveRecord(Self.recordID("a"))])
+        }
+    }
+
     /// Otherwise the record would be gone here, and stay there.
     @Test func aRefusedDeletionBringsTheRecordBack() async throws {
         try await Self.withSaves({ request in
@@ -214,6 +267,70 @@ extension CacheTests {
             #expect(record?["text"] == "two" as String? && record?["more"] == "three" as String? && record?.changedKeys == ["text", "more"])
             try await cache.sync()
             #expect(server.requests.filter { $0.path.hasSuffix("records/modify") }.count == 2)
+        }
+    }
+
+    /// One part of a program changes a record while another has a copy of it, or its own value that it never read back. A sync comes in between.
+    @Test(arguments: [true, false]) func anEditOfAnOlderCopyKeepsUnsentChanges(wasRead: Bool) async throws {
+        try await Self.live { _, container, folder in
+            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            var copy = Record(recordType: "Item", recordID: Self.recordID("a"))
+            copy["text"] = "one"
+            try await cache.save(copy)
+            try await cache.sync()
+            if wasRead { copy = try #require(try await cache.record(for: Self.recordID("a"))) }
+            try await other.sync()
+            try await Self.edit(cache, "a", "more", "unsent")
+            try await Self.edit(other, "a", "third", "theirs")
+            try await other.sync()
+            try await cache.engine.fetchChanges()
+            copy["text"] = "two"
+            try await cache.save(copy)
+            let waiting = try await cache.record(for: Self.recordID("a"))
+            #expect(waiting?["text"] == "two" as String? && waiting?["more"] == "unsent" as String?)
+            try await cache.sync()
+            try await other.sync()
+            for cache in [cache, other] {
+                let record = try await cache.record(for: Self.recordID("a"))
+                let values = ["text", "more", "third"].map { record?[$0] as String? }
+                #expect(values == ["two", "unsent", "theirs"] && record?.hasChanges == false && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    /// It would be here and nowhere else until the record changes again.
+    @Test func aCopyWithoutChangesDoesNotBringAnOlderVersionBack() async throws {
+        try await Self.live { _, container, folder in
+            let (cache, other) = (try await Self.cache("first", container, folder), try await Self.cache("other", container, folder))
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            let copy = try #require(try await cache.record(for: Self.recordID("a")))
+            try await other.sync()
+            try await Self.edit(other, "a", "text", "two")
+            try await other.sync()
+            try await cache.sync()
+            try await cache.save(copy)
+            try await cache.sync()
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "two"] && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// The server would refuse the copy, as its record is gone, and the new one with it.
+    @Test func anEditOfADeletedRecordKeepsTheOneThatWasMadeAnew() async throws {
+        try await Self.live { _, container, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            var copy = try #require(try await cache.record(for: Self.recordID("a")))
+            try await cache.delete(Self.recordID("a"))
+            try await cache.sync()
+            try await Self.edit(cache, "a", "more", "anew")
+            copy["text"] = "two"
+            try await cache.save(copy)
+            try await cache.sync()
+            let record = try await cache.record(for: Self.recordID("a"))
+            #expect(record?["text"] == "two" as String? && record?["more"] == "anew" as String? && record?.hasChanges == false)
         }
     }
 }

@@ -217,6 +217,22 @@ import Testing
         }
     }
 
+    /// The answer to a save is lost, and another device moves the record before somebody looks. The next save must not move it back.
+    @Test func aMoveOfAnotherDeviceIsNoChangeHere() async throws {
+        try await Self.withSaves({ request in
+            if request.path.hasSuffix("records/lookup") { return records(item("a", tag: "3", text: "two") + #","parent":{"recordName":"p"}"#) }
+            return request.body.contains("two") ? .close : records(item("a", tag: "1"))
+        }) { container, _, folder in
+            let cache = try await Self.cache("first", container, folder)
+            try await Self.edit(cache, "a", "text", "one")
+            try await cache.sync()
+            try await Self.edit(cache, "a", "text", "two")
+            try await cache.sync()
+            let record = try await cache.record(for: Self.recordID("a"))
+            #expect(record?.recordChangeTag == "3" && record?.parent == "p" && record?.hasChanges == false)
+        }
+    }
+
     @Test func recordsThatDoNotComeAgainAreGone() async throws {
         try await Self.live { server, container, folder in
             let (first, second) = (try await Self.cache("first", container, folder), try await Self.cache("second", container, folder))
@@ -313,6 +329,39 @@ import Testing
         }
     }
 
+    /// The deletion of the zone is taken back while its next page is on its way. That page must not hide that all of the zone has to come again.
+    @Test(arguments: [true, false]) func aZoneThatIsNotDeletedComesAgainAlthoughAPageIsOnItsWay(isFirst: Bool) async throws {
+        try await withScript({ request, _ in
+            func zones(_ members: String) -> String { #"{"zones":[{"zoneID":{"zoneName":"Items"}\#(members)}]"# }
+            switch request.path.split(separator: "/").suffix(2).joined(separator: "/") {
+            case "users/caller": return .json(#"{"users":[{"userRecordName":"_a"}]}"#)
+            case "changes/database":
+                return request.body.contains(#""t2""#) ? .json(#"{"zones":[],"syncToken":"t2","moreComing":false}"#)
+                    : .json(zones("") + #","syncToken":"\#(request.body.contains(#""t1""#) ? "t2" : "t1")","moreComing":false}"#)
+            case "changes/zone":
+                // The first two requests ask for the user and for the zones. Held pages come with the request after them.
+                if request.body.contains(#""z1""#) { return .json(zones(#","records":[],"syncToken":"z2","moreComing":false"#) + "}").after(requests: 6) }
+                let page = ScriptedServer.Reply.json(
+                    zones(#","records":[{\#(item("a", tag: "1", text: "one"))}],"syncToken":"z1","moreComing":false"#) + "}")
+                return isFirst ? page.after(requests: 4) : page
+            default: return .json(zones("") + "}")
+            }
+        }) { container, server in
+            let folder = try TemporaryFolder()
+            let cache = try await Self.cache("first", container, folder)
+            if !isFirst { try await cache.sync() }
+            try await cache.change(.deleteZone(zone))
+            let fetching = Task { try await cache.engine.fetchChanges() }
+            try await eventually { server.requests.count == (isFirst ? 3 : 5) }
+            try await cache.change(.saveZone(zone))
+            _ = try await container.userRecordID()
+            try await fetching.value
+            try await cache.sync()
+            let texts = try await Self.texts(cache)
+            #expect(texts == ["a": "one"] && cache.engine.state.pendingDatabaseChanges.isEmpty)
+        }
+    }
+
     /// A server that knows the user and has no zones, and answers saves.
     static func withSaves(
         _ modify: @escaping @Sendable (ScriptedServer.Request) -> ScriptedServer.Reply, _ body: (Container, ScriptedServer, TemporaryFolder) async throws -> Void
@@ -362,6 +411,39 @@ import Testing
             try await cache.sync()
             let versions = try await server.versions(of: Self.recordID("p"))
             #expect(versions == 1 && cache.engine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    /// The path is that of the file which was sent, and the bytes are others.
+    @Test func aFileThatIsWrittenAnewDuringItsUploadIsSentToo() async throws {
+        let uploads = Mutex(0)
+        try await Self.withSaves({ request in
+            if request.path.hasSuffix("assets/upload") {
+                return .json(#"{"tokens":[{"recordName":"p","fieldName":"file","url":"http://\#(request.headers["host"] ?? "")/up"}]}"#)
+            }
+            if request.path == "/up" {
+                let number = uploads.withLock { uploads in
+                    uploads += 1
+                    return uploads
+                }
+                return .json(#"{"singleFile":{"fileChecksum":"c\#(number)","size":\#(number),"receipt":"r\#(number)"}}"#)
+            }
+            // The first save is the fifth request: they ask for the user, for zones and for a slot, and upload. It is held until another one comes.
+            return records(item("p", tag: "\(uploads.withLock { $0 })")).after(requests: 6)
+        }) { container, server, folder in
+            let cache = try await Self.cache("first", container, folder)
+            var record = Record(recordType: "Photo", recordID: Self.recordID("p"))
+            record["file"] = AssetFile(fileURL: try folder.write([1], to: "photo"))
+            try await cache.save(record)
+            let syncing = Task { try await cache.sync() }
+            try await eventually { server.requests.count == 5 }
+            record["file"] = AssetFile(fileURL: try folder.write([1, 2], to: "photo"))
+            try await cache.save(record)
+            _ = try await container.userRecordID()
+            try await syncing.value
+            let saved = try await cache.record(for: Self.recordID("p"))
+            let file: AssetFile? = saved?["file"]
+            #expect(saved?.hasChanges == false && file?.asset?.fileChecksum == "c2" && cache.engine.state.pendingRecordZoneChanges.isEmpty)
         }
     }
 }

@@ -65,6 +65,19 @@ import Testing
         #expect(objects.object(entry, "journal") == nil && objects.entityNames == ["Entry", "Tag"])
     }
 
+    /// Two devices may have linked the same objects. They are linked once, and until both records are gone.
+    @Test func twoLinksOfAPairAreCounted() throws {
+        var objects = MirroredObjects()
+        let second = Self.record("CDMR", "L2", ["CD_entityNames": "Entry:Tag", "CD_recordNames": "E1:T1", "CD_relationships": "tags:entries"])
+        for record in [Self.entry, Self.weather, Self.link, second, Self.link] { objects.add(record) }
+        let (entry, tag) = (try #require(objects.object(Self.entry.recordID)), try #require(objects.object(Self.weather.recordID)))
+        #expect(objects.objects(entry, "tags") == [tag] && objects.objects(tag, "entries") == [entry])
+        objects.remove(Self.link.recordID)
+        #expect(objects.objects(entry, "tags") == [tag] && objects.objects(tag, "entries") == [entry])
+        objects.remove(second.recordID)
+        #expect(objects.objects(entry, "tags").isEmpty && objects.objects(tag, "entries").isEmpty)
+    }
+
     /// The answer needs no sync, whatever was there before.
     @Test func aUserHasDataOrNot() async throws {
         try await LiveServer.run { server in

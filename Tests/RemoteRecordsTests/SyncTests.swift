@@ -154,6 +154,8 @@ import Testing
             anna.edit("a", "one", engine)
             anna.edit("b", "two", engine)
             engine.state.add(pendingDatabaseChanges: [.saveZone(ZoneID(zoneName: "Later"))])
+            #expect(engine.state.nextRecordZoneChanges(1, in: .recordIDs([b])) == [.saveRecord(b)])
+            #expect(engine.state.nextRecordZoneChanges(1, in: .zoneIDs([zone])) == [.saveRecord(a)])
             try await engine.sendChanges(.init(scope: .recordIDs([b])))
             #expect(engine.state.pendingRecordZoneChanges == [.saveRecord(a)] && engine.state.pendingDatabaseChanges.count == 1)
             try await engine.sendChanges(.init(scope: .zoneIDs([zone])))
@@ -179,6 +181,34 @@ import Testing
             #expect(try await server.versions(of: RecordID(recordName: "a", zoneID: zone)) == 2)
             let fetched = try await containers[0].privateCloudDatabase.record(for: RecordID(recordName: "a", zoneID: zone))
             #expect(fetched["text"] == "two" as String?)
+        }
+    }
+
+    /// An app that changes a record, and stores the state with that, right before it takes the engine's own state.
+    private final class Writing: SyncEngineDelegate {
+        let recordID = RecordID(recordName: "a", zoneID: zone)
+        let state = Mutex<[UInt8]?>(nil)
+
+        func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? { nil }
+
+        func handleEvent(_ event: SyncEngine.Event, syncEngine: SyncEngine) async {
+            guard case .stateUpdate(let update) = event else { return }
+            syncEngine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            state.withLock { $0 = syncEngine.state.serialization.bytes }
+            state.withLock { $0 = update.stateSerialization.bytes }
+        }
+    }
+
+    /// If the program ends now, the change would be lost.
+    @Test func aStateDoesNotOverwriteAChangeThatWasStoredSince() async throws {
+        try await withScript({ _, _ in .json(#"{"users":[{"userRecordName":"_a"}]}"#) }) { container, _ in
+            let app = Writing()
+            let engine = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: nil, delegate: app))
+            // The engine learns who is signed in, and has nothing to send.
+            try await engine.sendChanges()
+            let stored = try SyncEngine.State.Serialization(bytes: #require(app.state.withLock { $0 }))
+            let next = try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: stored, delegate: app))
+            #expect(next.state.pendingRecordZoneChanges == [.saveRecord(app.recordID)])
         }
     }
 
@@ -253,10 +283,11 @@ import Testing
     }
 
     /// Otherwise nothing would ever be sent again.
-    @Test func aZoneThatTheServerCannotReadKeepsNothingFromBeingSent() async throws {
+    @Test(arguments: [("BAD_REQUEST", 400), ("ACCESS_DENIED", 403)])
+    func aZoneThatTheServerRefusesKeepsNothingFromBeingSent(code: String, status: Int) async throws {
         try await withScript({ request, _ in
             if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
-            if request.path.hasSuffix("zones/modify") { return .error("BAD_REQUEST", status: 400) }
+            if request.path.hasSuffix("zones/modify") { return .error(code, status: status) }
             return records(item("a", tag: "1"))
         }) { container, _ in
             let anna = Device()
@@ -305,6 +336,41 @@ import Testing
             try await first.sendChanges()
             try await second.fetchChanges()
             #expect(ben.texts.isEmpty && second.state.pendingRecordZoneChanges.isEmpty && ben.told.all.contains("zones +0 -1"))
+        }
+    }
+
+    /// A second deletion would take the records of a zone that another device made anew.
+    @Test func aZoneIsDeletedOnceWhateverBecomesOfTheNextOne() async throws {
+        try await withScript({ request, _ in
+            if request.path.hasSuffix("users/caller") { return .json(#"{"users":[{"userRecordName":"_a"}]}"#) }
+            return request.body.contains("Second") ? .close : .json(#"{"zones":[{"zoneID":{"zoneName":"First"},"deleted":true}]}"#)
+        }) { container, _ in
+            let anna = Device()
+            let engine = try anna.engine(container)
+            let (first, second) = (ZoneID(zoneName: "First"), ZoneID(zoneName: "Second"))
+            engine.state.add(pendingDatabaseChanges: [.deleteZone(first), .deleteZone(second)])
+            #expect(await operationError { try await engine.sendChanges() }?.code == .serverResponseLost)
+            #expect(anna.told.all == ["sign in", "will send", "sent zones +0 -1 !0", "did send"])
+            #expect(engine.state.pendingDatabaseChanges == [.deleteZone(second)])
+        }
+    }
+
+    @Test func aZoneThatIsGoneIsNotDeletedAgain() async throws {
+        try await Self.live(2) { _, containers in
+            let (anna, ben) = (Device(), Device())
+            let (first, second) = (try anna.engine(containers[0]), try ben.engine(containers[1]))
+            anna.edit("a", "one", first)
+            try await Self.sync(first)
+            try await Self.sync(second)
+            second.state.add(pendingDatabaseChanges: [.deleteZone(zone)])
+            try await containers[0].privateCloudDatabase.deleteRecordZone(withID: zone)
+            try await second.fetchChanges()
+            #expect(second.state.pendingDatabaseChanges.isEmpty && ben.texts.isEmpty)
+            try await containers[0].privateCloudDatabase.save(zone)
+            try await containers[0].privateCloudDatabase.save(Record(recordType: "Item", recordID: RecordID(recordName: "b", zoneID: zone)))
+            try await second.sendChanges()
+            try await second.fetchChanges()
+            #expect(ben.disk.records.keys.map(\.recordName) == ["b"])
         }
     }
 

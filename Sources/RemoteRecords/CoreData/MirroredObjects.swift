@@ -50,7 +50,8 @@ public struct MirroredObjects: Sendable {
     private var objects: [RecordID: MirroredObject] = [:]
     /// The records of links between two objects, each with its ends.
     private var links: [RecordID: (End, End)] = [:]
-    private var linked: [End: Set<RecordID>] = [:]
+    /// The other ends, each with the number of links that lead there: two devices may have linked the same objects.
+    private var linked: [End: [RecordID: Int]] = [:]
 
     /// No objects.
     public init() {}
@@ -65,8 +66,13 @@ public struct MirroredObjects: Sendable {
     public mutating func remove(_ recordID: RecordID) {
         objects[recordID] = nil
         guard let (first, second) = links.removeValue(forKey: recordID) else { return }
-        linked[first]?.remove(second.recordID)
-        linked[second]?.remove(first.recordID)
+        count(first, second.recordID, -1)
+        count(second, first.recordID, -1)
+    }
+
+    private mutating func count(_ end: End, _ other: RecordID, _ change: Int) {
+        let number = linked[end, default: [:]][other, default: 0] + change
+        linked[end, default: [:]][other] = number > 0 ? number : nil
     }
 
     private mutating func addLink(_ record: Record) {
@@ -76,8 +82,8 @@ public struct MirroredObjects: Sendable {
             End(recordID: RecordID(recordName: end.recordName, zoneID: record.recordID.zoneID), relationship: end.relationship)
         }
         links[record.recordID] = (ends[0], ends[1])
-        linked[ends[0], default: []].insert(ends[1].recordID)
-        linked[ends[1], default: []].insert(ends[0].recordID)
+        count(ends[0], ends[1].recordID, 1)
+        count(ends[1], ends[0].recordID, 1)
     }
 
     // MARK: Reading
@@ -100,7 +106,7 @@ public struct MirroredObjects: Sendable {
 
     /// The objects that a many-to-many relationship leads to.
     public func objects(_ object: MirroredObject, _ relationship: String) -> [MirroredObject] {
-        Self.sorted((linked[End(recordID: object.recordID, relationship: relationship)] ?? []).compactMap { objects[$0] })
+        Self.sorted((linked[End(recordID: object.recordID, relationship: relationship)] ?? [:]).keys.compactMap { objects[$0] })
     }
 
     /// The objects of a one-to-many relationship: those whose to-one relationship leads back.

@@ -77,8 +77,7 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     func nextRecordZoneChangeBatch(_ context: SyncEngine.SendChangesContext, syncEngine: SyncEngine) async -> RecordZoneChangeBatch? {
-        let (state, scope) = (syncEngine.state, context.options.scope)
-        let changes = scope == .all ? state.nextRecordZoneChanges() : state.pendingRecordZoneChanges.filter { scope.contains($0) }
+        let changes = syncEngine.state.nextRecordZoneChanges(in: context.options.scope)
         guard !changes.isEmpty, (try? checkFile()) != nil else { return nil }
         do {
             // The cancellation of this task would be taken for an error of the file.
@@ -130,13 +129,16 @@ final class CacheDelegate: SyncEngineDelegate {
             if let error = event.error {
                 // Everything comes again; what does not come is gone.
                 if error.code == .changeTokenExpired { try records.markAll(in: event.zoneID) }
+            } else if engine.kept.withLock({ $0.zonesWithoutHistory.contains(event.zoneID) }) {
+                // Records that were prefetched before the history was skipped do not come.
+                return
             } else {
                 for recordID in try records.marked(in: event.zoneID) { try drop(recordID, in: records, engine, resolver) }
             }
         case .sentDatabaseChanges(let event):
             for zoneID in event.refusedDeletions { engine.kept.withLock { $0.fetchAnew(zoneID) } }
         case .sentRecordZoneChanges(let event):
-            for record in event.savedRecords { try settle(record, in: records) }
+            for record in event.savedRecords { try settle(record, in: records, engine) }
             for recordID in event.deletedRecordIDs { try records.removeHidden(recordID) }
             for failed in event.failedRecordSaves { try fail(failed.record, failed.error, in: records, engine, resolver) }
             for (recordID, error) in event.failedRecordDeletes { try records.refuse(recordID, error.description) }
@@ -156,12 +158,21 @@ final class CacheDelegate: SyncEngineDelegate {
         // It is the version that the change was made on.
         if mine.recordChangeTag == server.recordChangeTag { return try records.unmark(server.recordID) }
         guard pending != nil else { return try records.set(server) }
-        // The change was made, and the answer to it was lost.
+        try meet(mine, server, in: records, engine, resolver)
+    }
+
+    /// Puts a record that was changed here together with another version of the server.
+    private static func meet(
+        _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
+    ) throws {
+        // The change was made, and the answer to it was lost. Or another device made the same one.
         if mine.isContained(in: server, keys: mine.changedKeys) {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(server.recordID)])
             return try records.set(server)
         }
-        try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+        let conflict = OperationError.Conflict(
+            serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
+        try resolve(.changed(conflict), server, in: records, engine, resolver)
     }
 
     private static func drop(
@@ -175,11 +186,16 @@ final class CacheDelegate: SyncEngineDelegate {
     }
 
     /// Takes a record that was saved. It may have been changed here since it was sent.
-    private static func settle(_ saved: Record, in records: CachedRecords) throws {
+    private static func settle(_ saved: Record, in records: CachedRecords, _ engine: SyncEngine) throws {
         guard let mine = try records.record(saved.recordID) else { return }
         var record = saved
-        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key]) { record[content: key] = mine.fields[key] }
-        if mine.parent != saved.parent { record.parent = mine.parent }
+        // A file may have been written anew at the same place while it was uploaded, if the record was saved here since.
+        let isNewer = engine.state.pendingChange(of: saved.recordID) != nil
+        for key in mine.changedKeys where !Record.isSent(mine.fields[key], as: saved.fields[key], filesMayDiffer: isNewer) {
+            record[content: key] = mine.fields[key]
+        }
+        // Another device may have moved the record.
+        if mine.parentHasChanged, mine.parent != saved.parent { record.parent = mine.parent }
         if mine.replacedSharing != nil, !mine.isContained(in: record, keys: []) { record.sharing = mine.sharing }
         try records.set(record)
     }
@@ -190,7 +206,7 @@ final class CacheDelegate: SyncEngineDelegate {
         // A record that was deleted here meanwhile has a change of its own that is pending.
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
-        case (.serverRecordChanged, let server?): try resolve(.changed(conflict(of: mine, with: server)), server, in: records, engine, resolver)
+        case (.serverRecordChanged, let server?): try meet(mine, server, in: records, engine, resolver)
         case (.unknownItem, _) where sent.recordChangeTag != nil: try resolve(.deleted(mine), nil, in: records, engine, resolver)
         default: try records.refuse(sent.recordID, error.description)
         }
@@ -213,10 +229,6 @@ final class CacheDelegate: SyncEngineDelegate {
             engine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
             if let server { try records.set(server) } else { try records.remove(recordID) }
         }
-    }
-
-    private static func conflict(of mine: Record, with server: Record) -> OperationError.Conflict {
-        OperationError.Conflict(serverRecord: server, clientRecord: mine, ancestorRecord: mine.recordChangeTag == nil ? nil : mine.withoutChanges)
     }
 }
 

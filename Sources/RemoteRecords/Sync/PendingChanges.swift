@@ -44,11 +44,11 @@ struct PendingChanges: Sendable {
     /// - Returns: `nil` also for a record that is on its way.
     subscript(_ recordID: RecordID) -> PendingRecordZoneChange? { places[recordID].flatMap { entries[$0]?.change } }
 
-    func first(_ count: Int) -> [PendingRecordZoneChange] {
+    func first(_ count: Int, where isWanted: (PendingRecordZoneChange) -> Bool = { _ in true }) -> [PendingRecordZoneChange] {
         var found: [PendingRecordZoneChange] = []
-        for entry in entries[start...] {
+        for case let entry? in entries[start...] {
             if found.count == count { break }
-            if let entry { found.append(entry.change) }
+            if isWanted(entry.change) { found.append(entry.change) }
         }
         return found
     }

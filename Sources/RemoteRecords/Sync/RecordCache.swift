@@ -106,6 +106,9 @@ public final class RecordCache: Sendable {
     // MARK: Changing
 
     /// Stores a record. It is sent with the next ``sync()``. Keys that were changed in the cache since this copy was read, and not in it, stay so.
+    ///
+    /// Read the record anew after a sync: a copy of an older version is a conflict, which costs more requests. Until that is settled, its other keys
+    /// are those of the older version here.
     /// - Throws: ``OperationError`` `invalidArguments` for a number that is infinite or none at all; an error of SQLite, or the one that broke the file
     ///   earlier.
     public func save(_ record: Record) async throws {
@@ -189,21 +192,26 @@ extension Record {
         return record
     }
 
-    /// With the changes of another edit of the same version, to keys that were not changed here.
-    fileprivate func adding(changesOf other: Record) -> Record {
-        guard other.recordChangeTag == recordChangeTag else { return self }
+    /// This copy with the changes that wait to be sent, to keys that were not changed in it. If it is of an older version, the server finds a conflict,
+    /// and all changes are put on its version.
+    fileprivate func adding(changesOf waiting: Record) -> Record {
+        // Nobody would send an older version.
+        if !hasChanges { return waiting }
+        // The copy is of an earlier record of this name. The server does not have that, and would refuse it with its changes.
+        if waiting.recordChangeTag == nil, recordChangeTag != nil { return moved(onto: waiting) }
         var record = self
-        for key in other.changedKeys where !changedKeys.contains(key) { record[content: key] = other.fields[key] }
-        if other.parentHasChanged, !parentHasChanged { record.parent = other.parent }
-        if other.replacedSharing != nil, replacedSharing == nil { record.sharing = other.sharing }
+        for key in waiting.changedKeys where !changedKeys.contains(key) { record[content: key] = waiting.fields[key] }
+        if waiting.parentHasChanged, !parentHasChanged { record.parent = waiting.parent }
+        if waiting.replacedSharing != nil, replacedSharing == nil { record.sharing = waiting.sharing }
         return record
     }
 
     /// True if a content was sent as another one: a file has its receipt then.
-    static func isSent(_ content: FieldContent?, as sent: FieldContent?) -> Bool {
+    /// - Parameter filesMayDiffer: true if the same place may have another file now.
+    static func isSent(_ content: FieldContent?, as sent: FieldContent?, filesMayDiffer: Bool) -> Bool {
         guard let content, let sent else { return content == nil && sent == nil }
         if content == sent { return true }
-        guard content.files.count == sent.files.count, !content.files.isEmpty else { return false }
+        guard !filesMayDiffer, content.files.count == sent.files.count, !content.files.isEmpty else { return false }
         return zip(content.files, sent.files).allSatisfy { $0.asset == nil && $0.fileURL == $1.fileURL }
     }
 }

@@ -37,8 +37,11 @@ extension SyncEngine {
 extension SyncEngine.Event {
     /// Store it together with what the events before it brought. An engine that is made with it goes on from here.
     public struct StateUpdate: Sendable {
-        /// The state to store.
-        public let stateSerialization: SyncEngine.State.Serialization
+        let state: SyncEngine.State
+
+        /// The state to store, with all changes that are pending when it is asked for. Ask for it where you store it, while the event is handled: an
+        /// earlier one would overwrite a state that was stored since with a change of the app's own.
+        public var stateSerialization: SyncEngine.State.Serialization { state.serialization }
     }
 
     /// Tokens and pending changes are dropped, except after the first sign-in. Drop what belongs to the previous account.

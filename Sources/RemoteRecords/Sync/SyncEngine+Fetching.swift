@@ -12,7 +12,8 @@ extension SyncEngine {
     public func skipHistory(of zoneID: ZoneID) async throws {
         try await alone { engine in
             try await engine.checkAccount()
-            if engine.kept.withLock({ $0.zoneTokens[zoneID] }) != nil { return }
+            // A zone whose token has expired comes from the beginning, and what does not come is gone.
+            if engine.kept.withLock({ $0.zoneTokens[zoneID] != nil || $0.zonesFromTheBeginning.contains(zoneID) }) { return }
             guard let token = try await engine.database.recordZone(for: zoneID).syncToken else {
                 throw OperationError(.serverRejectedRequest, "The server does not tell the zone's token for now")
             }
@@ -88,7 +89,8 @@ extension SyncEngine {
     private func fetch(_ zoneID: ZoneID, hasExpired: Bool = false) async throws(OperationError) {
         let fromTheBeginning = kept.withLock { $0.zonesFromTheBeginning.contains(zoneID) }
         await tell(.willFetchRecordZoneChanges(.init(zoneID: zoneID, fromTheBeginning: fromTheBeginning)))
-        var since = kept.withLock { $0.zoneTokens[zoneID] }
+        let (begin, restarts) = kept.withLock { ($0.zoneTokens[zoneID], $0.restarts[zoneID]) }
+        var since = begin
         do throws(OperationError) {
             var changes = FetchedChanges()
             while true {
@@ -106,6 +108,8 @@ extension SyncEngine {
                 changes = FetchedChanges()
                 if !page.moreComing { await tell(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: nil))) }
                 await update { state in
+                    // The app has asked for all of the zone meanwhile. The next fetch begins anew.
+                    guard state.restarts[zoneID] == restarts else { return }
                     state.zoneTokens[zoneID] = page.changeToken
                     guard !page.moreComing else { return }
                     state.zonesToFetch.removeAll { $0 == zoneID }

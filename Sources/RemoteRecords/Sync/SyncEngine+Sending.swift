@@ -16,41 +16,37 @@ extension SyncEngine {
     }
 
     private func sendZones(_ scope: SendChangesOptions.Scope) async throws(OperationError) {
-        let changes = kept.withLock { $0.pendingDatabaseChanges.filter { scope.contains($0) } }
-        if changes.isEmpty { return }
-        let results = try await database.modifyRecordZones(
-            saving: changes.compactMap { if case .saveZone(let zoneID) = $0 { zoneID } else { nil } },
-            deleting: changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } })
         var sent = Event.SentDatabaseChanges()
-        var failed: [(change: PendingDatabaseChange, error: OperationError)] = []
-        for change in changes {
-            switch change {
-            case .saveZone(let zoneID):
-                switch results.saveResults[zoneID] {
-                case .success(let zone)?: sent.savedZones.append(zone)
-                case .failure(let error)?:
-                    failed.append((change, error))
-                    sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
-                case nil: break
+        var done: [PendingDatabaseChange] = []
+        var failure: OperationError?
+        // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own in any case.
+        for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
+            do throws(OperationError) {
+                switch change {
+                case .saveZone(let zoneID): sent.savedZones.append(try await database.save(zoneID))
+                case .deleteZone(let zoneID):
+                    try await database.deleteRecordZone(withID: zoneID)
+                    sent.deletedZoneIDs.append(zoneID)
                 }
-            case .deleteZone(let zoneID):
-                switch results.deleteResults[zoneID] {
-                case .success?: sent.deletedZoneIDs.append(zoneID)
-                case .failure(let error)?:
-                    failed.append((change, error))
-                    sent.failedZoneDeletes[zoneID] = error
-                case nil: break
+                done.append(change)
+            } catch {
+                if error.isRefusal { done.append(change) } else { failure = failure ?? error }
+                // Other zones would fail as well.
+                guard error.isRefusal || error.code == .zoneBusy else { break }
+                switch change {
+                case .saveZone(let zoneID): sent.failedZoneSaves.append(.init(zone: ReceivedZone(zoneID: zoneID), error: error))
+                case .deleteZone(let zoneID): sent.failedZoneDeletes[zoneID] = error
                 }
             }
         }
-        let again = failed.filter { $0.error.isMendedByTime }
-        let done = changes.filter { change in !again.contains { $0.change == change } }
-        await tell(.sentDatabaseChanges(sent))
-        await update { [deleted = sent.deletedZoneIDs] state in
-            state.pendingDatabaseChanges.removeAll { done.contains($0) }
-            for zoneID in deleted { state.forget(zoneID) }
+        if !done.isEmpty || failure?.code == .zoneBusy {
+            await tell(.sentDatabaseChanges(sent))
+            await update { [done, deleted = sent.deletedZoneIDs] state in
+                state.pendingDatabaseChanges.removeAll { done.contains($0) }
+                for zoneID in deleted { state.forget(zoneID) }
+            }
         }
-        if let first = again.first { throw first.error }
+        if let failure { throw failure }
     }
 
     private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {
@@ -74,58 +70,82 @@ extension SyncEngine {
 
     /// - Parameter waiting: records whose changes were refused because of other records, since a change was made. They are sent again after all others.
     private func send(_ batch: RecordZoneChangeBatch, askedAt asked: Int64, _ waiting: inout Set<RecordID>) async throws(OperationError) {
-        var operation = ModifyRecords(saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, isAtomic: batch.atomicByZone)
         // If the program is killed now, the next one finds out what became of them. A change that the app adds meanwhile is one of its own.
-        operation.unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
-        let answered = Mutex<[ModifyRecords.Event]>([])
+        let unanswered = await update { $0.pending.begin(batch.changes, askedAt: asked) }
+        var outcomes: [Outcome] = []
         var failure: OperationError?
+        // Each zone is a request of its own anyway. So it is known which one an error is about.
+        for changes in batch.byZone where failure == nil {
+            let (known, error) = await outcomesOfZone(changes, unanswered)
+            outcomes += known
+            failure = error
+        }
+        await take(outcomes, of: batch, &waiting, &failure)
+        if let failure { throw failure }
+    }
+
+    /// Sends the changes of one zone.
+    /// - Returns: what became of them, as far as it is known, and an error after which sending stops for now.
+    private func outcomesOfZone(_ changes: RecordZoneChangeBatch, _ unanswered: Set<RecordID>) async -> ([Outcome], OperationError?) {
+        var operation = ModifyRecords(saving: changes.recordsToSave, deleting: changes.recordIDsToDelete, isAtomic: changes.atomicByZone)
+        operation.unanswered = unanswered
+        let answered = Mutex<[Outcome]>([])
         do throws(OperationError) {
             try await database.waitedFor.perform(operation) { event in
-                if case .progress = event { return }
-                answered.withLock { $0.append(event) }
+                if let outcome = Outcome(event) { answered.withLock { $0.append(outcome) } }
             }
+            return (answered.withLock { $0 }, nil)
         } catch {
-            if error.code != .partialFailure { failure = error }
+            let outcomes = answered.withLock { $0 }
+            if error.code == .partialFailure { return (outcomes, nil) }
+            guard error.isRefusal else { return (outcomes, error) }
+            // The same request would be refused again, and nothing would ever be sent after it. That nobody could find out more changes nothing.
+            let known = outcomes.filter { $0.error?.code != .serverResponseLost }
+            let recordIDs = Set(known.map(\.change.recordID))
+            return (known + changes.changes.filter { !recordIDs.contains($0.recordID) }.map { Outcome($0, .failure(error)) }, nil)
         }
-        await take(answered.withLock { $0 }, of: batch, &waiting, &failure)
-        if let failure { throw failure }
     }
 
     /// Tells what became of a batch.
     /// - Parameter failure: set to an error after which sending stops for now.
     private func take(
-        _ events: [ModifyRecords.Event], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
+        _ outcomes: [Outcome], of batch: RecordZoneChangeBatch, _ waiting: inout Set<RecordID>, _ failure: inout OperationError?
     ) async {
-        let isMade = events.contains { $0.isSuccess }
+        let isMade = outcomes.contains { $0.error == nil }
         if isMade { waiting = [] }
         // A parent must be there before its children, and go after them. They may be in other batches.
         let mayWait = isMade || kept.withLock { !$0.pending.first(1).isEmpty }
+        var stays: [RecordID: Stay] = [:]
+        // An atomic batch that failed because of a change that stays: its other changes stay as well.
+        var staysOfZones: [ZoneID: Stay] = [:]
+        for outcome in outcomes {
+            guard let error = outcome.error, error.code != .batchRequestFailed else { continue }
+            let recordID = outcome.change.recordID
+            if let reason = error.endOfSending(at: recordID) {
+                failure = failure ?? reason
+                stays[recordID] = .untilLater
+            } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
+                stays[recordID] = .afterOthers
+            }
+            if let stay = stays[recordID] { staysOfZones[recordID.zoneID] = stay }
+        }
         var again: [PendingRecordZoneChange] = []
         var sent = Event.SentRecordZoneChanges()
         var known: Set<RecordID> = []
         let records = Dictionary(batch.recordsToSave.map { ($0.recordID, $0) }, uniquingKeysWith: { first, _ in first })
-        for event in events {
-            switch event {
-            case .progress: break
-            case .saved(let recordID, .success(let record)):
-                known.insert(recordID)
-                sent.savedRecords.append(record)
-            case .deleted(let recordID, .success):
-                known.insert(recordID)
-                sent.deletedRecordIDs.append(recordID)
-            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)):
-                if error.isMendedByTime || error.code == .serverResponseLost || error.code == .operationCancelled {
-                    failure = failure ?? error
-                } else if error.code == .serverRecordChanged, error.conflict == nil {
-                    failure = failure ?? OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
-                } else if error.code == .referenceViolation, mayWait, waiting.insert(recordID).inserted {
-                    known.insert(recordID)
-                    again.append(records[recordID] == nil ? .deleteRecord(recordID) : .saveRecord(recordID))
-                } else if let record = records[recordID] {
-                    known.insert(recordID)
+        for outcome in outcomes {
+            let recordID = outcome.change.recordID
+            let stay = outcome.error?.code == .batchRequestFailed ? staysOfZones[recordID.zoneID] : stays[recordID]
+            if stay == .untilLater { continue }
+            known.insert(recordID)
+            switch outcome.result {
+            case .success(let record?): sent.savedRecords.append(record)
+            case .success(nil): sent.deletedRecordIDs.append(recordID)
+            case .failure where stay == .afterOthers: again.append(outcome.change)
+            case .failure(let error):
+                if case .saveRecord = outcome.change, let record = records[recordID] {
                     sent.failedRecordSaves.append(.init(record: record, error: error))
                 } else {
-                    known.insert(recordID)
                     sent.failedRecordDeletes[recordID] = error
                 }
             }
@@ -139,11 +159,64 @@ extension SyncEngine {
     }
 }
 
-extension ModifyRecords.Event {
-    fileprivate var isSuccess: Bool {
-        switch self {
-        case .saved(_, .success), .deleted(_, .success): true
-        default: false
+/// The way in which a change stays pending that was not made.
+private enum Stay {
+    /// It is sent again after the other changes.
+    case afterOthers
+    /// It is sent again once sending goes on.
+    case untilLater
+}
+
+/// What became of a change.
+private struct Outcome: Sendable {
+    let change: PendingRecordZoneChange
+    /// The saved record; `nil` for a deletion.
+    let result: Result<Record?, OperationError>
+
+    init(_ change: PendingRecordZoneChange, _ result: Result<Record?, OperationError>) {
+        (self.change, self.result) = (change, result)
+    }
+
+    /// - Returns: `nil` for progress.
+    init?(_ event: ModifyRecords.Event) {
+        switch event {
+        case .progress: return nil
+        case .saved(let recordID, let result): self.init(.saveRecord(recordID), result.map { $0 })
+        case .deleted(let recordID, let result): self.init(.deleteRecord(recordID), result.map { nil })
+        }
+    }
+
+    var error: OperationError? { if case .failure(let error) = result { error } else { nil } }
+}
+
+extension OperationError {
+    /// True if a request, or an item, was refused for a reason that stays. False if the answer is missing, or if somebody has to sign in or make room.
+    fileprivate var isRefusal: Bool {
+        switch code {
+        case .notAuthenticated, .operationCancelled, .quotaExceeded, .serverResponseLost: false
+        case .invalidArguments, .limitExceeded: true
+        // A server that is at fault refuses everything, and somebody may mend it.
+        case .internalError: serverError != nil && failure == nil
+        default: !isMendedByTime && serverError != nil
+        }
+    }
+
+    /// The error to stop sending with, if a change failed that has to stay pending; `nil` for one that was refused.
+    fileprivate func endOfSending(at recordID: RecordID) -> OperationError? {
+        if isMendedByTime || code == .serverResponseLost || code == .operationCancelled { return self }
+        guard code == .serverRecordChanged, conflict == nil else { return nil }
+        return OperationError(.networkUnavailable, "The server's version of '\(recordID.recordName)' could not be fetched")
+    }
+}
+
+extension RecordZoneChangeBatch {
+    /// The changes of each zone, zones and changes in the order of the batch.
+    fileprivate var byZone: [RecordZoneChangeBatch] {
+        let saves = Dictionary(grouping: recordsToSave, by: \.recordID.zoneID)
+        let deletions = Dictionary(grouping: recordIDsToDelete, by: \.zoneID)
+        var seen: Set<ZoneID> = []
+        return changes.map(\.recordID.zoneID).filter { seen.insert($0).inserted }.map { zoneID in
+            RecordZoneChangeBatch(recordsToSave: saves[zoneID] ?? [], recordIDsToDelete: deletions[zoneID] ?? [], atomicByZone: atomicByZone)
         }
     }
 }

@@ -44,8 +44,10 @@ public final class SyncEngine: Sendable {
         /// In the order in which they were added. Each record is there once, with its last change; not while it is sent.
         public var pendingRecordZoneChanges: [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.all } }
 
-        /// The first of ``pendingRecordZoneChanges``. By default as many as one request takes.
-        public func nextRecordZoneChanges(_ count: Int = 200) -> [PendingRecordZoneChange] { engine.kept.withLock { $0.pending.first(count) } }
+        /// The first of ``pendingRecordZoneChanges``. By default as many as one request takes, in the scope of a call.
+        public func nextRecordZoneChanges(_ count: Int = 200, in scope: SendChangesOptions.Scope = .all) -> [PendingRecordZoneChange] {
+            engine.kept.withLock { $0.pending.first(count) { scope.contains($0) } }
+        }
 
         /// The change of a record that waits; `nil` for none.
         public func pendingChange(of recordID: RecordID) -> PendingRecordZoneChange? { engine.kept.withLock { $0.pending[recordID] } }
@@ -142,11 +144,11 @@ public final class SyncEngine: Sendable {
 
     // MARK: For fetching and sending
 
-    /// Changes the state, and hands it over.
+    /// Changes the state, and tells that it has changed.
     @discardableResult
     func update<Value>(_ change: (inout SyncState) -> Value) async -> Value {
-        let (value, state) = kept.withLock { state in (change(&state), state) }
-        await tell(.stateUpdate(.init(stateSerialization: State.Serialization(state: state))))
+        let value = kept.withLock { state in change(&state) }
+        await tell(.stateUpdate(.init(state: state)))
         return value
     }
 

@@ -13,6 +13,8 @@ struct SyncState: Sendable {
     var zonesFromTheBeginning: Set<ZoneID> = []
     /// Zones that are followed from some moment on. Records that were there before do not come.
     var zonesWithoutHistory: Set<ZoneID> = []
+    /// The number of times that all of a zone was asked for. A page that was asked for before must not move its position. They are not kept.
+    private(set) var restarts: [ZoneID: Int] = [:]
     var pendingDatabaseChanges: [PendingDatabaseChange] = []
     var pending = PendingChanges()
 
@@ -39,11 +41,15 @@ struct SyncState: Sendable {
     mutating func fetchAnew(_ zoneID: ZoneID) {
         forget(zoneID)
         zonesToFetch.append(zoneID)
+        restarts[zoneID, default: 0] += 1
     }
 
     /// Drops all that belongs to zones that were deleted. Changes stay in a zone that is about to be made anew: the deletion may be this device's own.
     mutating func drop(_ zoneIDs: [ZoneID]) {
         for zoneID in zoneIDs { forget(zoneID) }
+        // Somebody may make the zone anew. Its records must not go with a deletion that was meant for this one.
+        let deletions = zoneIDs.map { PendingDatabaseChange.deleteZone($0) }
+        pendingDatabaseChanges.removeAll { deletions.contains($0) }
         pending.removeAll(in: Set(zoneIDs.filter { !pendingDatabaseChanges.contains(.saveZone($0)) }))
     }
 
