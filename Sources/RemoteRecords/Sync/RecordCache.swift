@@ -32,9 +32,14 @@ public final class RecordCache: Sendable {
     ///   - database: a private or shared database.
     ///   - resolver: by default the keys that were changed here win, the others come from the server, and a deletion wins.
     /// - Throws: an error of SQLite; ``OperationError`` for the public database, which has no feed, and if the file stays open elsewhere for 2 seconds.
-    public init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
+    public convenience init(_ file: URL, of database: Database, resolver: @escaping Resolver = RecordCache.mergingKeys) async throws {
+        try await self.init(file, of: database, resolver: resolver) { $0 }
+    }
+
+    /// - Parameter delegate: takes what the engine tells, and hands it on to the cache.
+    init(_ file: URL, of database: Database, resolver: @escaping Resolver, _ delegate: (CacheDelegate) -> any SyncEngineDelegate) async throws {
         app = try await CacheDelegate(file, resolver)
-        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: app)
+        engine = try SyncEngine(database, try await app.storedState(), parentsFirst: false, delegate: delegate(app))
     }
 
     /// Puts the changed keys on the server's version, and lets deletions win.

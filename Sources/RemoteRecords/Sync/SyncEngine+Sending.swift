@@ -22,12 +22,7 @@ extension SyncEngine {
         // One at a time: what was made must be known, whatever becomes of the next ones. Each is a request of its own in any case.
         for change in kept.withLock({ $0.pendingDatabaseChanges.filter { scope.contains($0) } }) {
             do throws(OperationError) {
-                switch change {
-                case .saveZone(let zoneID): sent.savedZones.append(try await database.save(zoneID))
-                case .deleteZone(let zoneID):
-                    try await database.deleteRecordZone(withID: zoneID)
-                    sent.deletedZoneIDs.append(zoneID)
-                }
+                if let zone = try await send(change) { sent.savedZones.append(zone) } else { sent.deletedZoneIDs.append(change.zoneID) }
                 done.append(change)
             } catch {
                 if error.isRefusal { done.append(change) } else { failure = failure ?? error }
@@ -47,6 +42,30 @@ extension SyncEngine {
             }
         }
         if let failure { throw failure }
+    }
+
+    /// - Returns: the zone that is there now; `nil` for one that was deleted.
+    /// - Throws: the error of the zone, or of its request. What was made counts, also if the task was cancelled since.
+    private func send(_ change: PendingDatabaseChange) async throws(OperationError) -> ReceivedZone? {
+        let operation =
+            switch change {
+            case .saveZone(let zoneID): ModifyRecordZones(saving: [zoneID])
+            case .deleteZone(let zoneID): ModifyRecordZones(deleting: [zoneID])
+            }
+        let answer = Mutex<Result<ReceivedZone?, OperationError>?>(nil)
+        do throws(OperationError) {
+            try await database.waitedFor.perform(operation) { event in
+                answer.withLock { answer in
+                    switch event {
+                    case .saved(_, let result): answer = result.map { $0 }
+                    case .deleted(_, let result): answer = result.map { nil }
+                    }
+                }
+            }
+        } catch {
+            if answer.withLock({ $0 == nil }) { throw error }
+        }
+        return try database.only(answer.withLock { $0 })
     }
 
     private func sendAll(_ options: SendChangesOptions) async throws(OperationError) {

@@ -16,25 +16,31 @@ final class Device: SyncEngineDelegate {
 
     let told = Told()
     private let stored: Mutex<Stored>
+    /// A key that no other device writes; `nil` for an app that has nothing but texts.
+    private let ownKey: Name?
 
-    init(_ stored: Stored = Stored()) {
+    init(_ stored: Stored = Stored(), ownKey: Name? = nil) {
         self.stored = Mutex(stored)
+        self.ownKey = ownKey
     }
 
     var disk: Stored { stored.withLock { $0 } }
     var texts: [Name: String] { disk.records.reduce(into: [:]) { texts, pair in texts[pair.key.recordName] = pair.value["text"] } }
 
-    func engine(_ container: Container) throws -> SyncEngine {
+    /// - Parameter delegate: takes what the engine tells, and hands it on to this app; by default the app itself.
+    func engine(_ container: Container, telling delegate: (any SyncEngineDelegate)? = nil) throws -> SyncEngine {
         let state = try disk.state.map { try SyncEngine.State.Serialization(bytes: $0) }
-        return try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: state, delegate: self))
+        return try SyncEngine(.init(database: container.privateCloudDatabase, stateSerialization: state, delegate: delegate ?? self))
     }
 
     /// Changes a record, or makes it.
-    func edit(_ name: Name, _ text: String, _ engine: SyncEngine) {
+    /// - Parameter number: for the key of this device.
+    func edit(_ name: Name, _ text: String, _ engine: SyncEngine, number: Int? = nil) {
         let recordID = RecordID(recordName: name, zoneID: zone)
         stored.withLock { stored in
             var record = stored.records[recordID] ?? Record(recordType: "Item", recordID: recordID)
             record["text"] = text
+            if let ownKey, let number { record[ownKey] = number }
             stored.records[recordID] = record
         }
         change(.saveRecord(recordID), engine)
@@ -76,7 +82,7 @@ final class Device: SyncEngineDelegate {
                 for record in event.modifications.map(\.record) {
                     stored.came?.insert(record.recordID)
                     if pending.contains(.deleteRecord(record.recordID)) { continue }
-                    stored.records[record.recordID] = pending.contains(.saveRecord(record.recordID)) ? stored.mine(on: record) : record
+                    stored.records[record.recordID] = pending.contains(.saveRecord(record.recordID)) ? stored.mine(on: record, ownKey) : record
                 }
                 for recordID in event.deletions.map(\.recordID) {
                     // An edit here outlives a deletion there.
@@ -99,7 +105,7 @@ final class Device: SyncEngineDelegate {
                     let record = failed.record
                     guard let mine = stored.records[record.recordID] else { continue }
                     switch failed.error.code {
-                    case .serverRecordChanged: stored.records[record.recordID] = failed.error.serverRecord.map { stored.mine(on: $0) } ?? mine
+                    case .serverRecordChanged: stored.records[record.recordID] = failed.error.serverRecord.map { stored.mine(on: $0, ownKey) } ?? mine
                     case .unknownItem: stored.records[record.recordID] = mine.madeAnew
                     default: continue
                     }
@@ -113,10 +119,12 @@ final class Device: SyncEngineDelegate {
 }
 
 extension Device.Stored {
-    /// The text of this device on the server's version.
-    fileprivate func mine(on server: Record) -> Record {
+    /// The text and the number of this device on the server's version.
+    fileprivate func mine(on server: Record, _ ownKey: Name?) -> Record {
+        let mine = records[server.recordID]
         var record = server
-        record["text"] = records[server.recordID]?["text"] as String?
+        record["text"] = mine?["text"] as String?
+        if let ownKey, let number: Int = mine?[ownKey] { record[ownKey] = number }
         return record
     }
 }
