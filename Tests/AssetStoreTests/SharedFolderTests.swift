@@ -117,9 +117,8 @@ import Testing
                 for bytes in files {
                     group.addTask { [ledger] in
                         for round in 0..<rounds {
-                            // Counts also if it fails, so that the sweeps end.
-                            defer { uploaded.add() }
                             try await store.upload(bytes)
+                            uploaded.add()
                             let lock = try await store.store.lockForUpload(of: bytes.checksum)
                             defer { lock?.unlock() }
                             if ledger.entries[bytes.checksum] == nil { continue }
