@@ -46,6 +46,7 @@ import Testing
         let error = try failure(address)
         #expect(error.cause == .connectionLost)
         #expect(error.message.contains("127.0.0.1") && !error.message.contains("hush"))
+        #expect(error.isForLog && !error.reason.contains("127.0.0.1"), "clients need not know where the database is")
     }
 }
 #endif

@@ -40,7 +40,8 @@ struct PostgreSQLHosts {
             }
         }
         guard let failure = failures.first(where: { $0.cause != .connectionLost }) ?? failures.first else { return }
-        throw SQLError(failure.cause, failure.code, failures.map(\.message).joined(separator: "; "), failure.sql)
+        let messages = failures.map(\.message).joined(separator: "; ")
+        throw SQLError(failure.cause, failure.code, messages, failure.sql, isForLog: failures.contains { $0.isForLog })
     }
 }
 #endif
