@@ -303,6 +303,7 @@ let package = Package(
                 "InMemoryRecordStore", "StoreScenarios", "TestStores", "TestSupport", "SQLRecordStore", "RecordStore", "Records", "JSON",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]
         ),
         tests(

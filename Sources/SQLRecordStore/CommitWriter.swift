@@ -262,7 +262,7 @@ final class CommitWriter: Sendable {
             return RecordError(
                 .internalError, "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
         case _ where error.isPassing:
-            return RecordError(.tryAgainLater, "The database does not answer (\(error.message)); nothing was saved", retryAfter: 1)
+            return RecordError(.tryAgainLater, "The database does not answer (\(error.reason)); nothing was saved", retryAfter: 1)
         case .unknown: return RecordError(.tryAgainLater, "It is not known whether this was saved: \(error.message)", retryAfter: 1)
         case .disk, .damaged: break
         default: return RecordError(.internalError, "The save failed (\(error.code)); nothing was saved")

@@ -23,6 +23,7 @@ public final class SQLRecordEngine: RecordEngine {
     /// Containers being deleted or renamed, which can't be opened meanwhile. Access only while holding the lock of
     /// ``stores``.
     let moving = Mutex<Set<ContainerID>>([])
+    private let messages = RecentMessages()
 
     /// Opens a data folder and creates it if necessary.
     /// - Parameters:
@@ -129,7 +130,20 @@ public final class SQLRecordEngine: RecordEngine {
     public var capabilities: Set<Capability> { Capability.ofEngines }
 
     public func containers() async throws -> [ContainerID] {
-        try await DiskThreads.run { [home = settings.home] in try home.containers().sorted() }
+        try await ask("The containers can't be listed") { try $0.containers().sorted() }
+    }
+
+    /// Asks the home for something that is not about one store.
+    /// - Parameter failure: what is said if the database fails, such as `The containers can't be listed`.
+    /// - Throws: `RecordError` for an error of the database, which is logged.
+    func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreHome) throws -> Value) async throws -> Value {
+        do {
+            return try await DiskThreads.run { [home = settings.home] in try question(home) }
+        } catch let error as SQLError {
+            let details = "\(failure): \(StoreProblem.details(of: error))"
+            if messages.isNew(details) { settings.logger.error("\(details)") }
+            throw StoreProblem.refusal(failure, after: error, StoreProblem.words(for: error))
+        }
     }
 
     public func close() async {

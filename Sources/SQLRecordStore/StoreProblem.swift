@@ -21,7 +21,7 @@ struct StoreProblem {
             if let shortage = Self.shortageOfFiles(error) {
                 refusal = shortage
             } else if error.isPassing {
-                refusal = RecordError(.tryAgainLater, "The database does not answer (\(error.message)); try again", retryAfter: 1)
+                refusal = Self.away(error.reason)
             } else {
                 let end =
                     isDamage ? "the file is damaged. \(Self.remedy)"
@@ -36,18 +36,28 @@ struct StoreProblem {
         }
     }
 
-    /// A short description of the error.
-    static func words(for error: any Error) -> String {
-        switch error {
-        case let error as SQLError: "\(error.message), \(error.code)"
-        case let error as DamagedRow: error.description
-        default: "\(error)"
-        }
+    private static func away(_ words: String) -> RecordError {
+        RecordError(.tryAgainLater, "The database does not answer (\(words)); try again", retryAfter: 1)
     }
 
+    /// The error of a task that is not about one store.
+    /// - Parameters:
+    ///   - task: what failed, such as `The containers can't be listed`.
+    ///   - words: a description of the error.
+    static func refusal(_ task: String, after error: SQLError, _ words: String) -> RecordError {
+        shortageOfFiles(error) ?? (error.isPassing ? away(words) : RecordError(.internalError, "\(task): \(words)"))
+    }
+
+    /// A short description of the error for clients.
+    static func words(for error: any Error) -> String {
+        guard let error = error as? SQLError, error.isForLog else { return "\(error)" }
+        return "\(error.reason), \(error.code)"
+    }
+
+    /// A description of the error for the log.
     static func details(of error: any Error) -> String {
-        guard let error = error as? SQLError, let sql = error.sql else { return words(for: error) }
-        return "\(words(for: error)), in: \(sql)"
+        guard let sql = (error as? SQLError)?.sql else { return "\(error)" }
+        return "\(error), in: \(sql)"
     }
 
     /// The error for clients if the process has reached its limit on open files; `nil` for other causes.

@@ -33,7 +33,8 @@ struct MoveCommand: AsyncParsableCommand {
     var json = false
 
     func validate() throws {
-        for place in [from, to] where StoreAddress.isOne(place) { try StoreAddress.check(place, in: place == from ? "--from" : "--to") }
+        // libpq would also take key=value pairs, which are no place here, but may have a password.
+        for (place, option) in [(from, "--from"), (to, "--to")] { try StoreAddress.checkSecrecy(of: place, in: option) }
         if from == to { throw ValidationError("--from and --to are the same place.") }
     }
 

@@ -139,14 +139,15 @@ struct ServeCommand: AsyncParsableCommand {
         defer { if ephemeral { try? FileManager.default.removeItem(at: folder.url) } }
         let certificate = try access.certificate()
         let store = try open(folder)
+        let instance = UUID().uuidString
         do {
             try await access.checkPassword(in: store.accounts, for: hostname, Logger(label: "skylight"))
-            try await serve(store, from: folder, with: certificate)
+            try await serve(store, from: folder, as: instance, with: certificate)
         } catch {
-            await close(store, in: folder)
+            await close(store, in: folder, of: instance)
             throw error
         }
-        await close(store, in: folder)
+        await close(store, in: folder, of: instance)
     }
 
     private func open(_ folder: DataFolder) throws -> DataFolder.Store {
@@ -162,13 +163,13 @@ struct ServeCommand: AsyncParsableCommand {
         }
     }
 
-    private func close(_ store: DataFolder.Store, in folder: DataFolder) async {
-        // Removes the file while the folder is locked, so that it can't be the next server's file.
-        folder.serverFile.remove()
+    private func close(_ store: DataFolder.Store, in folder: DataFolder, of instance: String) async {
+        // While the folder is locked: afterwards nobody could read whose entry it is.
+        folder.serverFile.remove(entryOf: instance)
         await store.close()
     }
 
-    private func serve(_ store: DataFolder.Store, from folder: DataFolder, with certificate: ServerCertificate?) async throws {
+    private func serve(_ store: DataFolder.Store, from folder: DataFolder, as instance: String, with certificate: ServerCertificate?) async throws {
         var logger = Logger(label: "skylight")
         logger.logLevel = logLevel
         let secret = AccessOptions.randomSecret()
@@ -181,7 +182,6 @@ struct ServeCommand: AsyncParsableCommand {
             logger.warning(
                 "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'")
         }
-        let instance = UUID().uuidString
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
             memory: MemoryBudget(limit: Int(clamping: transferMemory.bytes)), throttle: access.throttle(for: hostname),

@@ -60,16 +60,21 @@ struct ServerFile {
     func remove() {
         try? FileManager.default.removeItem(at: url)
     }
+
+    /// Removes the file if it has the entry of this server. Another server with the same database may have replaced it.
+    func remove(entryOf instance: String) {
+        if entry?.instance == instance { remove() }
+    }
 }
 
 /// Removes the server file as soon as the shutdown begins, so that commands do not connect to a server that no longer answers.
 struct ServerFileWithdrawal: Service {
     let file: ServerFile
-    /// The server's instance. Another server with the same database may have replaced the entry.
+    /// The server's instance.
     let instance: String
 
     func run() async throws {
         try await gracefulShutdown()
-        if file.entry.map({ $0.instance == instance }) ?? true { file.remove() }
+        file.remove(entryOf: instance)
     }
 }

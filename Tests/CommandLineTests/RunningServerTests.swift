@@ -19,6 +19,7 @@ import Testing
     }
 
     private static let container = ["--container", "iCloud.com.example.X"]
+    private static let database = ProcessInfo.processInfo.environment["SKYLIGHT_POSTGRESQL"].flatMap { $0.isEmpty ? nil : $0 }
 
     private func file() throws -> String {
         try folder.write("k\na\nb\n", to: "a.csv").path(percentEncoded: false)
@@ -138,6 +139,28 @@ import Testing
         let imported = try await run(["import", try file(), "--type", "T"] + Self.container)
         #expect(imported.status == 0, "\(imported.errors)")
         #expect(await server.end() == 0)
+        #expect(!exists(serverFile))
+    }
+
+    /// Servers with a common database share the folder; the file has the entry of the last one that started.
+    @Test func aServerThatEndsLeavesTheEntryOfAnother() async throws {
+        let server = try await Server(["--data", data])
+        let other = "http://127.0.0.1:1\nAAAAAAAA-0000-0000-0000-000000000000\nsecret\n"
+        try other.write(toFile: serverFile, atomically: true, encoding: .utf8)
+        #expect(await server.end() == 0)
+        #expect(try String(contentsOfFile: serverFile, encoding: .utf8) == other)
+    }
+
+    @Test(.enabled(if: database != nil, "SKYLIGHT_POSTGRESQL names no server"))
+    func aServerThatCannotListenLeavesTheEntryOfAnother() async throws {
+        let store = ["SKYLIGHT_STORE": try #require(Self.database)]
+        let first = try await Server(["--data", data], environment: store)
+        let entry = try String(contentsOfFile: serverFile, encoding: .utf8)
+        let port = try #require(first.address.split(separator: ":").last)
+        let second = try await Command.run(["serve", "--port", String(port), "--data", data], environment: store)
+        #expect(second.status == 69, "\(second.errors)")
+        #expect(try String(contentsOfFile: serverFile, encoding: .utf8) == entry)
+        #expect(await first.end() == 0)
         #expect(!exists(serverFile))
     }
 

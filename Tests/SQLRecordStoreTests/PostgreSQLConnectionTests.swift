@@ -448,6 +448,14 @@ final class PostgreSQLConnectionTests {
         }
     }
 
+    /// Its message names the place, the user and the database.
+    @Test func aConnectionThatIsRefusedIsForTheLog() throws {
+        let address = try #require(address)
+        let error = try #require(throws: SQLError.self) { try PostgreSQLConnection("\(address)\(address.contains("?") ? "&" : "?")dbname=missing") }
+        #expect(error.cause == .cannotOpen && error.code == "3D000")
+        #expect(error.isForLog && error.message.contains("missing") && !error.reason.contains("missing"))
+    }
+
     /// One that is silent takes a second, and only once.
     @Test func anotherHostIsTriedAfterOneThatDoesNotAnswer() throws {
         let silent = try SilentHost()

@@ -58,14 +58,25 @@ extension SQLRecordEngine {
     /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at all.
     /// - Parameter progress: called with a container and environment, and with the number of rows of them so far.
     /// - Returns: the containers and environments that were copied.
-    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already.
+    /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already, TRY_AGAIN_LATER if a database does not answer, with its message.
     public func copyAll(
         to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
     ) async throws -> [(container: ContainerID, environment: Records.Environment)] {
-        let keys = try await containers().flatMap { container in
-            Records.Environment.allCases.map { StoreKey(container: container, environment: $0) }
+        do {
+            return try await copyStores(to: other, progress: progress)
+        } catch let error as SQLError {
+            // Whoever copies stores has given the addresses, so the message may say where the database is.
+            throw StoreProblem.refusal("The containers can't be copied", after: error, "\(error)")
         }
-        return try await DiskThreads.run { [home = settings.home, clock = settings.clock, target = other.settings.home] in
+    }
+
+    private func copyStores(
+        to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
+    ) async throws -> [(container: ContainerID, environment: Records.Environment)] {
+        try await DiskThreads.run { [home = settings.home, clock = settings.clock, target = other.settings.home] in
+            let keys = try home.containers().sorted().flatMap { container in
+                Records.Environment.allCases.map { StoreKey(container: container, environment: $0) }
+            }
             let found = try keys.filter { try home.holds($0) }
             if let taken = try found.first(where: { try target.holds($0) }) { throw Self.isThere(taken) }
             let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())

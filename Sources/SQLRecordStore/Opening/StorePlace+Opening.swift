@@ -31,7 +31,8 @@ extension StorePlace {
             let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(error)")
             // Too many open stores is not a problem of the file.
             let isTrouble = refusal.code == .internalError
-            if isTrouble, messages.isNew(refusal.reason) {
+            // The reason does not say why a connection failed.
+            if isTrouble || (error as? SQLError)?.isForLog == true, messages.isNew(problem?.details ?? refusal.reason) {
                 settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
             }
             open.remove(self)

@@ -1,5 +1,5 @@
 /// An error of the database.
-struct SQLError: Error {
+struct SQLError: Error, CustomStringConvertible {
     /// What to do about an error depends on its cause, which databases report under different codes.
     enum Cause: Sendable {
         /// The disk is full. Nothing was changed.
@@ -36,12 +36,20 @@ struct SQLError: Error {
     /// The database's own code.
     let code: String
     let message: String
+    /// True if the message is for the log alone: those of a client library have the hosts, ports and users of the database.
+    let isForLog: Bool
     let sql: String?
 
-    init(_ cause: Cause, _ code: String, _ message: String, _ sql: String? = nil) {
+    /// Without the statement, which may be long.
+    var description: String { code.isEmpty ? message : "\(message), \(code)" }
+    /// The message for clients.
+    var reason: String { isForLog ? "the connection failed; the server's log says why" : message }
+
+    init(_ cause: Cause, _ code: String, _ message: String, _ sql: String? = nil, isForLog: Bool = false) {
         self.cause = cause
         self.code = code
         self.message = message
+        self.isForLog = isForLog
         self.sql = sql
     }
 }

@@ -82,8 +82,13 @@ extension PostgreSQLConnection {
             noteChanges(result)
             answer = result
         }
-        // The end of the pipeline.
-        PQclear(try nextAnswer(nil))
+        do {
+            // The end of the pipeline.
+            PQclear(try nextAnswer(nil))
+        } catch {
+            PQclear(answer)
+            throw error
+        }
         guard let failure else { return answer }
         PQclear(answer)
         if ["0A000", "26000"].contains(failure.code) { forgetSoon() }

@@ -87,10 +87,6 @@ final class PostgreSQLConnection: @unchecked Sendable {
 
     /// - Parameter host: parameters of the host that is tried.
     private static func start(_ address: String, _ host: [String: String]) throws -> OpaquePointer {
-        // libpq would take any other text for the name of a database, and show it in errors.
-        guard address.hasPrefix("postgres://") || address.hasPrefix("postgresql://") || address.contains("=") else {
-            throw SQLError(.cannotOpen, "08001", "a connection string begins with postgres:// or consists of pairs such as host=localhost")
-        }
         // Later parameters count.
         let parameters = defaults.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [("dbname", address), ("client_encoding", "UTF8")] + host.map { ($0.key, $0.value) }
         let handle = withStrings(parameters.map(\.0)) { keys in withStrings(parameters.map(\.1)) { values in PQconnectStartParams(keys, values, 1) } }

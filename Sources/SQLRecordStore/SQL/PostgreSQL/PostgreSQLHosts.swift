@@ -1,5 +1,4 @@
 #if PostgreSQL
-internal import CPostgreSQL
 internal import Synchronization
 
 /// The hosts of a connection string. If it names several, one of them takes saves.
@@ -14,27 +13,15 @@ struct PostgreSQLHosts {
     /// For each host, the parameters that say where it is. They replace those of the string.
     private let hosts: [[String: String]]
 
-    init(_ address: String) {
+    /// - Throws: ``SQLError`` if the string can't be read.
+    init(_ address: String) throws {
         self.address = address
-        let lists = Self.lists(in: address)
+        let lists = try PostgreSQLAddress.parameters(of: address).filter { Self.names.contains($0.key) }
+            .mapValues { $0.split(separator: ",", omittingEmptySubsequences: false).map(String.init) }
         let count = max(lists["host"]?.count ?? 1, lists["hostaddr"]?.count ?? 1)
-        // One port may be that of all. libpq says what is wrong with other lists, and with a string that it can't read.
+        // One port may be that of all. libpq says what is wrong with other lists.
         let isGood = lists.allSatisfy { name, values in values.count == count || name == "port" && values.count == 1 }
         hosts = count > 1 && isGood ? (0..<count).map { index in lists.mapValues { $0.count == 1 ? $0[0] : $0[index] } } : [[:]]
-    }
-
-    private static func lists(in address: String) -> [String: [String]] {
-        guard let options = PQconninfoParse(address, nil) else { return [:] }
-        defer { PQconninfoFree(options) }
-        var lists: [String: [String]] = [:]
-        var option = options
-        while let keyword = option.pointee.keyword {
-            if let value = option.pointee.val, names.contains(String(cString: keyword)) {
-                lists[String(cString: keyword)] = String(cString: value).split(separator: ",", omittingEmptySubsequences: false).map(String.init)
-            }
-            option += 1
-        }
-        return lists
     }
 
     /// Tries one host after the other, beginning with the one that took the last connection.
@@ -53,7 +40,8 @@ struct PostgreSQLHosts {
             }
         }
         guard let failure = failures.first(where: { $0.cause != .connectionLost }) ?? failures.first else { return }
-        throw SQLError(failure.cause, failure.code, failures.map(\.message).joined(separator: "; "), failure.sql)
+        let messages = failures.map(\.message).joined(separator: "; ")
+        throw SQLError(failure.cause, failure.code, messages, failure.sql, isForLog: failures.contains { $0.isForLog })
     }
 }
 #endif

@@ -14,17 +14,17 @@ extension SQLError {
     /// The error of a connection that gave no result.
     static func failure(of connection: OpaquePointer?, _ sql: String?) -> SQLError {
         let isLost = PQstatus(connection) != CONNECTION_OK
-        return SQLError(isLost ? .connectionLost : .other, isLost ? "08006" : "", message(of: connection), sql)
+        return SQLError(isLost ? .connectionLost : .other, isLost ? "08006" : "", message(of: connection), sql, isForLog: isLost)
     }
 
     /// The error of a connection that could not be made. libpq has no code for it except within its verbose message.
     static func failureToConnect(_ connection: OpaquePointer?) -> SQLError {
         let message = message(of: connection)
-        guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else { return SQLError(.connectionLost, "08001", message) }
+        guard let match = message.firstMatch(of: #/:\s+([0-9][0-9A-Z]{4}): /#) else { return SQLError(.connectionLost, "08001", message, isForLog: true) }
         let state = String(match.1)
         let cause = cause(of: state)
         let end = message.firstRange(of: "; LOCATION")?.lowerBound ?? message.endIndex
-        return SQLError(cause == .other ? .cannotOpen : cause, state, String(message[..<end]).replacing(match.0, with: ": "))
+        return SQLError(cause == .other ? .cannotOpen : cause, state, String(message[..<end]).replacing(match.0, with: ": "), isForLog: true)
     }
 
     private static func message(of connection: OpaquePointer?) -> String {
