@@ -146,7 +146,7 @@ function places(entries) {
     const [first, ...rest] = entry.title.split(' · ')
     name.textContent = first
     const note = document.createElement('small')
-    note.textContent = rest.join(' · ')
+    note.textContent = [entry.text, ...rest].filter(part => part !== '').join(' · ')
     link.append(name, ' ', note)
     item.append(link)
     return item
