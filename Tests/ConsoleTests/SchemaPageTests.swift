@@ -312,6 +312,16 @@ import Testing
         }
     }
 
+    /// The fields of the system, such as recordName, have an index here and do not count.
+    @Test func theListOfTypesCountsTheirOwnFields() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("types")
+            let row = try #require(page.firstMatch(of: /type=Note">Note<\/a><\/th>\s*<td class="num">(\d+)<\/td>\s*<td>([^<]*)<\/td>/)?.output)
+            #expect(row.1 == "3" && row.2 == "1 field")
+            #expect(page.contains("<b>2 record types and Users</b>"))
+        }
+    }
+
     @Test func workUnderWayIsShownAndThePageLooksAgain() async throws {
         try await SchemaPageStage.with { stage in
             #expect(!(try await stage.page("indexes")).contains("http-equiv"))

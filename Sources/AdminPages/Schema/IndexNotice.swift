@@ -86,6 +86,7 @@ struct IndexNotice: ViewModel {
             self.init(word, schema) { type, parts, _ in
                 let index = CompositeIndex(
                     filter: FieldKey(schemaName: Name(String(parts[0]))), sort: FieldKey(schemaName: Name(String(parts[1]))))
+                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else { return nil }
                 return (type.compositeIndexes.contains(index), "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)")
             }
         }
