@@ -143,10 +143,10 @@ function places(entries) {
     const link = document.createElement('a')
     link.href = entry.href
     const name = document.createElement('bdi')
-    const [first, ...rest] = entry.title.split(' · ')
+    const [first, about, ...rest] = entry.title.split(' · ')
     name.textContent = first
     const note = document.createElement('small')
-    note.textContent = rest.join(' · ')
+    note.textContent = [about, entry.text, ...rest].filter(part => part).join(' · ')
     link.append(name, ' ', note)
     item.append(link)
     return item

@@ -171,6 +171,9 @@ static const char importing_mustache[] = {
 static const char index_cells_mustache[] = {
 #embed "../../Templates/index_cells.mustache" suffix(, 0)
 };
+static const char index_notice_mustache[] = {
+#embed "../../Templates/index_notice.mustache" suffix(, 0)
+};
 static const char index_row_mustache[] = {
 #embed "../../Templates/index_row.mustache" suffix(, 0)
 };
@@ -580,6 +583,7 @@ static const struct embedded_file files[] = {
     {"import.mustache", import_mustache},
     {"importing.mustache", importing_mustache},
     {"index_cells.mustache", index_cells_mustache},
+    {"index_notice.mustache", index_notice_mustache},
     {"index_row.mustache", index_row_mustache},
     {"index_works.mustache", index_works_mustache},
     {"indexes.mustache", indexes_mustache},

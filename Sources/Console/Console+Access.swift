@@ -9,6 +9,8 @@ extension Console {
     private static let signInFormLimit = 16 << 10
     /// The size limit in bytes of the largest form, which uploads a file to import.
     package static let largestForm = 33 << 20
+    /// The size in bytes of the largest file in such a form, as pages tell it. The rest is for the other fields.
+    package static let largestFile = largestForm - (1 << 20)
 
     /// Adds the administrator's sign-in. It is open to all clients.
     func addAdministratorSignIn(to router: Routes.Group) {

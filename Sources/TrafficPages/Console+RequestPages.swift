@@ -14,13 +14,13 @@ extension Console {
             let showsValues = visit.fields["values"].map { $0 == "1" } ?? (access.mode == .open)
             return .page(try await RequestView.load(id, visit, canReplay: webServices != nil, showsValues: showsValues))
         }
-        // The address of Explain contains the compared values. The request page
-        // therefore links to this redirect, which builds the address only on demand.
+        // The addresses of Query and Explain contain the compared values. The request page
+        // therefore links to this redirect, which builds them only on demand.
         show("requests/explain", on: router) { visit in
             guard let id = visit.fields.text("id"), let request = visit.log.request(id),
                 let asked = RequestedQuery(request, body: visit.log.bodies(of: request.id)?.request)
             else { throw RecordError(.notFound, "The log no longer has the query of this request") }
-            return .redirect(try asked.explanation(visit, form: queryForm))
+            return .redirect(try asked.address(on: visit.fields["on"] == "query" ? "query" : "explain", visit, form: queryForm))
         }
         show("sync", on: router) { .page(try await SyncView.load($0)) }
         show("clients", on: router) { .page(try await ClientsView.load($0)) }

@@ -50,7 +50,7 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup var access: AccessOptions
 
-    @Flag(help: "Create three demo containers, unless they exist.")
+    @Flag(help: "Create three demo containers, unless they exist, and send the requests of three made-up clients.")
     var demo = false
 
     @Flag(help: "Keep nothing: the data is in a temporary folder, deleted at the end.")
@@ -182,24 +182,29 @@ struct ServeCommand: AsyncParsableCommand {
             logger.warning(
                 "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'")
         }
+        let log = RequestLog(limit: requestLog)
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
             memory: MemoryBudget(limit: Int(clamping: transferMemory.bytes)), throttle: access.throttle(for: hostname),
-            log: RequestLog(limit: requestLog), instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
+            log: log, instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
+        let (listening, channels) = AsyncStream.makeStream(of: (any Channel).self)
         let scheme = certificate == nil ? "http" : "https"
         var application = Application(
             responder: try routes.routes().buildResponder(), server: try .guardedHTTP1(uploadLimit: assetSizeLimit.bytes).encrypted(with: certificate),
             configuration: ApplicationConfiguration(address: .hostname(hostname, port: port)),
             onServerRunning: { [logger] channel in
                 announce(channel.localAddress, scheme, as: instance, secret, in: folder, logger)
+                channels.yield(channel)
             }, logger: logger)
         if demo {
             // Runs within the service, so that signals during this time still shut down in order.
             application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
+        var services: [any Service] = [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile, instance: instance)]
+        if demo, !protocolOnly { services.append(DemoClients(store, log: log, listening: listening, logger)) }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.
-            services: [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile, instance: instance)],
+            services: services,
             gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
         // Limits the wait for clients with unfinished requests. Together with the final cleanup, the shutdown takes up to five seconds.
         configuration.maximumGracefulShutdownDuration = .seconds(4)

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from axe import problems
 from pages import CHAT, PAGES, title
 
-ENTRIES = ["Records", "Zones", "Schema", "Requests", "Clients", "Explain", "Health", "Rehearsals", "Access"]
+ENTRIES = ["Records", "Zones", "Schema", "Requests", "Clients", "Decode", "Health", "Rehearsals", "Access"]
 READING = ["Query", "Fetch", "Changes"]
 # Pages outside of a container have no navigation.
 INSIDE = [name for name, path in PAGES.items() if path.startswith("/c/")]

@@ -49,6 +49,18 @@ def test_enter_opens_the_best_match(open_page):
     expect(palette).not_to_be_visible()
 
 
+def test_recent_queries_of_a_type_differ_by_their_filters(open_page):
+    query = CHAT + "/query?type=Message&zone=Chats"
+    page = open_page(query + "&filter1=text&is1=EQUALS&value1=Hello")
+    # The second address differs, and its line would not.
+    for address in [query, query + "&limit=20"]:
+        page.goto(address)
+    page.goto(CHAT + "/indexes")
+    recent = open_palette(page).locator("section", has_text="Recent places").get_by_role("link", name="Message")
+    expect(recent).to_have_count(2)
+    expect(recent.nth(1)).to_contain_text("Hello")
+
+
 def test_letters_go_on_in_the_box(open_page):
     page = open_page(CHAT + "/query")
     palette = open_palette(page)

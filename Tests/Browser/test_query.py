@@ -173,7 +173,7 @@ def test_missing_indexes_are_listed_and_chosen(open_page, server):
     page = open_page(types)
     for index in ["QUERYABLE", "SORTABLE"]:
         page.get_by_role("button", name=f"Delete {index} from rank").click()
-        expect(page.get_by_role("status")).to_contain_text("indexes are changed")
+        expect(page.get_by_role("status")).to_contain_text(f"Deleted {index} on Note.rank.")
     page.get_by_role("button", name="Delete QUERYABLE from title").click()
     page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
     note = page.get_by_role("alert")
@@ -195,7 +195,7 @@ def test_all_missing_indexes_are_made_at_once(open_page, server):
     page = open_page(f"/c/{container}/development/private/type?type=Note")
     for index in ["QUERYABLE", "SORTABLE"]:
         page.get_by_role("button", name=f"Delete {index} from rank").click()
-        expect(page.get_by_role("status")).to_contain_text("indexes are changed")
+        expect(page.get_by_role("status")).to_contain_text(f"Deleted {index} on Note.rank.")
     page.get_by_role("button", name="Delete QUERYABLE from title").click()
     page.goto(f"/c/{container}/development/private/query?type=Note&filter1=title&is1=EQUALS&value1=Milk&sort1=rank")
     note = page.get_by_role("alert")

@@ -85,6 +85,19 @@ import Testing
         #expect(await server.end() == 0)
     }
 
+    /// They ask after the address is printed.
+    @Test func theDemoHasClientsToDiagnose() async throws {
+        let server = try await Server(["--demo", "--ephemeral"])
+        func asked(_ filter: String) async throws -> String {
+            try await server.exchange("GET", "/skylight/1/requests?container=iCloud.com.example.Chat&\(filter)").text
+        }
+        try await eventually { try await asked("errors=1").contains("Field 'author' is not marked queryable") }
+        #expect(try await asked("warnings=1").contains("moreComingNotFollowed"))
+        let clients = try await server.exchange("GET", "/skylight/1/clients?container=iCloud.com.example.Chat").text
+        for id in ["Chat on iPhone-7C21", "Chat on iPad-51AA", "Chat Web"] { #expect(clients.contains("\"id\":\"\(id)\""), "\(id)") }
+        #expect(await server.end() == 0)
+    }
+
     @Test func theDemoIsFilledOnceAndKept() async throws {
         func records() async throws -> JSONObject {
             try await Command.run(["zone", "list", "--container", "iCloud.com.example.Chat", "--json"], environment: ["SKYLIGHT_DATA": data]).outputJSON

@@ -68,7 +68,7 @@ import Traffic
             stage.note(stage.request("records/query", from: "asker"), answered: #"{"records":[{"recordName":"other","recordType":"Note"}]}"#)
             let (verdict, because) = try await answer(stage, "asker")
             #expect(verdict == "no" && because.contains("It never pulled"))
-            #expect(try await stage.page("clients").contains("It never fetched changes"))
+            #expect(try await stage.page("clients").contains("It never fetched changes. Its requests: 1 records/query."))
             // A reference to the record does not count as delivery.
             stage.note(stage.request("records/query", from: "asker"), answered: #"{"records":[{"recordName":"other","recordType":"Note","fields":{"to":{"value":{"recordName":"wanted","action":"NONE"}}}}]}"#)
             #expect(try await answer(stage, "asker").verdict == "no")

@@ -69,6 +69,15 @@ import Testing
         }
     }
 
+    @Test func anActiveRehearsalOffersToStopIt() async throws {
+        try await withConsole { client, faults in
+            try faults.start(FaultSetting(.conflict))
+            let html = try await page("\(Self.there)/rehearsals", client)
+            #expect(html.contains("<form id=\"stop-0\"") && html.contains("<button form=\"stop-0\" aria-label=\"Stop \(InjectedFault.conflict.title)\">Stop</button>"))
+            #expect(!html.contains("name=\"start\" value=\"conflict\"") && html.contains("name=\"start\" value=\"throttled\""))
+        }
+    }
+
     @Test(arguments: [
         ("http://127.0.0.1:8080\(there)/query?type=Note", "\(there)/query?type=Note"), ("http://127.0.0.1:8080/", "/"),
         ("https://example.com//example.com/c/", "/"), ("nonsense", "/"), ("http://127.0.0.1", "/"), (nil, "/"),

@@ -21,12 +21,12 @@ import Testing
     @Test func aKeyIsSetChangedAndRemoved() async throws {
         try await RequestStage.with { stage in
             let empty = try await stage.page("keyvalues")
-            #expect(empty.contains("No keys") && empty.contains("0 of 1,024 keys") && empty.contains("0 of 1 MB") && empty.contains("Set a key"))
+            #expect(empty.contains("No keys") && empty.contains("0 of 1,024 keys") && empty.contains("0 bytes of 1 MB") && empty.contains("Set a key"))
             let made = try await stage.post("keyvalues", "key=font+size&kind=DOUBLE&value=1.5")
             #expect(made.status == .seeOther && made.headers[.location]?.contains("notice=key-value-set") == true)
             #expect(try await Self.values(stage) == ["font size": .double(1.5)])
             let list = try await stage.page("keyvalues")
-            #expect(list.contains(">font size</a>") && list.contains("<td>double</td>") && list.contains("1 of 1,024 keys") && list.contains("8 of 1 MB"))
+            #expect(list.contains(">font size</a>") && list.contains("<td>double</td>") && list.contains("1 of 1,024 keys") && list.contains("8 bytes of 1 MB"))
             // The form has the key, its kind and its value again.
             let page = try await stage.page("keyvalues?key=font+size")
             #expect(page.contains("Change the value") && page.contains("name=\"saved\"") && page.contains("\n1.5</textarea>"))

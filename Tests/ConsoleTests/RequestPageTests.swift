@@ -104,6 +104,10 @@ import Traffic
             let led = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get) { $0 }
             let location = try #require(led.headers[.location])
             #expect(led.status == .seeOther && location.hasPrefix("\(RequestStage.there)/explain?"))
+            // The page Query has the buttons that add missing indexes.
+            let open = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)&on=query", method: .get) { $0 }
+            #expect(open.headers[.location]?.hasPrefix("\(RequestStage.there)/query?") ?? false)
+            #expect(!page.contains("Open in Query"), "it was not refused")
             for part in ["type=Note", "filter1=rank", "is1=GREATER_THAN", "value1=41", "filter2=___modTime", "sort1=title", "order1=descending", "zone=Notes"] {
                 #expect(location.contains(part), "\(part) in \(location)")
             }
@@ -314,6 +318,29 @@ import Traffic
             #expect(page.contains("Different response: 1 line differs.") && page.contains("side-changed"))
             // The console's own requests do not count as a client.
             #expect(try await !stage.page("clients").contains("Skylight replay"))
+        }
+    }
+
+    @Test func aPageThatFollowsChangesIsNoRequestOfAClient() async throws {
+        try await RequestStage.with { stage in
+            var followed = stage.request("skylight/changes/follow", from: ClientIdentity.consoleName)
+            (followed.isStream, followed.isBrokenOff, followed.milliseconds) = (true, true, 30_017)
+            stage.note(followed)
+            #expect(try await stage.page("requests").contains("No request yet"))
+            #expect(stage.log.telemetry.operations.isEmpty)
+            let asked = try await stage.page("requests?client=Skylight+console")
+            #expect(asked.contains("<span class=\"warn\">200, incomplete</span>") && asked.contains(">30,017 ms</td>"))
+        }
+    }
+
+    @Test func aRefusedQueryLeadsToThePageThatMendsIt() async throws {
+        try await RequestStage.with { stage in
+            var refused = stage.request("records/query")
+            refused.status = 400
+            refused.error = ServedRequest.ItemError(name: nil, code: .badRequest, reason: "Field 'rank' is not marked queryable")
+            stage.note(refused, sent: #"{"query":{"recordType":"Note","filterBy":[{"fieldName":"rank","comparator":"EQUALS","fieldValue":{"value":4,"type":"INT64"}}]}}"#)
+            let page = try await stage.page("requests?id=\(refused.id)")
+            #expect(page.contains("name=\"on\" value=\"query\"><button>Open in Query</button>"))
         }
     }
 

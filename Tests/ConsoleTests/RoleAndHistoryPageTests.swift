@@ -99,7 +99,7 @@ import Testing
             }
             let first = try await stage.page("history")
             #expect(first.matches(of: /<td>Developer<\/td>/).count == 50)
-            #expect(first.contains(">imported</span>") && first.contains("<summary>22 more</summary>") && first.contains("&#39;f30&#39;"))
+            #expect(first.contains(">schema file</span>") && first.contains("<summary>22 more</summary>") && first.contains("&#39;f30&#39;"))
             #expect(first.contains("&lt;119&gt;") && !first.contains("<119>"))
             #expect(first.contains("history?before=71") && !first.contains("« Latest"))
             #expect(try await stage.page("history?before=71").contains("history?before=21"))

@@ -197,6 +197,40 @@ import Testing
         }
     }
 
+    /// The page to which the answer of a form leads.
+    private static func page(after answer: TestResponse, _ stage: SchemaPageStage) async throws -> String {
+        let address = try #require(answer.headers[.location])
+        return try await stage.page(address.replacing("\(SchemaPageStage.there)/", with: ""))
+    }
+
+    @Test(arguments: ["indexes?show=all", "type?type=Note"])
+    func aDeletedIndexIsNamedAndComesBack(path: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let page = "\(SchemaPageStage.there)/\(path)"
+            let way = "&undoable=1&back=\(page.replacing("?", with: "%3F").replacing("=", with: "%3D"))"
+            let deleted = try await stage.post("type/indexes", "drop=Note%2Ftitle%3ASORTABLE" + way)
+            let after = try await Self.page(after: deleted, stage)
+            #expect(after.contains("<span>Deleted SORTABLE on Note.title.</span>") && after.contains(">Undo</button>"))
+            #expect(after.contains("name=\"add\" value=\"Note/title:SORTABLE\"><input"))
+            let added = try await stage.post("type/indexes", "add=Note%2Ftitle%3ASORTABLE" + way)
+            #expect(try await stage.type("Note").fields["title"]?.indexes == [.queryable, .sortable])
+            let again = try await Self.page(after: added, stage)
+            #expect(again.contains("<span>Added SORTABLE to Note.title.</span>"))
+        }
+    }
+
+    /// A link can't tell what did not happen.
+    @Test(arguments: ["-Note/title:SORTABLE", "+Note/title:SEARCHABLE", "-Note/nothing:SORTABLE", "-Nothing/title:SORTABLE", "-Note/title:FAST", "x", "-", "+/"])
+    func aNoticeThatIsNotTrueOfTheSchemaIsNotShown(word: String) async throws {
+        try await SchemaPageStage.with { stage in
+            let encoded = word.replacing("+", with: "%2B").replacing("/", with: "%2F").replacing(":", with: "%3A")
+            for kind in ["field-indexes", "composite-indexes"] {
+                let page = try await stage.page("indexes?notice=\(kind)%20\(encoded)")
+                #expect(!page.contains("class=\"notice\""), "\(kind)")
+            }
+        }
+    }
+
     /// Simultaneous changes are both made, because each request only names its own change.
     @Test func twoChangesAtOnceAreBothMade() async throws {
         try await SchemaPageStage.with { stage in
@@ -269,8 +303,22 @@ import Testing
             let all = try await stage.page("indexes")
             #expect(all.contains("<h2>Composite indexes</h2>") && all.contains("<b>5 indexes</b>"))
             #expect(try await stage.post("composites/change", "type=Note&filter=title&sort=title").status == .badRequest)
-            #expect(try await stage.post("composites/change", "drop=Note%2Ftitle%3Arank").status == .seeOther)
+            let dropped = try await stage.post("composites/change", "drop=Note%2Ftitle%3Arank&undoable=1&back=\(SchemaPageStage.there)/indexes")
             #expect(try await stage.type("Note").compositeIndexes.isEmpty)
+            let after = try await Self.page(after: dropped, stage)
+            #expect(after.contains("<span>Deleted the composite index of Note on title by rank.</span>"))
+            #expect(try await stage.post("composites/change", "add=Note%2Ftitle%3Arank").status == .seeOther)
+            #expect(try await stage.type("Note").compositeIndexes == [index])
+        }
+    }
+
+    /// The fields of the system, such as recordName, have an index here and do not count.
+    @Test func theListOfTypesCountsTheirOwnFields() async throws {
+        try await SchemaPageStage.with { stage in
+            let page = try await stage.page("types")
+            let row = try #require(page.firstMatch(of: /type=Note">Note<\/a><\/th>\s*<td class="num">(\d+)<\/td>\s*<td>([^<]*)<\/td>/)?.output)
+            #expect(row.1 == "3" && row.2 == "1 field")
+            #expect(page.contains("<b>2 record types and Users</b>"))
         }
     }
 

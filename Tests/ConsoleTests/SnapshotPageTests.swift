@@ -55,6 +55,9 @@ import Text
             #expect(try await stage.values("milk")["title"] == .string("Milk"))
             #expect(try await stage.values("bread")["title"] == .string("Bread"))
             #expect(try await stage.page("snapshots/compare?name=Before+%3Cit%3E").contains("Nothing differs."))
+            // Restoring it would change nothing, and still expire all tokens.
+            let equal = try await stage.page("snapshots/restore?name=Before+%3Cit%3E")
+            #expect(equal.contains("<button disabled aria-describedby=\"nothing\">Restore it</button>") && equal.contains("There is nothing to restore."))
 
             let undo = try await stage.page("snapshots/restore?name=Before+restoring+Before+%3Cit%3E")
             _ = try await stage.end(try await stage.send("snapshots/restore", of: undo))

@@ -10,6 +10,8 @@ struct FaultsView: Page {
 
     /// An active fault, with the form that stops it.
     struct Running: ViewModel {
+        /// The id of the form.
+        let id: String
         let title: String
         let name: String
         let area: String
@@ -25,6 +27,15 @@ struct FaultsView: Page {
         let advice: String
         /// True if the fault is active in some scope.
         let isOn: Bool
+        /// The buttons that stop it, one for each scope.
+        let stops: [Stop]
+    }
+
+    /// A button of a form among the active faults.
+    struct Stop: ViewModel {
+        let form: String
+        let text: String
+        let label: String
     }
 
     /// A one-time action, with a confirmation page.
@@ -55,18 +66,22 @@ struct FaultsView: Page {
     let milliseconds: String
 
     static func load(_ visit: Visit, faults: FaultInjection) -> FaultsView {
-        let running = faults.running
+        let running = faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
         func rows(_ kind: InjectedFault.Kind) -> [Row] {
             InjectedFault.allCases.filter { $0.kind == kind }.map { fault in
-                Row(
-                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice,
-                    isOn: running.contains { $0.fault == fault })
+                let own = running.filter { $0.fault.fault == fault }.map(\.shown)
+                return Row(
+                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice, isOn: !own.isEmpty,
+                    stops: own.map { shown in
+                        let text = own.count == 1 ? "Stop" : "Stop \(shown.area)"
+                        return Stop(form: shown.id, text: text, label: own.count == 1 ? "Stop \(fault.title)" : text)
+                    })
             }
         }
         let place = visit.place
         let isOwner = place.address.scope == .private
         return FaultsView(
-            notice: Notice.text(visit.fields["notice"]), running: running.map(Running.init), readings: rows(.reading), failures: rows(.failure),
+            notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading), failures: rows(.failure),
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
                 Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, obstacle: obstacle(to: act, visit))
             },
@@ -90,7 +105,8 @@ struct FaultsView: Page {
 }
 
 extension FaultsView.Running {
-    fileprivate init(_ running: ActiveFault) {
+    fileprivate init(_ running: ActiveFault, number: Int) {
+        id = "stop-\(number)"
         title = running.fault.title
         name = running.fault.rawValue
         area = running.area.description

@@ -13,10 +13,16 @@ struct HistoryView: Page {
         let who: String
         let reason: String
         let explanation: String
-        let lines: [String]
+        let lines: [Line]
         /// Lines that the user expands.
-        let more: [String]
+        let more: [Line]
         let moreText: String
+    }
+
+    struct Line: ViewModel {
+        let text: String
+        /// The page of the type whose fields the line does not all name; `nil` if it names them, or there is no such type any more.
+        let allFields: String?
     }
 
     /// The number of entries per page.
@@ -44,7 +50,7 @@ struct HistoryView: Page {
         let found = try await visit.measure { try await visit.database.schemaHistory(before: before, limit: limit + 1) }
         let entries = found.prefix(limit)
         return HistoryView(
-            rows: entries.map { Row($0, people: visit.people) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,
+            rows: entries.map { Row($0, visit) }, environment: visit.place.address.environment.rawValue, isLatest: before == nil,
             latest: visit.place.link("history"),
             earlier: found.count > limit ? entries.last.map { visit.place.link("history", [("before", String($0.number))]) } : nil,
             count: Digits.count(entries.count, "change"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -52,24 +58,32 @@ struct HistoryView: Page {
 }
 
 extension HistoryView.Row {
-    fileprivate init(_ entry: SchemaHistoryEntry, people: People) {
+    fileprivate init(_ entry: SchemaHistoryEntry, _ visit: Visit) {
         when = ValueView(.time(entry.timestamp))
-        who = people.name(of: entry.userRecordName)
+        who = visit.people.name(of: entry.userRecordName)
         (reason, explanation) = Self.words(entry.reason)
         let limit = entry.changes.count <= HistoryView.lineLimit + 1 ? entry.changes.count : HistoryView.lineLimit
-        lines = Array(entry.changes.prefix(limit))
-        more = Array(entry.changes.dropFirst(limit))
+        lines = entry.changes.prefix(limit).map { HistoryView.Line($0, visit) }
+        more = entry.changes.dropFirst(limit).map { HistoryView.Line($0, visit) }
         moreText = "\(Digits.grouped(more.count)) more"
     }
 
     private static func words(_ reason: SchemaHistoryEntry.Reason) -> (String, String) {
         switch reason {
         case .edit: ("edited", "Types, fields, indexes or grants were edited")
-        case .schemaImport: ("imported", "A schema file was imported")
+        case .schemaImport: ("schema file", "A schema file was imported")
         case .deployment: ("deployed", "The development schema was deployed")
         case .reset: ("reset", "The environment was reset to the schema of production")
         case .save: ("saved", "A save added types or fields: just-in-time schema")
-        case .data: ("data", "Records were imported or restored, or demo data was created")
+        case .data: ("import", "Records were imported or restored, or demo data was created")
         }
+    }
+}
+
+extension HistoryView.Line {
+    fileprivate init(_ text: String, _ visit: Visit) {
+        self.text = text
+        let type = text.split(separator: ":", maxSplits: 1).first.flatMap { visit.schema?.types[Name(String($0))] }
+        allFields = text.hasSuffix(" more") ? type.map { visit.place.link("type", [("type", $0.name.string)]) } : nil
     }
 }

@@ -39,6 +39,7 @@ struct IndexesView: Page {
 
     let title = Self.tab.title
     let notice: String?
+    let indexNotice: IndexNotice?
     let isProduction: Bool
     let canEdit: Bool
     let works: IndexWorkPanel?
@@ -62,9 +63,7 @@ struct IndexesView: Page {
     let isMeasured = false
     let action: String
     let compositeAction: String
-    /// This page with the confirmation that the indexes were changed.
-    let back: String
-    /// The address of this page, for the way back after an error.
+    /// The address of this page, for the way back.
     let here: String
     let count: String
     let milliseconds: String
@@ -82,9 +81,11 @@ struct IndexesView: Page {
         let filtered = filter.isEmpty ? [] : [("find", filter)]
         let show = showsAll ? [("show", "all")] : []
         let left = matching.count - rowLimit
+        let here = visit.place.link("indexes", filtered + show)
         let indexCount = matching.reduce(composites.count) { $0 + $1.cells.count { $0.isThere } }
         return IndexesView(
-            notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
+            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: here),
+            isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,
             works: works.panel, indexNames: Indexes.named.map(\.name), rows: Array(matching.prefix(rowLimit)),
             nothing: !matching.isEmpty ? nil : filter.isEmpty ? "No field has an index." : "No field matches ‘\(filter)’.",
             left: left > 0 ? "\(Digits.count(left, "more field")) not shown; filter to see them." : nil, isWhole: left <= 0 && filter.isEmpty,
@@ -98,7 +99,7 @@ struct IndexesView: Page {
                 Frame.Link(text: $0.name.string, href: visit.place.link("type", [("type", $0.name.string)]))
             },
             composites: composites, action: visit.place.link("type/indexes"), compositeAction: visit.place.link("composites/change"),
-            back: visit.place.link("indexes", filtered + show + [Notice.indexesChanged.parameter]), here: visit.place.link("indexes", filtered + show),
+            here: here,
             count: Digits.count(indexCount, "index", plural: "indexes"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

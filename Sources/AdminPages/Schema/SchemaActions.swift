@@ -10,37 +10,50 @@ enum SchemaActions {
     static func changeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
         var added: [(key: FieldKey, indexes: Indexes)] = []
+        var named: [String: [String]] = [:]
         for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
             for text in visit.fields.all(verb) {
                 let (typeName, rest) = try place(text, visit: visit)
                 let (key, index) = try change(rest)
                 edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
                 if verb == "add" { added.append((key, index)) }
+                named[verb, default: []].append("\(typeName)/\(rest)")
             }
         }
         try await edit(edits, visit: visit)
         if let back = Place.local(visit.fields["back"]) {
+            if visit.fields.text(IndexNotice.asked.name) != nil {
+                return IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
+            }
             return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
         }
         guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
         return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
     }
 
-    /// Adds or drops composite indexes. `drop` names a type and two fields, such
-    /// as `Message/author:sentAt`. A new index uses `type`, `filter` and `sort`.
+    /// Adds or drops composite indexes. `add` and `drop` name a type and two fields, such
+    /// as `Message/author:sentAt`. The form for a new index uses `type`, `filter` and `sort`.
     static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
         var edits: [SchemaEdit] = []
-        for text in visit.fields.all("drop") {
-            let (typeName, rest) = try place(text, visit: visit)
-            let parts = rest.split(separator: ":", maxSplits: 1)
-            guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
-            edits.append(.removeCompositeIndex(composite(filter: String(parts[0]), sort: String(parts[1])), in: typeName))
+        var named: [String: [String]] = [:]
+        for (verb, edit) in [("add", SchemaEdit.addCompositeIndex), ("drop", SchemaEdit.removeCompositeIndex)] {
+            for text in visit.fields.all(verb) {
+                let (typeName, rest) = try place(text, visit: visit)
+                let parts = rest.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
+                edits.append(edit(composite(filter: String(parts[0]), sort: String(parts[1])), typeName))
+                named[verb, default: []].append("\(typeName)/\(rest)")
+            }
         }
         if let filter = visit.fields.text("filter"), let sort = visit.fields.text("sort") {
             let typeName = Name(visit.fields["type"] ?? "")
             edits.append(.addCompositeIndex(composite(filter: filter, sort: sort), in: typeName))
+            named["add", default: []].append("\(typeName)/\(filter):\(sort)")
         }
         try await edit(edits, visit: visit)
+        if let back = Place.local(visit.fields["back"]), visit.fields.text(IndexNotice.asked.name) != nil {
+            return IndexNotice.address(back, addedComposites: named["add"] ?? [], dropped: named["drop"] ?? [])
+        }
         return Place.local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
     }
 

@@ -25,7 +25,7 @@ struct SchemaView: Page {
         return SchemaView(
             notice: Notice.text(visit.fields["notice"]), text: schema.text, fileName: fileName(visit), export: visit.place.link("schema/export"),
             form: visit.canEditSchema ? SchemaFileForm(visit) : nil, deploy: visit.place.link("deploy"), works: try await visit.indexWorks().panel,
-            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty }, count: Digits.count(visit.types.count, "record type"),
+            hasComposites: schema.types.values.contains { !$0.compositeIndexes.isEmpty }, count: Digits.count(visit.ownTypes.count, "record type"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 

@@ -29,6 +29,7 @@ struct TypeView: Page {
     let showsRemoval: Bool
     let isProduction: Bool
     let notice: String?
+    let indexNotice: IndexNotice?
     let query: String
     let newRecord: String
     /// The link to the confirmation of the removal; `nil` if the type can't be removed.
@@ -48,7 +49,7 @@ struct TypeView: Page {
     let measure: String?
     /// The address of the index forms.
     let action: String
-    /// This page with the confirmation that the indexes were changed.
+    /// This page after a change. It omits the usage, which was not requested again.
     let back: String
     /// The address of this page, for the way back after an error.
     let here: String
@@ -81,12 +82,11 @@ struct TypeView: Page {
             }
         }
         let here = [("type", name.string)] + (isAsked ? [("usage", "1")] : [])
-        // The page after a change omits the usage, because it was not requested again.
-        let back = [("type", name.string), Notice.indexesChanged.parameter]
+        let back = visit.place.link("type", [("type", name.string)])
         return TypeView(
             title: name.string, name: name.string, isSystemType: isSystemType, canEdit: visit.canEditSchema,
             showsRemoval: visit.canEditSchema && usage == nil, isProduction: visit.place.address.environment == .production,
-            notice: Notice.text(visit.fields["notice"]), query: visit.place.link("query", [("type", name.string)]),
+            notice: Notice.text(visit.fields["notice"]), indexNotice: IndexNotice(visit, on: back), query: visit.place.link("query", [("type", name.string)]),
             newRecord: visit.place.link("record/new", [("type", name.string)]),
             remove: visit.canEditSchema && !isSystemType ? visit.place.link("type/remove", [("type", name.string)]) : nil, works: works.panel,
             isLive: works.panel != nil && usage == nil, indexes: visit.place.link("indexes"),
@@ -94,7 +94,7 @@ struct TypeView: Page {
             indexNames: Indexes.named.map(\.name), isMeasured: usage != nil,
             columns: String(5 + (usage != nil ? 4 : visit.canEditSchema ? 1 : 0)), measured: usage.map { Measured($0) },
             measure: !canMeasure || isAsked ? nil : visit.place.link("type", [("type", name.string), ("usage", "1")]),
-            action: visit.place.link("type/indexes"), back: visit.place.link("type", back),
+            action: visit.place.link("type/indexes"), back: back,
             here: visit.place.link("type", here),
             newField: visit.canEditSchema
                 ? NewField(action: visit.place.link("field/add"), types: FieldTypeChoices.groups, nameLimit: String(Field.nameLimit)) : nil,

@@ -48,10 +48,12 @@ struct TypesView: Page {
             }
         }
         let all = visit.schema?.sortedTypes ?? []
+        let own = Set(visit.ownTypes.map(\.name))
+        let ofSystem = all.map(\.name.string).filter { !own.contains(Name($0)) }
         return TypesView(
             notice: Notice.text(visit.fields["notice"]),
             rows: all.map { type in
-                let indexed = type.indexedKeys.count
+                let indexed = type.fields.values.count { !$0.indexes.isEmpty }
                 return Row(
                     name: type.name.string, href: visit.place.link("type", [("type", type.name.string)]), fields: Digits.grouped(type.fields.count),
                     indexes: indexed == 0 ? "none" : Digits.count(indexed, "field"),
@@ -61,7 +63,7 @@ struct TypesView: Page {
             },
             isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
             nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
-            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: Digits.count(visit.types.count, "record type") + (all.count > visit.types.count ? " and \(Schema.usersType)" : ""),
+            firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

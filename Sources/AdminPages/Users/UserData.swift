@@ -82,8 +82,8 @@ struct UserData: Sendable {
         counts.filter { $0.value > 0 }.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.map { ($0.key, $0.value) }
     }
 
-    /// The number of zones without the default zone.
-    var customZones: Int { (summaries?.zones.count { !$0.zoneID.isDefault } ?? 0) + (summaries?.left ?? 0) }
+    /// The number of zones. The default zone, which always exists, counts if it has records.
+    var zoneCount: Int { (summaries?.zones.count { !$0.zoneID.isDefault || $0.counts.total > 0 } ?? 0) + (summaries?.left ?? 0) }
 
     var firstSave: Timestamp? { summaries?.zones.compactMap(\.firstSave).min() }
     var isFirstCertain: Bool { summaries.map { $0.left == 0 && $0.zones.allSatisfy(\.isFirstCertain) } ?? false }
@@ -100,7 +100,7 @@ struct UserDataCell: ViewModel {
     /// `1,940 records`; `nil` if there are none.
     let records: String?
     let zones: String?
-    /// `Message 1,900, Room 30, 2 more types 10`
+    /// `Message 1,900, Room 30, 10 of 2 more types`
     let types: String?
     let first: ValueView?
     let isFirstCertain: Bool
@@ -116,7 +116,7 @@ struct UserDataCell: ViewModel {
         environment = data.place.address.environment.rawValue
         href = data.place.link("zones")
         let total = data.records
-        let zones = data.customZones
+        let zones = data.zoneCount
         records = total == 0 ? nil : Digits.count(total, "record")
         let left = data.summaries?.left ?? 0
         let looked = data.summaries?.zones.count ?? 0
@@ -125,7 +125,7 @@ struct UserDataCell: ViewModel {
         var words = types.prefix(Self.typeLimit).map { "\($0.name) \(Digits.grouped($0.count))" }
         let others = types.dropFirst(Self.typeLimit)
         if !others.isEmpty {
-            words.append("\(Digits.count(others.count, "more type")) \(Digits.grouped(others.reduce(0) { $0 + $1.count }))")
+            words.append("\(Digits.grouped(others.reduce(0) { $0 + $1.count })) of \(Digits.count(others.count, "more type"))")
         }
         self.types = words.isEmpty ? nil : words.joined(separator: ", ")
         first = data.firstSave.map { ValueView(.time($0)) }

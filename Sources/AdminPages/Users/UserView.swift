@@ -53,8 +53,10 @@ struct UserView: Page {
     let handle: String
     let emailAddress: String?
     let userRecordName: String
-    /// A description of how the user was created.
-    let maker: String
+    /// A description of how the user was created; `nil` for a user of this server.
+    let maker: String?
+    /// True if the time or the way of the creation is known.
+    let wasMade: Bool
     let made: ValueView?
     let lastSeen: ValueView?
     let isActor: Bool
@@ -98,9 +100,10 @@ extension UserView {
             $0.user = user.handle == User.developerHandle ? nil : user.handle
             $0.zone = .unspecified
         }
+        let maker = visit.connection == nil ? Self.words(user.maker, visit) : "by Apple"
         return UserView(
             title: user.displayName, handle: user.handle, emailAddress: user.emailAddress, userRecordName: user.userRecordName.string,
-            maker: visit.connection == nil ? Self.words(user.maker, visit) : "by Apple", made: user.made.map { ValueView(.time($0)) },
+            maker: maker, wasMade: maker != nil || user.made != nil, made: user.made.map { ValueView(.time($0)) },
             lastSeen: visit.accounts.lastSeen(user.userRecordName).map { ValueView(.time($0)) }, isActor: user == visit.people.actor,
             actAs: theirs.link("query"),
             remove: visit.connection != nil || Self.hasToStay(user, visit) ? nil : visit.place.link("users/remove", [("name", user.handle)]),
@@ -127,9 +130,9 @@ extension UserView {
         }
     }
 
-    private static func words(_ maker: User.Maker, _ visit: Visit) -> String {
+    private static func words(_ maker: User.Maker, _ visit: Visit) -> String? {
         switch maker {
-        case .server: "by this server: in the console, by a command, or by a request of the user"
+        case .server: nil
         case .stranger: "by a sign-in without an API token"
         case .apiToken(let id): "by a sign-in with the API token " + (visit.accounts.apiTokens().first { $0.id == id }.map { "‘\($0.name)’" } ?? id)
         }

@@ -159,7 +159,7 @@ struct FrameBuilder {
     private func size(of section: Tab.Section) -> Frame.State? {
         switch section {
         case .zones where knowsZones: Frame.State(text: Digits.grouped(visit.zones.count), rest: visit.zones.count == 1 ? "zone" : "zones", tone: "faint")
-        case .schema: Frame.State(text: Digits.count(visit.types.count, "type"), rest: nil, tone: "faint")
+        case .schema: Frame.State(text: Digits.count(visit.ownTypes.count, "type"), rest: nil, tone: "faint")
         default: nil
         }
     }

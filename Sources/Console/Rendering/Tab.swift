@@ -15,7 +15,7 @@ package enum Tab: String, Sendable, CaseIterable {
 
     /// The entries of the navigation, in their order. The pages of one are its tabs.
     enum Section: CaseIterable {
-        case records, zones, schema, requests, clients, explain, health, rehearsals, access
+        case records, zones, schema, requests, clients, decode, health, rehearsals, access
 
         var title: String {
             switch self {
@@ -24,7 +24,7 @@ package enum Tab: String, Sendable, CaseIterable {
             case .schema: "Schema"
             case .requests: "Requests"
             case .clients: "Clients"
-            case .explain: "Explain"
+            case .decode: "Decode"
             case .health: "Health"
             case .rehearsals: "Rehearsals"
             case .access: "Access"
@@ -40,7 +40,7 @@ package enum Tab: String, Sendable, CaseIterable {
         case .types, .indexes, .roles, .deploy, .history, .schema, .reset: .schema
         case .requests, .telemetry: .requests
         case .sync, .clients, .subscriptions, .notifications: .clients
-        case .token, .errors, .signature: .explain
+        case .token, .errors, .signature: .decode
         case .check, .advice: .health
         case .rehearsals: .rehearsals
         case .keys, .users: .access

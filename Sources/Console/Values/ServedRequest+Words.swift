@@ -3,7 +3,7 @@ package import Traffic
 
 extension ServedRequest {
     /// The colour of the status.
-    package var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty ? "good" : "warn" }
+    package var tone: String { status >= 400 || status == 0 ? "bad" : itemErrors.isEmpty && !isBrokenOff ? "good" : "warn" }
 
     /// The status, or a note that there was no answer.
     package var statusWords: String { status == 0 ? "no response" : isBrokenOff ? "\(status), incomplete" : String(status) }

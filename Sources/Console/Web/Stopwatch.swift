@@ -25,10 +25,10 @@ extension Duration {
         Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
     }
 
-    /// The milliseconds in the format of page footers: `0.04`, `1.8`, `212`.
+    /// The milliseconds in the format of page footers: `0.04`, `1.8`, `212`, `30,017`.
     package var millisecondsText: String {
         let milliseconds = milliseconds
         let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0
-        return Digits.fixed(milliseconds, digits)
+        return milliseconds < 1000 || milliseconds >= 1e15 ? Digits.fixed(milliseconds, digits) : Digits.grouped(Int64(milliseconds.rounded()))
     }
 }

@@ -41,6 +41,9 @@ package struct Visit: Sendable {
         schema?.sortedTypes.filter { $0.name != Schema.usersType } ?? []
     }
 
+    /// The types of the app: without the system's, which are users and shares.
+    package var ownTypes: [RecordType] { types.filter { $0.name != Share.recordType } }
+
     package var canEditSchema: Bool {
         place.address.environment == .development && database.can(.editSchema)
     }

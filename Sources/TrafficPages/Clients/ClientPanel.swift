@@ -43,6 +43,8 @@ struct ClientPanel: ViewModel {
     /// Mistakes that concern no single feed.
     let flags: [Flag]
     let rows: [Row]
+    /// `3 records/modify, 1 zones/list`: what a client without rows did; `nil` if the log no longer has its requests.
+    let did: String?
     /// True if any row has a warning or an error.
     let hasNotes: Bool
 }
@@ -73,8 +75,24 @@ extension ClientPanel {
             flags.append(ClientPanel.Flag(habit, of: history, requests: requestsHref, visit))
         }
         self.rows = rows
+        did = rows.isEmpty ? Self.operations(of: history, visit) : nil
         hasNotes = rows.contains { !$0.flags.isEmpty || $0.error != nil }
         self.flags = flags
+    }
+}
+
+extension ClientPanel {
+    /// The number of requests that are counted.
+    private static let countedLimit = 1000
+
+    private static func operations(of history: ClientHistory, _ visit: Visit) -> String? {
+        let container = history.parts.first?.address.container
+        let requests = visit.log.latest(countedLimit) {
+            $0.client.id == history.id && $0.userRecordName == history.user && $0.container == container
+        }
+        let counts = Dictionary(requests.map { ($0.operation, 1) }, uniquingKeysWith: +)
+        let sorted = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        return sorted.isEmpty ? nil : sorted.map { "\(Digits.grouped($0.value)) \($0.key)" }.joined(separator: ", ")
     }
 }
 

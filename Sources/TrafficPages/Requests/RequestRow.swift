@@ -52,7 +52,7 @@ struct RequestRow: ViewModel {
         zones = request.zoneWords
         index = request.plan.map { $0.index ?? "none" }
         indexDetails = request.plan?.sentence
-        milliseconds = Duration.milliseconds(request.milliseconds).millisecondsText
+        milliseconds = "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms"
         records = request.records == 0 ? "" : Digits.grouped(request.records)
         bytesIn = Self.bytes(request.bytesIn)
         bytesOut = Self.bytes(request.bytesOut)

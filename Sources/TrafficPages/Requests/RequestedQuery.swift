@@ -30,10 +30,10 @@ struct RequestedQuery {
         isZoneWide = object["zoneWide"] == .bool(true) && zoneID == nil
     }
 
-    /// The address that explains the query in its own database, as its own user.
+    /// The address of a page about the query, in its own database and as its own user.
     /// - Parameter form: the fields of the query's form; `nil` if the form can't express the query.
     /// - Throws: `RecordError` BAD_REQUEST if the form can't express the query; NOT_FOUND if the user no longer exists.
-    func explanation(_ visit: Visit, form: Form) throws -> String {
+    func address(on page: String, _ visit: Visit, form: Form) throws -> String {
         // Uses the schema of the page if the query is from the same environment, because the text of values depends on the field types.
         let isHere = address.container == visit.place.address.container && address.environment == visit.place.address.environment
         let type = isHere ? visit.schema?.types[query.recordType] : nil
@@ -46,7 +46,7 @@ struct RequestedQuery {
             $0.user = user
             $0.zone = isZoneWide ? .all : .unspecified
         }
-        return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link("explain", parameters)
+        return (isZoneWide ? there : there.inZone(zoneID ?? .default)).link(page, parameters)
     }
 
     /// The user of the explanation; `nil` for the developer.

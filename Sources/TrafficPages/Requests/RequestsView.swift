@@ -164,7 +164,7 @@ extension RequestsView {
         self.missed = missed > 0 ? String(missed) : nil
         self.hasNewer = hasNewer
         count = Digits.count(rows.count, "request")
-        kept = "the latest \(Digits.grouped(visit.log.capacity)) are kept in memory"
+        kept = "latest answer first; the latest \(Digits.grouped(visit.log.capacity)) are kept in memory"
         self.newer = newer
         self.older = older
         milliseconds = visit.stopwatch.elapsed.millisecondsText
@@ -192,7 +192,7 @@ extension RequestsView.Nothing {
             let address = visit.place.address
             heading = "No request yet"
             text = "This page lists every request to the web services: the client, the operation, its errors and its time. "
-                + "Console pages are not listed. Try a request:"
+                + "Pages of the console are not listed, except the files and records that they send. Try a request:"
             example = "/database/1/\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)/zones/list"
         } else {
             (heading, text, example) = ("No request found", "No kept request matches the form.", nil)

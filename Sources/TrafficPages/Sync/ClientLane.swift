@@ -33,7 +33,7 @@ struct ClientLane: ViewModel {
     let isTroubled: Bool
     let isBehind: Bool
     let state: String
-    /// `good`, `bad` or `faint`.
+    /// `good`, `warn`, `bad` or `faint`.
     let tone: String
     let stand: PullRow.Stand?
     /// The changes that it lacks, and the first of these records.
@@ -80,7 +80,7 @@ extension ClientLane {
         self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state
         self.isBehind = isBehind
         isTroubled = isBehind || tone == "bad" || !notes.isEmpty
-        self.tone = isBehind ? "bad" : tone
+        self.tone = isBehind ? "warn" : tone
         self.notes = notes
         track = ruler.flatMap { ruler in given.flatMap { Track($0, sent: sent, isBehind: tone != "good", state: state, href: href, ruler) } }
         name = lane.history.identity.label

@@ -12,7 +12,7 @@ struct SyncView: Page {
     /// The lanes in one sentence.
     struct State: ViewModel {
         let text: String
-        /// `good` or `bad`.
+        /// `good`, `warn` or `bad`.
         let tone: String
     }
 
@@ -74,7 +74,7 @@ extension SyncView.State {
         if lanes.isEmpty { return nil }
         let all = SyncView.clients(in: lanes)
         let (troubled, behind) = (SyncView.clients(in: lanes.filter(\.isTroubled)), SyncView.clients(in: lanes.filter(\.isBehind)))
-        tone = troubled == 0 ? "good" : "bad"
+        tone = troubled == 0 ? "good" : troubled == behind ? "warn" : "bad"
         let pulling = "\(all) of \(Digits.count(known, "client")) \(all == 1 ? "has" : "have") pulled a zone"
         if troubled == 0 {
             text = all < known ? "Each client that pulls has everything (\(pulling))" : all == 1 ? "The client has everything" : "All clients have everything"

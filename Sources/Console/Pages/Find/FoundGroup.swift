@@ -23,7 +23,7 @@ struct Found: ViewModel {
 struct FoundGroup: ViewModel {
     let title: String
     let items: [Found]
-    /// `12 more`.
+    /// `12 more: type more of the name`.
     let more: String?
     /// True if the text is the whole name of one.
     let hasExactMatch: Bool
@@ -38,7 +38,8 @@ struct FoundGroup: ViewModel {
         self.title = title
         items = ranked.prefix(limit).map(\.item)
         let left = ranked.count - items.count
-        more = isCut ? "and more" : left > 0 ? "\(Digits.grouped(left)) more" : nil
+        let rest = isCut ? "and more" : left > 0 ? "\(Digits.grouped(left)) more" : nil
+        more = rest.map { "\($0): type more of the name" }
         hasExactMatch = ranked[0].rank == FoundWords.exactRank
     }
 }

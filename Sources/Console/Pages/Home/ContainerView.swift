@@ -115,7 +115,7 @@ extension ContainerView.EnvironmentRow {
             return
         }
         let names = try await stopwatch.measure { try await database.schema().types.keys.filter { $0 != Schema.usersType } }
-        types = Digits.count(names.count, "record type")
+        types = Digits.count(names.count { $0 != Share.recordType }, "record type")
         guard database.can(.measureTypes) else {
             records = "–"
             return

@@ -91,7 +91,7 @@ struct HomeView: Page {
                     let visit = try await Visit(home, fields: FormFields(), console: console, containers: all, stopwatch: stopwatch)
                     if opensAll {
                         let zones = Digits.count(visit.zones.count, "private zone")
-                        row.content = "\(Digits.count(visit.types.count, "record type")), \(zones) in development"
+                        row.content = "\(Digits.count(visit.ownTypes.count, "record type")), \(zones) in development"
                     }
                     if client == nil { client = await ClientSnippets(visit, server: server) }
                 } catch {
