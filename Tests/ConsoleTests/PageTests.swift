@@ -158,6 +158,12 @@ import Testing
             let left = try await database.zones().count - Frame.zoneLimit
             let page = String(buffer: try await get("\(Self.there)/query", client).body)
             #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
+            // The search is above the choices, and a zone that it finds leads back to the page, as do those of the list of all.
+            let menu = try #require(page.firstMatch(of: /(?s)<small>zone<\/small>.*?<\/details>/)).output
+            #expect(menu.contains(/(?s)<input type="search".*<ul>/) && menu.contains("name=\"for\" value=\"query\"") && menu.contains("/zones?for=query\""))
+            let choice = String(buffer: try await get("\(Self.there)/zones?for=query&type=Note&find=Room%207", client).body)
+            #expect(choice.contains("A zone leads back to Query.") && choice.contains("href=\"\(Self.there)/query?zone=Room%207&amp;type=Note\">Room 7<") && choice.contains("name=\"type\" value=\"Note\""))
+            #expect(String(buffer: try await get("\(Self.there)/zones?for=nowhere&find=Room%207", client).body).contains("href=\"\(Self.there)/zone?zone=Room%207\">Room 7<"))
             // A form offers no more zones than a person reads, and the one that is chosen.
             _ = try await database.modifyZones((60..<160).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
             let form = String(buffer: try await get("\(Self.there)/query?zone=Room%2099", client).body)
