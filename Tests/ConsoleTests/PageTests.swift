@@ -151,6 +151,22 @@ import Testing
         }
     }
 
+    @Test func anAddressThatEndsBeforeThePageLeadsToSync() async throws {
+        try await withConsole { client, _ in
+            for (address, home) in [
+                ("/c/iCloud.com.example.App", "development/private"), ("/c/iCloud.com.example.App/production", "production/private"),
+                ("/c/iCloud.com.example.App/production/public", "production/public"),
+            ] {
+                let answer = try await get(address, client)
+                #expect(answer.status == .seeOther && answer.headers[.location] == "/c/iCloud.com.example.App/\(home)/sync", "\(address)")
+            }
+            #expect(try await get("/c/iCloud.com.example.App/development/private?user=grace", client).headers[.location] == "\(Self.there)/sync?user=grace")
+            for address in ["/c/none", "/c/iCloud.com.example.App/staging", "/c/iCloud.com.example.App/production/secret"] {
+                #expect(try await get(address, client).status == .notFound, "\(address)")
+            }
+        }
+    }
+
     @Test func manyZonesAreSearched() async throws {
         try await withConsole { client, database in
             #expect(!String(buffer: try await get("\(Self.there)/query", client).body).contains("Find a zone"))
