@@ -34,6 +34,11 @@ export function enableBeside() {
     event.preventDefault()
     turn()
   })
+  // Enter opens the record from the panel too, and where nothing has the focus.
+  document.addEventListener('keydown', event => {
+    if (event.key !== 'Enter' || event.defaultPrevented || !keysAreOn() || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return
+    if (beside.isOn && wide.matches && [document.body, beside.panel].includes(event.target)) beside.row?.querySelector('th.name > a').click()
+  })
   if (wide.matches && kept()) beside.turn(true)
   tell()
 }

@@ -12,6 +12,14 @@ export function enableMenus() {
     open.open = false
     open.querySelector('summary').focus()
   })
+  // In a menu with a search box, what is typed goes there. Letters are no shortcuts then.
+  for (const menu of document.querySelectorAll('details.at:has(input[type=search])')) {
+    menu.addEventListener('keydown', event => {
+      if (!menu.open || event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return
+      event.stopPropagation()
+      menu.querySelector('input[type=search]').focus()
+    })
+  }
 }
 
 function close(isLeft) {

@@ -20,12 +20,15 @@ export function enableShortcuts() {
   keys.checked = keysAreOn()
   keys.addEventListener('change', () => turnKeys(keys.checked))
 
+  // The row that had the focus last, for the time when nothing in the table has it.
+  let left = null
+  document.addEventListener('focusin', event => { left = event.target.closest('main tbody tr') ?? left })
   let goes = -Infinity
   const actions = {
     '?': () => dialog.showModal(),
     g: () => { goes = performance.now() },
-    j: () => step(1),
-    k: () => step(-1),
+    j: () => step(1, left),
+    k: () => step(-1, left),
     x: tick,
     n: () => follow('a[rel~=next]'),
     p: () => follow('a[rel~=prev]'),
@@ -42,11 +45,12 @@ export function enableShortcuts() {
   })
 }
 
-// Moves the focus between the links in row headers.
-function step(by) {
+// Moves the focus between the links in row headers, from the row with the focus, or the one that is shown beside the table, or the one that was left.
+function step(by, left) {
   const links = [...document.querySelectorAll('main tbody th a')].filter(link => link.offsetParent !== null)
   if (links.length === 0) return
-  const at = links.findIndex(link => link.closest('tr').contains(document.activeElement))
+  const starts = [document.activeElement?.closest('tr'), document.querySelector('main tr[aria-current]'), left]
+  const at = starts.map(row => links.findIndex(link => link.closest('tr') === row)).find(index => index >= 0) ?? -1
   const to = at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)
   // The name of a record stays in place: only its row moves, up or down.
   links[to].focus({ preventScroll: true })

@@ -11,6 +11,7 @@ extension Console {
         show("snapshots", on: router) { .page(try await SnapshotsView.load($0)) }
         showLong("snapshots/compare", on: router) { try await SnapshotView.compare($0) }
         showLong("snapshots/restore", on: router) { try await SnapshotView.askToRestore($0) }
+        show("snapshots/requests", on: router) { .page(try await SnapshotRequestsView.load($0)) }
         show("snapshots/delete", on: router) { .page(try await SnapshotActions.confirmDeletion($0)) }
         act("snapshots/delete", on: router) { try await SnapshotActions.delete($0) }
         act("snapshots/restore", on: router) { try await actions.restore($0) }

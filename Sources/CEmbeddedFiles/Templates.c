@@ -399,6 +399,9 @@ static const char since_mustache[] = {
 static const char snapshot_mustache[] = {
 #embed "../../Templates/snapshot.mustache" suffix(, 0)
 };
+static const char snapshot_requests_mustache[] = {
+#embed "../../Templates/snapshot_requests.mustache" suffix(, 0)
+};
 static const char snapshots_mustache[] = {
 #embed "../../Templates/snapshots.mustache" suffix(, 0)
 };
@@ -659,6 +662,7 @@ static const struct embedded_file files[] = {
     {"signed_in.mustache", signed_in_mustache},
     {"since.mustache", since_mustache},
     {"snapshot.mustache", snapshot_mustache},
+    {"snapshot_requests.mustache", snapshot_requests_mustache},
     {"snapshots.mustache", snapshots_mustache},
     {"subscription.mustache", subscription_mustache},
     {"subscriptions.mustache", subscriptions_mustache},

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import CloudKitRecordStore
 package import HTTPServing
 internal import HTTPTypes
@@ -56,6 +57,21 @@ extension Console {
         }
         router.post("/containers/delete") { request, _ in
             try answer(try await ContainerView.delete(try await request.form(limit: Self.containerFormLimit), console: self))
+        }
+    }
+
+    /// Adds the addresses that end before a page. They lead to Sync, the home of a container.
+    func addShortAddresses(to router: Routes.Group) {
+        for path in ["/c/{container}", "/c/{container}/{environment}", Self.placePath] {
+            router.get(path) { request, context in
+                let parts = context.parts.map(String.init)
+                guard let container = ContainerID(parts[1]), let environment = parts.count > 2 ? Records.Environment(rawValue: parts[2]) : .development,
+                    let scope = parts.count > 3 ? DatabaseScope(rawValue: parts[3]) : .private
+                else { throw HTTPError(.notFound) }
+                let address = DatabaseAddress(container: container, environment: environment, scope: scope)
+                let place = Place(address: address.reached(by: accounts.connections(of: container)), user: request.queryFields.text("user"), zone: .unspecified)
+                return Response.redirect(to: place.link(Tab.sync.rawValue))
+            }
         }
     }
 

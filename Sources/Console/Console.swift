@@ -92,6 +92,7 @@ public struct Console: Sendable {
         addSignOut(to: router)
         addServerPages(to: router)
         addContainerPages(to: router)
+        addShortAddresses(to: router)
         show("find", on: router, readsZones: true) { try await Finder.answer($0) }
         // While somebody types. iCloud is not asked for that.
         show("find/list", on: router) { .page(try await FindView.load($0)) }

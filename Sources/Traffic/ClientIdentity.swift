@@ -17,9 +17,12 @@ public struct ClientIdentity: Sendable, Hashable {
     /// The names of the console: as its pages load and save files and follow feeds, and as it repeats a request of a client.
     public static let consoleName = "Skylight console"
     public static let replayName = "Skylight replay"
+    /// The name of the command line, and of other Skylights, that use this server.
+    public static let commandLineName = "skylight"
+    private static let ownNames = [consoleName, replayName, commandLineName]
 
-    /// True for the console, which is no client of an app.
-    public var isOfConsole: Bool { name.map { name in [Self.consoleName, Self.replayName].contains { name.utf8.elementsEqual($0.utf8) } } ?? false }
+    /// True for the console and the command line, which are no clients of an app.
+    public var isOfSkylight: Bool { name.map { name in Self.ownNames.contains { name.utf8.elementsEqual($0.utf8) } } ?? false }
 
     /// The common id of a client's requests: its name and device, or its user agent if it has neither.
     public var id: String {

@@ -119,7 +119,7 @@ public final class RequestLog: Sendable {
         state.withLock { $0.clients.clients(of: user, in: address) }
     }
 
-    /// The number of requests and items that failed in the minutes from a time on.
+    /// The number of requests and items of clients that failed in the minutes from a time on.
     public func errors(since time: Timestamp) -> Int { state.withLock { $0.telemetry.errors(since: time) } }
 
     /// The statistics since the log was created.

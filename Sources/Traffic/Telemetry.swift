@@ -37,6 +37,8 @@ public struct Telemetry: Sendable {
         public internal(set) var errors = 0
         /// The number of failed items.
         public internal(set) var itemErrors = 0
+        /// The number of both, without those of Skylight's own requests: a command may ask for a zone to learn whether it exists.
+        var clientErrors = 0
         public internal(set) var milliseconds = 0.0
     }
 
@@ -47,9 +49,9 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of requests and items that failed in the minutes from a time on.
+    /// The number of requests and items of clients that failed in the minutes from a time on.
     public func errors(since time: Timestamp) -> Int {
-        minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + $1.errors + $1.itemErrors }
+        minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + $1.clientErrors }
     }
 
     /// Counts an answered request.
@@ -66,8 +68,10 @@ public struct Telemetry: Sendable {
             index += 1
         }
         minutes[index - 1].requests += 1
-        minutes[index - 1].errors += request.status >= 400 || request.status == 0 ? 1 : 0
+        let errors = request.status >= 400 || request.status == 0 ? 1 : 0
+        minutes[index - 1].errors += errors
         minutes[index - 1].itemErrors += request.itemErrors.count
+        if !request.client.isOfSkylight { minutes[index - 1].clientErrors += errors + request.itemErrors.count }
         minutes[index - 1].milliseconds += request.isTimedByClient ? 0 : request.milliseconds
         if minutes.count > Self.minuteLimit { minutes.removeFirst() }
     }

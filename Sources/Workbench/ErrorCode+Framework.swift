@@ -68,7 +68,7 @@ extension ErrorCode {
         ErrorCode(
             21, "changeTokenExpired", .mended,
             "The change token is too old, or its zone was deleted and created again. The server no longer knows what changed since.",
-            "Discard the token and pull the zone without one. Store every record, then delete local records that did not come."),
+            "Discard the token and pull the zone without one. Store every record, then delete local records that were not returned."),
         ErrorCode(
             22, "batchRequestFailed", .mended,
             "This item is fine. Another item of the batch failed, and a custom zone saves a batch as a whole or not at all.",

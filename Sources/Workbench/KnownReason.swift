@@ -31,7 +31,7 @@ public struct KnownReason: Sendable, Hashable {
         ),
         (
             ["client knowledge differs"], "The change token has expired: later deletions were purged, the zone was deleted and created again, or the store was restored.",
-            "Pull the zone without a token, store every record, then delete local records that did not come."
+            "Pull the zone without a token, store every record, then delete local records that were not returned."
         ),
         (
             ["unknown sync continuation type"], "The token is damaged, or belongs to another zone, database or user. A database token is not a zone token.",

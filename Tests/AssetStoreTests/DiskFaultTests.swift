@@ -113,7 +113,7 @@ struct DiskFaultTests {
         #expect(try await fixture.problems() == [])
     }
 
-    @Test func aFileThatCanNotBeRemovedIsSaid() async throws {
+    @Test func aFileThatCannotBeRemovedIsReported() async throws {
         let ledger = DoctoredLedger()
         let fixture = try await DoctoredLedger.store(ledger)
         let disk = WatchedFolder(fixture.folder.url, below: true)

@@ -106,7 +106,7 @@ import Testing
         #expect(try await fixture.problems() == [])
     }
 
-    @Test func progressIsToldNowAndThen() async throws {
+    @Test func progressIsReportedNowAndThen() async throws {
         let fixture = try await AssetFixture()
         for number in 0..<4 { try await fixture.save([UInt8](repeating: UInt8(number), count: 16 << 20), as: Name("record \(number)")) }
         let told = Mutex<[AssetVerification]>([])

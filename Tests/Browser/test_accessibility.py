@@ -111,6 +111,24 @@ def test_open_menus_are_accessible_and_close(open_page):
     expect(before).not_to_have_attribute("open", "")
 
 
+def test_a_long_menu_is_searched_and_leads_back(open_page, server):
+    place = "/iCloud.com.example.ManyZones/development/private"
+    server.ask(place + "/zones/modify", {"operations": [
+        {"operationType": "create", "zone": {"zoneID": {"zoneName": f"Room {number}"}}} for number in range(60)]})
+    page = open_page(f"/c{place}/changes")
+    menu = page.locator("details.at", has=page.locator("summary small:text-is('zone')"))
+    menu.locator("summary").click()
+    # Letters are no shortcuts here.
+    page.keyboard.type("gr")
+    expect(menu.get_by_role("searchbox", name="Find a zone")).to_have_value("gr")
+    assert not problems(page)
+    menu.get_by_role("searchbox", name="Find a zone").fill("room 57")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_contain_text("A zone leads back to Changes.")
+    page.get_by_role("main").get_by_role("link", name="Room 57", exact=True).click()
+    page.wait_for_url("**/changes?zone=Room%2057")
+
+
 def test_everything_is_reached_with_the_keyboard(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=x&sort1=sentAt&edit=1")
     page.keyboard.press("Tab")

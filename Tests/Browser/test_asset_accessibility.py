@@ -67,7 +67,7 @@ def test_a_table_is_one_where_it_is_not_shown_as_one(open_page, files):
     assert not problems(page)
 
 
-def test_progress_is_said_sparingly(open_page, server, files):
+def test_progress_is_announced_sparingly(open_page, server, files):
     """Screen readers announce milestones only. Running numbers are visible, and in the progress bars."""
     line = SlowLine(server.address, rate=200_000)
     page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=record-1%0Arecord-2", at=line)

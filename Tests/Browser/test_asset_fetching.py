@@ -143,7 +143,7 @@ def test_what_is_shown_on_the_way(files, line, open_page):
     expect(page.get_by_role("button", name="Download part-5.bin")).to_be_visible()
 
 
-def test_a_broken_line_is_said_and_mended(files, line, open_page):
+def test_a_broken_connection_is_reported_and_resumed(files, line, open_page):
     line.rate = 150_000
     page = open_page(address("record-4"), at=line)
     part = row(page, "part-4.bin")
@@ -157,7 +157,7 @@ def test_a_broken_line_is_said_and_mended(files, line, open_page):
     assert "\r\nrange:" in line.requests[-1].lower()
 
 
-def test_a_server_without_ranges_starts_over_and_it_is_said(files, line, open_page):
+def test_a_server_without_ranges_starts_over_with_a_message(files, line, open_page):
     line.rate = 150_000
     page = open_page(address("record-4"), at=line)
     part = row(page, "part-4.bin")

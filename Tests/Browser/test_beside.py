@@ -31,17 +31,44 @@ def test_records_open_beside_the_table(table):
     expect(panel.get_by_role("heading", level=2).first).to_have_text("note4")
     expect(page.locator("tr[aria-current=true] th a")).to_have_text("note4")
     assert names(page) == [f"note{number}" for number in range(5)]
-    # Another page of the browser remembers it, and Enter opens the record's own page.
+    # Another page of the browser remembers it, and Enter opens the record's own page. The keys start at the record that is shown.
     page.reload()
     expect(panel.get_by_role("heading", level=2).first).to_have_text("note0")
     page.keyboard.press("j")
-    page.keyboard.press("j")
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("note1")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("note1")
     page.go_back()
     page.get_by_role("button", name="Side panel").click()
     expect(panel).to_have_count(0)
     page.locator("tbody th.name").get_by_role("link", name="note3").click()
+    expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
+
+
+def test_the_keys_go_on_from_the_row_that_was_left(table):
+    page = table
+    panel = page.get_by_role("region", name="Record beside the table")
+
+    def row(number: int):
+        return page.locator("tbody th.name").get_by_role("link", name=f"note{number}")
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    expect(row(1)).to_be_focused()
+    page.locator(".foot").click(position={"x": 2, "y": 2})
+    expect(row(1)).not_to_be_focused()
+    page.keyboard.press("j")
+    expect(row(2)).to_be_focused()
+    # A click into the panel leaves the row too. Enter opens its record from there.
+    page.keyboard.press("v")
+    expect(panel).to_contain_text("rank")
+    panel.focus()
+    page.keyboard.press("j")
+    expect(row(3)).to_be_focused()
+    expect(panel.get_by_role("heading", level=2).first).to_have_text("note3")
+    expect(panel).to_contain_text("rank")
+    panel.focus()
+    page.keyboard.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("note3")
 
 

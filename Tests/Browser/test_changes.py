@@ -123,7 +123,7 @@ def test_an_expired_token_says_what_a_client_does(open_page, server):
     server.save(container, "Notes", {"recordType": "Note", "fields": {}})
     page.goto(f"{there}/changes?zone=Notes&since=1&token={token}")
     expect(page.get_by_role("alert")).to_contain_text("client knowledge differs from server knowledge")
-    expect(page.get_by_role("alert")).to_contain_text("delete local records that did not come")
+    expect(page.get_by_role("alert")).to_contain_text("delete local records that were not returned")
     page.goto(f"{there}/token?token={token}")
     expect(page.get_by_text("This token has expired")).to_be_visible()
 

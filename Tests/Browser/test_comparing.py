@@ -17,7 +17,7 @@ def test_two_ticked_records_are_compared(open_page):
     expect(bar.get_by_role("button", name="Compare")).to_be_disabled()
     page.get_by_label("Pick Person/grace").check()
     bar.get_by_role("button", name="Compare").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Person/ada and Person/grace")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Ada Lovelace Person/ada and Grace Hopper Person/grace")
     expect(page.locator(".compared tr.unlike").first).to_contain_text("differs")
     assert not problems(page)
     page.get_by_role("link", name="Only differences").click()
@@ -42,9 +42,9 @@ def test_a_record_is_found_to_compare_with(open_page):
     expect(options.first).to_have_attribute("value", "Person/ada")
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("link", name="Person/mary").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general and Person/mary")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("General Room/general and Mary Shelley Person/mary")
     page.get_by_role("link", name="Swap sides").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Person/mary and Room/general")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Mary Shelley Person/mary and General Room/general")
 
 
 def test_names_are_not_suggested_from_the_database_of_another_user(empty_server, open_page):
@@ -101,7 +101,7 @@ def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
     expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
 
 
-def test_mixed_types_stand_in_one_table(open_page):
+def test_mixed_types_are_in_one_table(open_page):
     page = open_page(CHAT + "/fetch?zone=Chats&names=Person%2Fada%0ARoom%2Fgeneral%0AMessage%2Fpapers%0Anobody")
     page.get_by_role("link", name="As a table").click()
     table = page.get_by_role("table", name="Records of Person, Room, Message; a cell is blank if the type has no such field")

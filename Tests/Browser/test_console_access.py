@@ -65,7 +65,7 @@ def test_signing_in_leads_back_to_the_page(visit, scripts):
     assert page.locator("tbody th.name").count() == 0
 
 
-def test_a_wrong_password_is_said(visit):
+def test_a_wrong_password_is_reported(visit):
     page = visit(QUERY)
     sign_in(page, "something else")
     expect(page.get_by_role("alert")).to_have_text("That is not the administrator’s password.")
@@ -145,7 +145,7 @@ def test_without_a_password_the_page_says_how_to_set_one(visit, browser):
         server.stop()
 
 
-def test_a_session_that_ended_is_told_to_who_sends_a_form(visit):
+def test_a_form_after_the_session_ended_gets_an_error(visit):
     page = visit("/c/iCloud.com.example.Journal/development/private/zones")
     sign_in(page)
     page.get_by_label("New zone").fill("Too late")

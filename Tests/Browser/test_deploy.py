@@ -56,7 +56,7 @@ def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
     page.get_by_role("button", name="Preview").click()
     note = page.get_by_role("alert")
     expect(note).to_contain_text("1 field with values")
-    expect(note).to_contain_text("its values in 1 record are removed")
+    expect(note).to_contain_text("its values in 1 record are deleted")
     assert not scripts or not problems(page)
     page.get_by_label("Delete for good").check()
     page.get_by_role("button", name="Import", exact=True).click()

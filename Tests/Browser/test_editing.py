@@ -72,7 +72,7 @@ def test_a_record_is_edited(open_page, server, place, scripts):
     assert now["data"] == "AP8=" and now["tags"] == ["b", "c"] and now["weight"] == 1.5
 
 
-def test_a_value_that_is_none_is_said_beside_its_field_and_nothing_is_lost(open_page, place):
+def test_an_invalid_value_has_a_message_and_nothing_is_lost(open_page, place):
     page = open_page(place + "/record/edit?zone=Notes&name=milk")
     box(page, "title").fill("typed")
     box(page, "rank").fill("many")
@@ -151,7 +151,7 @@ def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts
     record = {"recordType": "Note", "recordName": "milk", "fields": {"title": {"value": "theirs"}, "rank": {"value": 9}}}
     server.ask(f"/{container}/development/private/records/modify", {"zoneID": {"zoneName": "Notes"}, "operations": [{"operationType": "forceUpdate", "record": record}]})
     page.get_by_role("button", name="Save", exact=True).last.click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved milk before you")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved theirs milk before you")
     title = page.locator("tr.contested")
     expect(title).to_have_count(1)
     for text in ["mine", "Milk", "theirs"]:

@@ -80,8 +80,8 @@ def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server)
     rows = page.get_by_role("region", name="Fields that refer to this record").locator("tbody tr")
     said = {tuple(cell.split(" Query")[0] for cell in row.locator("th, td").all_inner_texts()) for row in rows.all()}
     assert said == {
-        ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays; its reference leads nowhere NONE", "20"),
-        ("Key opens", "keeps it from being deleted VALIDATE", "1"),
+        ("Note room", "is deleted with it DELETE_SELF", "20"), ("Note seenIn", "stays; its reference is left without a target NONE", "20"),
+        ("Key opens", "blocks the deletion VALIDATE", "1"),
     }
     # Each referrer is listed once, and at first only a part of them.
     notes = page.get_by_role("list", name="Note records that refer to this one", exact=True)

@@ -7,7 +7,7 @@ from folding import unfold
 from pages import CHAT
 
 ANSWERED = {
-    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", "Message in Chats where room is Room/general, sorted by sentAt newest first"),
+    "query": (CHAT + "/query?type=Message&zone=Chats&filter1=room&is1=EQUALS&value1=Room%2Fgeneral&sort1=sentAt&order1=descending", "Message in Chats where room is General, sorted by sentAt newest first"),
     "changes": (CHAT + "/changes?zone=Chats", "All records of Chats by latest change"),
     "fetch": (CHAT + "/fetch?zone=Chats&names=Person%2Fada%0Anobody", "Person/ada, nobody from Chats"),
     "fetch in all zones": (CHAT + "/fetch?names=Person%2Fada%0Anobody", "Person/ada, nobody from all zones"),
@@ -51,6 +51,14 @@ def test_a_form_without_an_answer_is_open(look, page_name):
     page = look(UNANSWERED[page_name])
     expect(page.locator("form.ask button.go")).to_be_visible()
     expect(page.locator(".words")).to_be_hidden()
+
+
+@pytest.mark.parametrize("size", [(1360, 720), (390, 844)])
+def test_the_button_stays_in_reach_of_many_filters(open_page, size):
+    filters = "&".join(f"filter{number}=text&is{number}=BEGINS_WITH&value{number}=x" for number in range(1, 21))
+    page = open_page(f"{CHAT}/query?type=Message&zone=Chats&{filters}&edit=1", viewport={"width": size[0], "height": size[1]})
+    expect(page.get_by_label("Value of filter 20")).to_have_count(1)
+    expect(page.get_by_role("button", name="Query", exact=True)).to_be_in_viewport(ratio=1)
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])

@@ -54,7 +54,7 @@ def test_a_version_is_restored_without_scripts(open_page, plans):
     expect(latest.locator(".differences > div", has_text="title").locator("del")).to_have_text("Oak")
     expect(latest.locator(".differences > div", has_text="title").locator("ins")).to_have_text("Pine")
     page.get_by_role("link", name="Restore…").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Restore door?")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Restore Oak (door)?")
     expect(page.locator(".differences > div")).to_have_count(2)
     page.get_by_role("button", name="Restore this version").click()
     expect(page.get_by_role("status")).to_contain_text("The record is restored")

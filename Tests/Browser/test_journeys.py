@@ -112,7 +112,7 @@ def test_an_expired_token_from_the_error_to_a_pull_from_nothing(open_page, serve
     keep(page, f"journey broken sync, mended {'with' if scripts else 'without'} scripts")
 
 
-def test_a_token_of_another_zone_is_told_from_the_right_one(open_page, server):
+def test_a_token_of_another_zone_is_recognised(open_page, server):
     container = "iCloud.com.example.Foreign"
     there = notes(server, container, ["a"])
     notes(server, container, ["x"], zone="Other")

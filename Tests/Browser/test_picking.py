@@ -16,8 +16,15 @@ def test_rows_are_picked_and_deleted(open_page, server):
     expect(bar).to_contain_text("1 record:")
     page.get_by_label("Pick note2").click(modifiers=["Shift"])
     expect(bar).to_contain_text("3 records:")
-    page.get_by_label("Select all records of this page").check()
+    every = page.get_by_label("Select all records of this page")
+    every.check()
     expect(bar).to_contain_text("5 records:")
+    # However narrow the column is, the box is in line with its heading and with the boxes of the rows.
+    for narrow in [False, True]:
+        if narrow:
+            page.locator(".answer > table").evaluate("table => { table.style.width = 'auto'; table.rows[0].cells[0].style.maxWidth = '60px' }")
+        head, box, below = (part.bounding_box() for part in (page.locator("thead th").first, every, page.get_by_label("Pick note0")))
+        assert box["x"] == below["x"] and head["y"] < box["y"] < head["y"] + 12
     page.get_by_label("Pick note4").uncheck()
     bar.get_by_role("button", name="Fetch").click()
     expect(page.get_by_label("names")).to_have_value("note0\nnote1\nnote2\nnote3")

@@ -90,7 +90,7 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_dear_query_is_explained_and_made_cheap(open_page, server, scripts):
+def test_a_slow_query_is_explained_and_made_fast(open_page, server, scripts):
     container = f"iCloud.com.example.Explained{int(scripts)}"
     there = items(server, container, count=2400)
     page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10", java_script_enabled=scripts)

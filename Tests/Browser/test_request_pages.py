@@ -240,7 +240,7 @@ def look_up(server, count, client, connections=2, saves=False):
         list(pool.map(ask, range(connections)))
 
 
-def test_what_fell_out_of_the_log_while_a_page_was_paused_is_said(forgetful, open_page):
+def test_requests_lost_from_the_log_during_a_pause_are_counted(forgetful, open_page):
     """Two pages, one paused for more saves and lookups than the log keeps: nothing is duplicated, and missed requests are counted."""
     paused = open_page(f"{THERE}/requests?client=many", at=forgetful)
     following = open_page(f"{THERE}/requests?client=many", at=forgetful)

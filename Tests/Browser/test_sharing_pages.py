@@ -151,7 +151,7 @@ def test_how_the_pages_look(open_page, container):
     check_looks(page, picture="accepted invitation")
 
 
-def test_who_may_not_accept_is_told_what_to_do(browser, open_page, server, container):
+def test_a_refused_guest_gets_advice(browser, open_page, server, container):
     link = share(open_page(), container)
     # In its own context, because the browser logs the error status in its console.
     context = browser.new_context(base_url=server.address, reduced_motion="reduce")

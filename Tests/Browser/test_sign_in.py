@@ -162,7 +162,7 @@ def test_a_new_user_signs_in_and_asks_again(window, stage, administrator, script
         assert status == 421 and refused["redirectURL"]
 
 
-def test_the_window_that_asked_is_told_and_closes(window, stage, app, administrator):
+def test_the_window_that_asked_gets_the_session_and_closes(window, stage, app, administrator):
     token = make_token(administrator, "Popup", origins=app)
     page = window()
     asked = f"{stage.address}{DATABASE}/private/zones/list?ckAPIToken={token}"

@@ -124,7 +124,7 @@ def test_a_notification_leads_to_its_cause_and_is_saved_for_a_simulator(open_pag
     expect(page.get_by_role("heading", level=1)).to_have_text("The milk milk")
 
 
-def test_the_record_says_why_a_client_was_not_told(open_page, told):
+def test_the_record_explains_why_a_client_was_not_notified(open_page, told):
     told.save(CONTAINER, "Items", item("chair", "office"))
     page = open_page(f"{THERE}/record?zone=Items&name=milk")
     section = page.locator("section.deliveries").filter(has_text="Why was a client not notified?")

@@ -81,7 +81,7 @@ def test_lanes_without_scripts(open_page, lanes):
     save(lanes, "newest")
     page.get_by_role("link", name="Look again").click()
     expect(lane(page, "plain")).to_contain_text("1 change behind")
-    lane(page, "plain").get_by_role("link", name="Changes that it lacks").click()
+    lane(page, "plain").get_by_role("link", name="Missing changes").click()
     expect(page.locator("tbody tr")).to_have_count(1)
 
 

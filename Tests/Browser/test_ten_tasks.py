@@ -70,7 +70,7 @@ def test_the_last_messages_of_a_room(hand, done):
     hand.find("Room/general")
     hand.link("Query Message by room")
     page.locator("thead").get_by_role("link", name="sentAt").click()
-    expect(page.locator(".words")).to_have_text("Message in Chats where room is Room/general, sorted by sentAt newest first")
+    expect(page.locator(".words")).to_have_text("Message in Chats where room is General, sorted by sentAt newest first")
     rows = page.locator(".answer tbody tr")
     assert rows.count() == 50
     column = page.locator("thead th").all_inner_texts().index(page.locator("thead th[aria-sort]").inner_text())
@@ -196,7 +196,7 @@ def test_a_conflict_is_merged(hand, done, server, place):
     hand.type("70")
     server.save(place[0], "Notes", note("note 2", title="Theirs", rank=71))
     hand.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved note 2 before you")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved Theirs note 2 before you")
     hand.button("Save with yours")
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     fields = server.ask(f"/{place[0]}/development/private/records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note 2"}]})["records"][0]["fields"]

@@ -50,7 +50,7 @@ def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there, scripts):
     if scripts:
         check_looks(page)
     page.get_by_role("button", name="Choose the title").click()
-    expect(page.get_by_role("status")).to_contain_text("The title is chosen.")
+    expect(page.get_by_role("status")).to_contain_text("Title field saved.")
     page.goto(there + NOTES)
     expect(page.locator("tbody td a")).to_have_text("2 r1")
     page.goto(there + "/type?type=Room")

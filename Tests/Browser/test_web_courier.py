@@ -61,7 +61,7 @@ def subscription(name, kind, **more):
     return {"operationType": "create", "subscription": {"subscriptionID": name, "subscriptionType": kind, "notificationInfo": SILENT, **more}}
 
 
-def test_a_page_is_told_and_fetches(server, open_page):
+def test_a_page_is_notified_and_fetches(server, open_page):
     server.save(CONTAINER, "Chats", message("first", "Hello"))
     page = open_page("/")
     page.evaluate(CLIENT)

@@ -117,7 +117,7 @@ def notes(server):
     return {"there": f"/c{path}", "path": path, "old": old, "new": pull(), "database": server.ask(path + "/changes/database", {})}
 
 
-def test_a_database_token_is_told_from_a_zone_token(open_page, notes):
+def test_a_database_token_is_distinguished_from_a_zone_token(open_page, notes):
     page = open_page(notes["there"] + "/token")
     paste(page, notes["new"]["zones"][0]["syncToken"])
     expect(page.get_by_text("This token is valid")).to_be_visible()

@@ -157,7 +157,7 @@ def test_follow_begins_now(server):
         assert names(next(stream)[1]["changes"]) == ["after"]
 
 
-def test_what_is_wrong_is_said_before_the_stream_begins(server):
+def test_errors_are_reported_before_the_stream_begins(server):
     feeds = Feeds(server, "Wrong")
     for service, parameters, reason in [
         ("changes/playback", {"since": "garbage"}, "Unknown sync continuation type"),

@@ -731,7 +731,7 @@ def test_methods_and_foreign_origins(server):
     assert rehearsals(server)["on"] == []
 
 
-def test_pages_of_sites_may_read_what_is_said(server):
+def test_pages_of_sites_may_read_the_answers(server):
     origin = {"Origin": "http://localhost:1234", "X-Skylight-Rehearse": "throttled"}
     with pytest.raises(urllib.error.HTTPError) as error:
         urllib.request.urlopen(urllib.request.Request(f"{server}/database/1/{CONTAINER}/development/private/zones/list", headers=origin))

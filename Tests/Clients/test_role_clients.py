@@ -168,7 +168,7 @@ def test_each_answer_brings_the_next_token_and_a_revoked_session_none(app):
     assert raised.value.payload["serverErrorCode"] == "AUTHENTICATION_REQUIRED"
 
 
-def test_a_client_that_asks_too_often_is_told_how_long_to_wait():
+def test_a_throttled_client_gets_a_time_to_wait():
     with RequiredServer("--throttle", "3") as server:
         app = App(server)
         dora, emil = app.client("dora"), app.client("emil")

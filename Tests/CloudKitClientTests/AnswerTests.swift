@@ -76,7 +76,7 @@ import Testing
         #expect(throws: UnexpectedShape.self) { try ReceivedShareMetadata(JSONObject(), of: "008S") }
     }
 
-    @Test func whatIsNotToldIsAbsent() throws {
+    @Test func missingMembersAreAbsent() throws {
         let found = try record(#"{"recordName":"r"}"#)
         #expect(found.recordID.zoneID.zoneName == "Asked" && found.recordType == nil && found.recordChangeTag == nil)
         #expect(found.created == nil && found.modified == nil && found.parent == nil && found.share == nil && found.fields.isEmpty && found.others.isEmpty)
@@ -113,7 +113,7 @@ import Testing
         "hello", "", "[]", "{", "{}", #"{"zones":{}}"#, #"{"zones":[1]}"#, #"{"zones":[{}]}"#, #"{"zones":[],"zones":[]}"#, "<html>",
         String(repeating: "[", count: 100),
     ])
-    func whatIsNoAnswerIsToldApart(text: String) async throws {
+    func invalidAnswersAreRecognised(text: String) async throws {
         let stage = Stage()
         try await ScriptedServer.run(.raw(text)) { address, server in
             try await stage.run(address) { client in
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func anErrorCountsWhateverTheStatus() async throws {
+    @Test func anErrorCountsWithAnyStatus() async throws {
         let stage = Stage()
         try await ScriptedServer.run(.error("BAD_REQUEST", status: 200), .error("BAD_REQUEST", status: 200), .raw("<html>", status: 421)) { address, server in
             try await stage.run(address) { client in

@@ -18,7 +18,7 @@ import Testing
         #expect(WebAuthToken(text)?.text == token)
     }
 
-    @Test func tokensStandInTheQueryEncodedOnce() async throws {
+    @Test func tokensAreEncodedOnceInTheQuery() async throws {
         let stage = Stage()
         try await ScriptedServer.run(noZones) { address, server in
             try await stage.run(address) { try await $0.database(.private).read() }

@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func aSaveWhoseAnswerIsLostIsTold() async throws {
+    @Test func aSaveWithoutAnAnswerIsReported() async throws {
         try await LiveContainer.run { live in
             try await live.user { client in
                 let database = client.database(.private)

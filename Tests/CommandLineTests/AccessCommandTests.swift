@@ -73,7 +73,7 @@ import Testing
         #expect(Self.words(refused.errors).contains("SKYLIGHT_ADMIN_PASSWORD can't be used"))
     }
 
-    @Test func thePasswordInTheFolderStaysWhateverTheVariableSays() async throws {
+    @Test func theVariableDoesNotReplaceThePasswordInTheFolder() async throws {
         let first = try await Server(["--data", data, "--auth", "required"], environment: Self.password)
         #expect(await first.end() == 0)
         let file = try path("b.csv", "k\na\n")
@@ -117,7 +117,7 @@ import Testing
         #expect(!DataFolder(data + "-not").isOpenToOthers)
     }
 
-    @Test func whoeverComesByAddressNeedsThePassword() async throws {
+    @Test func remoteAddressesNeedThePassword() async throws {
         let server = try await Server(["--ephemeral", "--auth", "required"], environment: Self.password)
         let file = try path("a.csv", "k\na\n")
         let there = ["import", file, "--type", "T", "--url", server.address] + Self.container

@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Verifying
 
-    @Test func whatIsRightIsSaidToBe() async throws {
+    @Test func validAssetsAreConfirmed() async throws {
         let server = try await server()
         try await server.save(Array("hello".utf8), named: "hello.txt", in: "a", container: Self.name)
         try await server.save(Array("hello".utf8), named: "again.txt", in: "b", container: Self.name)

@@ -75,7 +75,7 @@ import Testing
         #expect(wrong.status == 64)
     }
 
-    @Test func aServerKeepsEarlierVersionsAsItIsTold() async throws {
+    @Test func aServerKeepsTheConfiguredEarlierVersions() async throws {
         func changes(_ server: Server) async throws -> Int {
             let answer = try await server.post("\(Self.services)/records/journal", ["recordName": "a", "zoneID": ["zoneName": "Z"]])
             guard case .array(let changes)? = answer.answer["changes"] else { return -1 }

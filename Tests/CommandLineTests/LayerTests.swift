@@ -41,7 +41,7 @@ import Testing
         #expect(Set(folders.filter { !$0.hasPrefix(".") }) == Set(names))
     }
 
-    @Test func everyTargetStandsOnLowerOnes() throws {
+    @Test func everyTargetImportsLowerOnes() throws {
         var below: Set<String> = []
         for target in try targets() {
             #expect(target.dependencies.isSubset(of: below), "\(target.name) depends on what stands above it")
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// Programs that use the library do not build the server.
-    @Test func theLibraryForAppsStandsOnTheClientAlone() throws {
+    @Test func theLibraryForAppsImportsTheClientAlone() throws {
         let targets = try targets()
         var needed: Set = ["RemoteRecords"]
         for target in targets.reversed() where needed.contains(target.name) { needed.formUnion(target.dependencies) }

@@ -164,7 +164,7 @@ import Testing
         #expect(!exists(serverFile))
     }
 
-    @Test func aSecondServerIsToldWhereTheFirstIs() async throws {
+    @Test func aSecondServerNamesTheFirst() async throws {
         let server = try await Server(["--data", data])
         let second = try await Command.run(["serve", "--port", "0", "--data", data])
         #expect(second.status == 75)

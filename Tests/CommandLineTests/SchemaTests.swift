@@ -164,8 +164,8 @@ import Testing
         #expect(dry.status == 0)
         #expect(dry.output.contains("    - a STRING\n    + a INT64\n"), "\(dry.output)")
         #expect(dry.output.contains("Would be deleted, only with --yes:\n"))
-        #expect(dry.output.contains("  T: field 'a' becomes INT64, was STRING; its values in 2 records are removed\n"))
-        #expect(dry.output.contains("  T: field 'b' INT64 removed; its values in 1 record are removed\n"))
+        #expect(dry.output.contains("  T: field 'a' becomes INT64, was STRING; its values in 2 records are deleted\n"))
+        #expect(dry.output.contains("  T: field 'b' INT64 deleted; its values in 1 record are deleted\n"))
         #expect(dry.output.contains("  U: type deleted with 1 field: 'x' STRING; it has no records\n"))
         #expect(dry.output.hasSuffix("Nothing was changed.\n"))
         let refused = try await schema("import", "--file", smaller, "--json")
@@ -238,10 +238,10 @@ import Testing
         let fewer = try file(Self.library.replacing("pages NUMBER PREFERRED AS INT64,", with: ""), "fewer.ckdb")
         let refused = try await schema("import", "--file", fewer, "--yes")
         #expect(refused.status == 1)
-        #expect(refused.errors.contains("field 'pages' of type 'Book' would be removed"), "\(refused.errors)")
+        #expect(refused.errors.contains("field 'pages' of type 'Book' would be deleted"), "\(refused.errors)")
         #expect(try await schema("validate", "--file", fewer).status == 0)
         let tried = try await Command.run(["schema", "validate", "--file", fewer, "--data", path("data")] + Self.container)
-        #expect(tried.status == 1 && tried.errors.contains("field 'pages' of type 'Book' would be removed"))
+        #expect(tried.status == 1 && tried.errors.contains("field 'pages' of type 'Book' would be deleted"))
     }
 
     @Test func droppedIndexesAreDeployedWithYes() async throws {
@@ -250,9 +250,9 @@ import Testing
         let unsorted = Self.library.replacing("title STRING QUERYABLE SEARCHABLE SORTABLE", with: "title STRING QUERYABLE")
         #expect(try await schema("import", "--file", try file(unsorted)).status == 0)
         let warned = try await schema("deploy", "--dry-run")
-        #expect(warned.output.contains("Warning: Book: field 'title': SEARCHABLE SORTABLE removed; queries of existing clients may need it.\n"))
+        #expect(warned.output.contains("Warning: Book: field 'title': SEARCHABLE SORTABLE deleted; queries of existing clients may need it.\n"))
         let refused = try await schema("deploy")
-        #expect(refused.status == 64 && refused.errors.contains("Book: field 'title': SEARCHABLE SORTABLE removed"))
+        #expect(refused.status == 64 && refused.errors.contains("Book: field 'title': SEARCHABLE SORTABLE deleted"))
         #expect(try await schema("diff").status == 1)
         #expect(try await schema("deploy", "--yes").status == 0)
         #expect(try await schema("diff").status == 0)
@@ -270,7 +270,7 @@ import Testing
         }
         let asked = try await schema("reset")
         #expect(asked.status == 64)
-        #expect(asked.errors.contains("permanently deletes all zones, shares and records of all users, 2 records\n  T: 2 records\n  T: field 'b' STRING removed\n"), "\(asked.errors)")
+        #expect(asked.errors.contains("permanently deletes all zones, shares and records of all users, 2 records\n  T: 2 records\n  T: field 'b' STRING deleted\n"), "\(asked.errors)")
         let dry = try await schema("reset", "--dry-run", "--json")
         #expect(dry.status == 0)
         #expect(try dry.outputJSON["records"] == ["T": 2, "U": 0, "Users": 0])
@@ -365,7 +365,7 @@ import Testing
     }
 
     /// Without a server, nothing continues an index build that the command did not wait for. The command says so.
-    @Test func whoDoesNotWaitIsToldWhatIsLeft() async throws {
+    @Test func withoutWaitingTheRestIsReported() async throws {
         let rows = (0..<8000).map { #"{"recordName":"r\#($0)","a":"x\#($0)"}"# }.joined(separator: "\n") + "\n"
         let file = try folder.write(rows, to: "rows.ndjson").path(percentEncoded: false)
         #expect(try await schema("import", "--file", try self.file("DEFINE SCHEMA RECORD TYPE T (a STRING);")).status == 0)

@@ -27,7 +27,7 @@ import Text
         }
     }
 
-    @Test func whoeverLooksIsLedToTheSignInAndBack() async throws {
+    @Test func pagesLeadToTheSignInAndBack() async throws {
         try await AccessStage.run { stage in
             let answer = try await stage.get("\(Self.place)/query?type=Note&zone=Notes")
             #expect(answer.status == .seeOther)
@@ -43,7 +43,7 @@ import Text
         }
     }
 
-    @Test func scriptsAndFormsAreTold() async throws {
+    @Test func scriptsAndFormsGetAnError() async throws {
         try await AccessStage.run { stage in
             let header = try #require(HTTPField.Name("Sec-Fetch-Mode"))
             let ofScript = try await stage.get("\(Self.place)/query", [header: "cors"])
@@ -77,7 +77,7 @@ import Text
 
     // MARK: Signing in and out
 
-    @Test func wrongPasswordsAreSaidAndThenCostTime() async throws {
+    @Test func wrongPasswordsAreRefusedAndThenDelayed() async throws {
         try await AccessStage.run { stage in
             let wrong = try await stage.post("/admin/sign-in", "password=wrong&next=%2Ffind")
             #expect(wrong.status == .forbidden && wrong.headers[.setCookie] == nil)

@@ -119,7 +119,7 @@ import Testing
     @Test func aCopyOfAZoneIsLeftToTheMirror() async throws {
         try await ConnectedStage.run { stage in
             let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/zone/copy?zone=Notes"))
-            #expect(page.contains("CloudKit does not tell") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
+            #expect(page.contains("CloudKit doesn't provide this") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"))
         }
     }
 
@@ -191,7 +191,7 @@ import Testing
         try await ConnectedStage.run { stage in
             for path in ["history", "explain?type=Note&zone=Notes", "advice"] {
                 let page = EditStage.text(try await stage.get("\(ConnectedStage.there)/\(path)"))
-                #expect(page.contains("CloudKit does not tell") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"), "\(path)")
+                #expect(page.contains("CloudKit doesn't provide this") && page.contains("<a href=\"\(ConnectedStage.there)/mirror"), "\(path)")
             }
         }
     }

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func whatBecomesPermanentIsSaidBesideTheButton() async throws {
+    @Test func permanentPartsAreListedBesideTheButton() async throws {
         try await SchemaStage.run { stage in
             let plan = try await stage.page("deploy")
             #expect(plan.contains("1 record type becomes permanent.") && plan.contains("<b>Item</b>") && plan.contains("type with 4 fields, created in the schema just now"))
@@ -169,7 +169,7 @@ import Testing
             let file = "DEFINE SCHEMA\nRECORD TYPE Item (title STRING QUERYABLE, author STRING, year INT64);"
             let page = text(try await stage.send("schema/import", [("text", "ignored")], file: file))
             #expect(page.contains("The import deletes 2 fields with values."))
-            #expect(page.contains("in 3 records are removed"))
+            #expect(page.contains("in 3 records are deleted"))
             #expect(page.contains("title STRING QUERYABLE</code>"))
             let fingerprint = try #require(page.firstMatch(of: /name="fingerprint" value="([^"]*)"/)?.output.1)
             let unasked = try await stage.send("schema/apply", [("text", file), ("fingerprint", String(fingerprint))])
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func whatIsTooLargeIsSaidToBe() async throws {
+    @Test func tooLargeFilesAreRefused() async throws {
         try await SchemaStage.run { stage in
             let file = "DEFINE SCHEMA\n" + String(repeating: "// nothing\n", count: SchemaText.serverLimit / 11 + 1)
             let page = text(try await stage.send("schema/import", [("text", "")], file: file))

@@ -136,7 +136,7 @@ import Testing
         ("weight", "text", "nan", "not a number"), ("due", "text", "2026-02-30", "not a time"), ("data", "text", "%%%", "not base64"),
         ("place", "latitude", "47", "both latitude and longitude"), ("place", "latitude", "91", "from -90 to 90"),
     ])
-    func whatIsNoValueIsSaidBesideItsField(field: String, part: String, typed: String, complaint: String) async throws {
+    func anInvalidValueHasAMessageBesideItsField(field: String, part: String, typed: String, complaint: String) async throws {
         try await EditStage.run { stage in
             let page = try await stage.page("record/new?type=Note&zone=Notes")
             let number = try number(field, page)
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func aRefusalStandsBesideTheFieldItNames() async throws {
+    @Test func aRefusalIsShownBesideItsField() async throws {
         try await EditStage.run { stage in
             let page = try await stage.page("record/new?type=Note&zone=Notes")
             let room = try number("room", page)
@@ -201,6 +201,10 @@ import Testing
         try await EditStage.run { stage in
             let start = try await stage.page("record/new")
             #expect(start.contains("name=\"newType\""))
+            // A page about all zones chooses none.
+            #expect(start.contains("<option value=\"\" selected>choose a zone</option>"))
+            let chosen = try await stage.page("record/new?zone=Notes")
+            #expect(chosen.contains("<option value=\"Notes\" selected>") && !chosen.contains("choose a zone"))
             let page = try await stage.page("record/new?newType=Thing&zone=Notes")
             #expect(page.contains("The type Thing does not exist yet"))
             let added = EditStage.text(try await stage.send(Self.form, of: page, ["newField": "kind", "newType": "STRING"], button: ("do", "field")))

@@ -47,7 +47,7 @@ import Testing
         String(buffer: try await client.execute(uri: path, method: .get) { $0 }.body)
     }
 
-    @Test func whatIsOnStandsOnEveryPage() async throws {
+    @Test func activeRehearsalsAreShownOnEveryPage() async throws {
         try await withConsole { client, faults in
             #expect(!(try await page("/", client)).contains("Active rehearsals"))
             let answer = try await post("\(Self.there)/rehearsals/start", "start=throttled&count=3&where=zone:%3CNotes%3E", client)

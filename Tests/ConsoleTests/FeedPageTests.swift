@@ -30,7 +30,7 @@ import Traffic
             .map { String($0.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "") }
     }
 
-    @Test func betweenTwoTokensStandsWhatChangedLastThere() async throws {
+    @Test func betweenTwoTokensAreTheRecordsLastChangedThere() async throws {
         try await RequestStage.with { stage in
             for name: Name in ["a", "b", "c", "f"] { try await stage.save(name) }
             let first = try await Self.now(stage)
@@ -58,7 +58,7 @@ import Traffic
         }
     }
 
-    @Test func pagesEndWhereTheSecondTokenStands() async throws {
+    @Test func pagesEndAtTheSecondToken() async throws {
         try await RequestStage.with { stage in
             for number in 0..<5 { try await stage.save(Name("early\(number)")) }
             let first = try await Self.now(stage)
@@ -94,7 +94,7 @@ import Traffic
         }
     }
 
-    @Test func whatTheJournalDoesNotKeepIsSaid() async throws {
+    @Test func missingJournalEntriesAreExplained() async throws {
         try await RequestStage.with { stage in
             for name: Name in ["old", "gone"] { try await stage.save(name) }
             let first = try await Self.now(stage)

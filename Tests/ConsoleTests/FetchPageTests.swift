@@ -21,6 +21,8 @@ import Testing
                 let page = try await stage.page("fetch?names=far%0Anote%0Aboth%0Anobody\(zone)\(shape)")
                 #expect(page.contains("<option value=\"\" selected>all zones</option>"))
                 #expect(page.contains("<b>4 records</b> found") && page.contains("1 not found"))
+                // One name has a record in each zone.
+                #expect(page.contains(">3 of 4 found<"))
                 #expect(page.contains("record?zone=Other&amp;name=far") && page.contains("record?zone=Notes&amp;name=note"))
                 #expect(page.contains("record?zone=Other&amp;name=both") && page.contains("record?zone=Notes&amp;name=both"))
                 if shape != "&assets=with" { #expect(page.contains(">zone<") && page.contains("Other</")) }
@@ -48,6 +50,20 @@ import Testing
             #expect(everywhere.contains(/>deleted in Notes [^<]* by Developer<\/a>/))
             let elsewhere = try await stage.page("fetch?zone=Other&names=gone\(shape)")
             #expect(elsewhere.contains(/>deleted in Notes [^<]* by Developer<\/a>/))
+        }
+    }
+
+    @Test func thePageOfARecordThatIsNotThereSaysWhereItIs() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("far", [:], in: Self.other)
+            try await stage.save("gone", ["title": .string("x")])
+            let deletion = RecordOperation(.forceDelete, recordName: "gone")
+            for result in try await stage.database().modify(ModifyRequest([deletion], zoneID: EditStage.notes)) { _ = try result.get() }
+            let far = try await stage.page("record?zone=Notes&name=far")
+            #expect(far.contains("A record with this name: <a href=\"\(EditStage.there)/record?zone=Other&amp;name=far\">in Other</a>") && !far.contains("It may have been deleted"))
+            let gone = try await stage.page("record?zone=Other&name=gone")
+            #expect(gone.contains(/A record with this name: <a href="[^"]*">deleted in Notes [^<]* by Developer<\/a> \(<a href="[^"]*record\/restore/))
+            #expect(try await stage.page("record?zone=Notes&name=nobody").contains("It may have been deleted, or be in another zone or database."))
         }
     }
 

@@ -40,6 +40,32 @@ import Testing
         }
     }
 
+    @Test func fewRecordsOfATypeAreNotHiddenByManyOfAnother() async throws {
+        try await EditStage.run { stage in
+            func save(_ count: Int, _ type: Name, _ name: String, _ title: String) async throws {
+                let operations = (0..<count).map { RecordOperation(.create, recordName: Name("\(name)\($0)"), recordType: type, fields: ["title": FieldInput(.string("\(title) \($0)"))]) }
+                for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }
+            }
+            // In the order of their names, all of the first type come before the second.
+            try await save(120, "Message", "m", "Let us have lunch")
+            try await save(1, "Room", "r", "For lunch")
+            try await save(1, "Message", "n", "Lunch")
+            let all = try await list("lunch", stage)
+            #expect(all.count == 8 && all["For lunch 0"] != nil && all["Lunch 0"] != nil)
+            let page = try await stage.page("find/list?q=lunch")
+            let order = page.matches(of: /<bdi>([^<]*)<\/bdi>/).map { String($0.output.1) }
+            #expect(Array(order.prefix(2)) == ["Lunch 0", "For lunch 0"] && page.contains("and more"))
+        }
+    }
+
+    @Test func clientsAreFound() async throws {
+        try await RequestStage.with { stage in
+            stage.note(stage.request("records/query", from: "Ada’s phone"))
+            let page = try await stage.page("find/list?q=phone")
+            #expect(page.contains(/href="[^"]*\/clients#client-[^"]*"><bdi>Ada’s phone<\/bdi> <small>Developer</))
+        }
+    }
+
     @Test func aTextThatNamesOneThingLeadsThere() async throws {
         try await EditStage.run { stage in
             try await stage.save("Milk-1", ["title": .string("Oats")])

@@ -110,8 +110,8 @@ import Traffic
         try await withConsole(log: log) { client, _ in
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .development, scope: .private)
-            // The console's own requests are not waited for.
-            for name in [ClientIdentity.consoleName, ClientIdentity.replayName] {
+            // Skylight's own requests are not waited for.
+            for name in [ClientIdentity.consoleName, ClientIdentity.replayName, ClientIdentity.commandLineName] {
                 log.note(request(ClientIdentity(name: name, deviceID: nil, userAgent: nil), to: address))
             }
             let waiting = try await page(client)

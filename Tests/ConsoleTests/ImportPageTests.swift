@@ -219,7 +219,7 @@ import Testing
         ("", "Note", "There is nothing to import"), ("title\nMilk\n", "", "Enter a record type"), ("title\nMilk\n", "Users", "CloudKit&#39;s own"),
         ("title\nMilk\n", "9 lives", "must start with a letter"), ("\"never closed", "Note", "is not closed"),
     ])
-    func whatCannotBeReadIsSaid(text: String, type: String, complaint: String) async throws {
+    func unreadableFilesAreExplained(text: String, type: String, complaint: String) async throws {
         try await EditStage.run { stage in
             let answer = try await send(stage, "importing/preview", [("type", type), ("zone", "Notes")], file: text.isEmpty ? nil : ("rows.csv", text))
             let page = EditStage.text(answer)

@@ -41,7 +41,7 @@ import Text
         }
     }
 
-    @Test func whatCanBeNoTokenIsSaidBesideWhatWasTyped() async throws {
+    @Test func anInvalidTokenIsRefusedBesideTheInput() async throws {
         try await KeyStage.run { stage in
             for (origins, callback) in [("not an origin", ""), ("", "javascript:alert(1)"), ("https://a.example/path", "")] {
                 let answer = try await stage.post("keys/token", [("name", "App"), ("origins", origins), ("callback", callback)])
@@ -150,7 +150,7 @@ import Text
         }
     }
 
-    @Test func whatTheTablesLeaveOutIsSaid() async throws {
+    @Test func theTablesCountWhatTheyLeaveOut() async throws {
         try await KeyStage.run { stage in
             for number in 0..<101 { _ = try await stage.token(named: "Token \(number)") }
             let list = try await stage.page("keys")

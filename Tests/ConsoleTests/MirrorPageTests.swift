@@ -45,7 +45,7 @@ import Testing
     @Test func aMirrorIsMadeAndShowsItsPulls() async throws {
         try await ConnectedStage.run { stage in
             let done = try await pull(stage, ["types": ""])
-            #expect(done.contains("<span class=\"state good\">done</span>") && done.contains("1 saved, 0 deleted") && done.contains("Last pulls"))
+            #expect(done.contains("<span class=\"state good\">done</span>") && done.contains("1 saved, 0 deleted") && done.contains("Latest pulls with changes"))
             // The mirror is the user's, who is no user of this server, and answers without an index.
             let page = try await stage.page("\(ConnectedStage.mirror)/query?zone=Notes&type=Note&filter1=title&is1=EQUALS&value1=before")
             #expect(page.contains("><bdi>before</bdi> <small>note</small></a>") && page.contains("<strong>Mirror</strong>") && page.contains("a copy of \(ConnectedStage.container) (development)"))

@@ -130,7 +130,7 @@ import Traffic
         }
     }
 
-    @Test func recordsOfThePublicDatabaseAreToldToo() async throws {
+    @Test func recordsOfThePublicDatabaseAreNotifiedToo() async throws {
         try await RequestStage.with { stage in
             var there = stage.address
             there.scope = .public

@@ -151,6 +151,22 @@ import Testing
         }
     }
 
+    @Test func anAddressThatEndsBeforeThePageLeadsToSync() async throws {
+        try await withConsole { client, _ in
+            for (address, home) in [
+                ("/c/iCloud.com.example.App", "development/private"), ("/c/iCloud.com.example.App/production", "production/private"),
+                ("/c/iCloud.com.example.App/production/public", "production/public"),
+            ] {
+                let answer = try await get(address, client)
+                #expect(answer.status == .seeOther && answer.headers[.location] == "/c/iCloud.com.example.App/\(home)/sync", "\(address)")
+            }
+            #expect(try await get("/c/iCloud.com.example.App/development/private?user=grace", client).headers[.location] == "\(Self.there)/sync?user=grace")
+            for address in ["/c/none", "/c/iCloud.com.example.App/staging", "/c/iCloud.com.example.App/production/secret"] {
+                #expect(try await get(address, client).status == .notFound, "\(address)")
+            }
+        }
+    }
+
     @Test func manyZonesAreSearched() async throws {
         try await withConsole { client, database in
             #expect(!String(buffer: try await get("\(Self.there)/query", client).body).contains("Find a zone"))
@@ -158,6 +174,12 @@ import Testing
             let left = try await database.zones().count - Frame.zoneLimit
             let page = String(buffer: try await get("\(Self.there)/query", client).body)
             #expect(page.contains("aria-label=\"Find a zone\"") && page.contains("\(left) more zones") && page.contains("action=\"\(Self.there)/zones\""))
+            // The search is above the choices, and a zone that it finds leads back to the page, as do those of the list of all.
+            let menu = try #require(page.firstMatch(of: /(?s)<small>zone<\/small>.*?<\/details>/)).output
+            #expect(menu.contains(/(?s)<input type="search".*<ul>/) && menu.contains("name=\"for\" value=\"query\"") && menu.contains("/zones?for=query\""))
+            let choice = String(buffer: try await get("\(Self.there)/zones?for=query&type=Note&find=Room%207", client).body)
+            #expect(choice.contains("A zone leads back to Query.") && choice.contains("href=\"\(Self.there)/query?zone=Room%207&amp;type=Note\">Room 7<") && choice.contains("name=\"type\" value=\"Note\""))
+            #expect(String(buffer: try await get("\(Self.there)/zones?for=nowhere&find=Room%207", client).body).contains("href=\"\(Self.there)/zone?zone=Room%207\">Room 7<"))
             // A form offers no more zones than a person reads, and the one that is chosen.
             _ = try await database.modifyZones((60..<160).map { .create(ZoneID(zoneName: Name("Room \($0)"))) })
             let form = String(buffer: try await get("\(Self.there)/query?zone=Room%2099", client).body)

@@ -82,7 +82,7 @@ import Testing
         #expect(text.contains("import CoreLocation") == (comparator == .near))
     }
 
-    @Test func whatSwiftHasNoWordForIsSaid() throws {
+    @Test func queriesThatSwiftCannotExpressAreExplained() throws {
         for comparator: Records.Comparator in [.listMemberBeginsWith, .notListContainsAll, .containsAnyTokens] {
             let list = FieldInput(comparator.takesList ? .list([.string("a")], of: .string) : .string("a"))
             let text = try swift([Query.Filter("tags", comparator, list)])

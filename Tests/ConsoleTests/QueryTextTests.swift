@@ -109,7 +109,7 @@ import Testing
         ("place within far of 1, 2", 13, "not a distance"), ("place near 100, 2", 11, "not a location"), ("title = a and", 13, "a field to compare"),
         ("tags = red", 5, "contains"), ("and = 3", 0, "in backquotes"), ("place within 5 m 1, 2", 17, "Write ‘of’"), ("é\u{301} = \"", 5, "is not closed"),
     ])
-    func whatCannotBeReadIsToldWithItsPlace(text: String, offset: Int, words: String) {
+    func unreadableTextIsExplainedWithItsPlace(text: String, offset: Int, words: String) {
         #expect {
             try Self.read(text)
         } throws: { error in

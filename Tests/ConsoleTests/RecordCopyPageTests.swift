@@ -191,7 +191,7 @@ import Text
         }
     }
 
-    @Test func whatProductionLacksIsSaidWithTheRemedy() async throws {
+    @Test func missingProductionTypesAreExplainedWithARemedy() async throws {
         try await EditStage.run { stage in
             let operations = [
                 RecordOperation(.create, recordName: "new", recordType: "Undeployed", fields: ["x": FieldInput(.int64(1))]),

@@ -120,7 +120,7 @@ import Testing
             try await stage.save("r", ["title": .string("second")])
             let entries = try await stage.entries("r")
             let ask = try await stage.page("record/restore?zone=Notes&name=r&position=\(entries[1].position)")
-            #expect(ask.contains("<h1>Restore r?</h1>") && ask.contains("name=\"tag\" value=\"\(entries[0].recordChangeTag)\""))
+            #expect(ask.contains("<h1>Restore first (r)?</h1>") && ask.contains("name=\"tag\" value=\"\(entries[0].recordChangeTag)\""))
             #expect(ask.matches(of: /class="field-added"/).count == 1 && ask.matches(of: /class="field-changed"/).count == 1)
             let form = "name=r&position=\(entries[1].position)&tag=\(entries[0].recordChangeTag)"
             let answer = try await stage.post("record/restore?zone=Notes", form)
@@ -162,7 +162,7 @@ import Testing
         ("record/restore?zone=Nowhere&name=r&position=1", 404), ("record/history?zone=Notes&name=r&before=x", 400), ("record/history?zone=Notes", 400),
         ("record/history?zone=Notes&name=never", 200),
     ])
-    func whatIsAskedWronglyIsSaid(path: String, status: Int) async throws {
+    func invalidRequestsAreExplained(path: String, status: Int) async throws {
         try await onStage { stage in
             try await stage.save("r", [:])
             let answer = try await stage.client.execute(uri: "\(Self.there)/\(path)", method: .get) { $0 }
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func withoutAJournalThePageSaysSo() async throws {
+    @Test func withoutAJournalThePageExplainsIt() async throws {
         try await onStage(journal: JournalLimits(days: 0)) { stage in
             try await stage.save("r", ["a": .int64(1)])
             try await stage.save("r", ["a": .int64(2)])

@@ -25,7 +25,7 @@ import Testing
         try await RequestStage.with { stage in
             let page = try await Self.page(stage, count: 3)
             #expect(page.contains("<h2 id=\"references\">Referred to by 3 records</h2>"))
-            #expect(page.contains("stays; its reference leads nowhere <code class=\"faint\">NONE</code>"))
+            #expect(page.contains("stays; its reference is left without a target <code class=\"faint\">NONE</code>"))
             #expect(page.contains("is deleted with it <code class=\"faint\">DELETE_SELF</code>"))
         }
     }

@@ -310,7 +310,7 @@ import Traffic
             let location = try #require(sent.headers[.location])
             let replay = try #require(stage.log.latest(1).first)
             #expect(location == "\(RequestStage.there)/requests?id=\(same.id)&with=\(replay.id)")
-            #expect(replay.client.isOfConsole && replay.userRecordName == stage.user.userRecordName && replay.target == same.target)
+            #expect(replay.client.isOfSkylight && replay.userRecordName == stage.user.userRecordName && replay.target == same.target)
             #expect(stage.log.bodies(of: replay.id)?.request == stage.log.bodies(of: same.id)?.request)
             #expect(try await stage.page("requests?id=\(same.id)&with=\(replay.id)").contains("The same response."))
             let other = stage.note(stage.request("records/query"), sent: "{}", answered: #"{"records":[{"recordName":"b"}],"x":1}"#)
@@ -357,7 +357,7 @@ import Traffic
                 #expect(try await stage.post("requests/replay", "id=\(noted.id)").status == .seeOther)
                 let replay = try #require(stage.log.latest(1).first)
                 let body = stage.log.bodies(of: replay.id)?.request?.bytes ?? []
-                #expect(replay.id != noted.id && replay.client.isOfConsole && !replay.target.contains("wait") && !String(decoding: body, as: UTF8.self).contains("wait"))
+                #expect(replay.id != noted.id && replay.client.isOfSkylight && !replay.target.contains("wait") && !String(decoding: body, as: UTF8.self).contains("wait"))
                 #expect(replay.target.contains("syncToken=t") || String(decoding: body, as: UTF8.self) == #"{"syncToken":"t"}"#)
             }
         }

@@ -100,7 +100,7 @@ import Text
         }
     }
 
-    @Test func whatIsRefusedIsSaidInJSON() async throws {
+    @Test func refusalsAreJSON() async throws {
         try await withNotes { stage in
             for (path, status, words) in [
                 ("query.csv?type=Note&filter1=rank&is1=EQUALS&value1=x", HTTPResponse.Status.badRequest, "not a 64-bit whole number"),

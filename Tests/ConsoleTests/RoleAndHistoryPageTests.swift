@@ -87,7 +87,7 @@ import Testing
 
     // MARK: History
 
-    @Test func historyIsToldInPages() async throws {
+    @Test func historyHasPages() async throws {
         try await SchemaPageStage.with { stage in
             stage.engine.history.withLock {
                 $0 = (1...120).reversed().map { number in

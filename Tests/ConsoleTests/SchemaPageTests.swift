@@ -25,7 +25,7 @@ import Testing
         "type/remove?type=Nothing", "field/remove?type=Note&field=nothing", "field/remove?type=Nothing&field=title", "roles?type=Nothing",
         "type?type=Nothing",
     ])
-    func whatIsNotThereIsSaidSo(path: String) async throws {
+    func missingPartsOfTheSchemaAreNotFound(path: String) async throws {
         try await SchemaPageStage.with { stage in
             let status = try await stage.get(path).status
             #expect(status == .notFound)
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func whatProductionHasIsSaidBeforeItIsRemoved() async throws {
+    @Test func deletingADeployedFieldWarns() async throws {
         try await SchemaPageStage.with { stage in
             let container = try #require(ContainerID("iCloud.com.example.App"))
             let address = DatabaseAddress(container: container, environment: .production, scope: .private)
@@ -287,7 +287,7 @@ import Testing
         }
     }
 
-    @Test func compositeIndexesStandApart() async throws {
+    @Test func compositeIndexesAreListedApart() async throws {
         try await SchemaPageStage.with { stage in
             _ = try await stage.database.edit([.setIndexes(.sortable, of: .custom("rank"), in: "Note")])
             #expect(try await stage.page("type?type=Tag").contains("It needs a QUERYABLE field and a SORTABLE field."))

@@ -187,7 +187,7 @@ import Text
         }
     }
 
-    @Test func whoMayNotAcceptIsToldWhatToDo() async throws {
+    @Test func aRefusedGuestGetsAdvice() async throws {
         try await ShareStage.run { stage in
             let form = try await stage.shared(with: stage.grace)
             let link = try await stage.share().shortGUID

@@ -66,7 +66,7 @@ import Traffic
             #expect(page.contains(">Groceries</a>") && page.contains("href=\"/share/\(share.sharing?.shortGUID ?? "?")\"") && page.contains("only invited users can use the link"))
             let graces = try Self.row(of: "name=grace", on: page)
             #expect(graces.contains("<td>may read and write</td>") && graces.contains(">takes part<") && graces.contains("<time"))
-            #expect(graces.contains("never asked since the server started"))
+            #expect(graces.contains("no request since the server started"))
             #expect(try Self.row(of: "nobody@example.org", on: page).contains("invited, but no user has this address"))
             #expect(page.contains("The invitation of &#39;nobody@example.org&#39; leads to nobody"))
             // Grace's phone pulls, and then falls behind.
@@ -89,7 +89,7 @@ import Traffic
         }
     }
 
-    @Test func recordsStandInTheTreeOfThoseWhoSeeThem() async throws {
+    @Test func theTreeShowsTheRecordsThatAUserSees() async throws {
         try await Self.with { stage, share in
             let id = "share-\(share.sharing?.hierarchy ?? 0)"
             let page = try await stage.page("sees?zone=Notes")

@@ -88,7 +88,7 @@ import Text
         }
     }
 
-    @Test func theWindowThatAskedIsToldAndNoOther() async throws {
+    @Test func onlyTheWindowThatAskedGetsTheSession() async throws {
         try await KeyStage.run { stage in
             let ticket = stage.ticket(origin: "http://localhost:3000")
             let ending = EditStage.text(try await stage.post("/sign-in", [("ticket", ticket), ("user", "developer")]))

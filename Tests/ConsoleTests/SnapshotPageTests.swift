@@ -7,6 +7,7 @@ import RecordStore
 import Records
 import Testing
 import Text
+import Traffic
 
 /// The page Snapshots: save, compare, restore, delete, and share as one file.
 @Suite struct SnapshotPageTests {
@@ -64,6 +65,26 @@ import Text
             #expect(try await stage.values("milk")["title"] == .string("Oat milk"))
             let both = try await stage.page("snapshots/compare?name=Before+%3Cit%3E&with=Before+restoring+Before+%3Cit%3E")
             #expect(both.contains("1 added") && both.contains("<option value=\"Before restoring Before &lt;it&gt;\" selected>"))
+        }
+    }
+
+    @Test func theRequestsOfASnapshotAreListed() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("milk")
+            var refused = stage.request("records/modify", from: "<phone>")
+            refused.status = 400
+            refused.error = ServedRequest.ItemError(RecordError(.badRequest, "Did not find field"), name: nil)
+            stage.note(refused, sent: #"{"operations":[{"operationType":"create"}]}"#, answered: #"{"serverErrorCode":"BAD_REQUEST"}"#)
+            stage.note(stage.request("records/query"))
+            #expect(try await stage.post("snapshots/save", "name=Case&requests=1").status == .seeOther)
+            #expect(try await stage.post("snapshots/save", "name=Plain").status == .seeOther)
+            let list = try await stage.page("snapshots")
+            let link = try #require(list.firstMatch(of: /<a href="[^"]*\/(snapshots\/requests\?name=Case)" aria-label="2 requests of Case">2<\/a>/)).output.1
+            let page = try await stage.page(String(link))
+            for part in ["records/modify", "records/query", "<span class=\"bad\">400</span> BAD_REQUEST, Did not find field", "&lt;phone&gt;", "1.5", "&quot;operationType&quot;: &quot;create&quot;"] {
+                #expect(page.contains(part), "\(part)")
+            }
+            #expect(try await stage.page("snapshots/requests?name=Plain").contains("The snapshot ‘Plain’ has no requests"))
         }
     }
 

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func refusalsStandAboveTheForm() async throws {
+    @Test func refusalsAreShownAboveTheForm() async throws {
         try await RequestStage.with { stage in
             try await stage.save("a")
             _ = try await stage.post("subscription", "\(Self.form)&on=create&subscriptionID=one&do=save")

@@ -22,7 +22,7 @@ import Traffic
         try await RequestStage.with { stage in
             let empty = try await stage.page("sync")
             #expect(empty.contains("A local CloudKit server. It answers CloudKit Web Services for <b>iCloud.com.example.App</b> at <code"))
-            #expect(empty.contains("No client has asked yet") && empty.contains(">Query the records</a>"))
+            #expect(empty.contains("No client has sent a request yet") && empty.contains(">Query the records</a>"))
             #expect(!empty.contains("class=\"lanes\"") && !empty.contains("a fetch of changes") && empty.contains("0 clients"))
             try await stage.save("one")
             try await stage.pull()
@@ -51,7 +51,7 @@ import Traffic
             let tablet = try Self.lane(of: "tablet", in: page)
             #expect(tablet.hasPrefix(" troubled") && tablet.contains("2 changes behind") && tablet.contains("class=\"lacks\""))
             let query = FormFields.url("", [("token", old.text)]).dropFirst()
-            #expect(tablet.contains("/token?") && tablet.contains("\(query)\"") && tablet.contains("/changes?zone=Notes&amp;since=1&amp;\(query)\">Changes that it lacks</a>"))
+            #expect(tablet.contains("/token?") && tablet.contains("\(query)\"") && tablet.contains("/changes?zone=Notes&amp;since=1&amp;\(query)\">Missing changes</a>"))
             for name in ["two", "three"] { #expect(tablet.contains("/record?zone=Notes&amp;name=\(name)\" title=\"\(name)\">t</a>"), "the title of the record") }
             #expect(!tablet.contains("title=\"one\""))
         }
@@ -62,14 +62,14 @@ import Traffic
             for name: Name in ["one", "two", "three"] { try await stage.save(name) }
             try await stage.pull(from: "hasty", limit: 1)
             let lane = try Self.lane(of: "hasty", in: try await stage.page("sync"))
-            #expect(lane.contains("Stopped at position ") && lane.contains(": 2 changes not fetched, moreComing was true") && lane.contains("Changes that it lacks") && lane.contains("title=\"three\">t</a>"))
+            #expect(lane.contains("Stopped at position ") && lane.contains(": 2 changes not fetched, moreComing was true") && lane.contains("Missing changes") && lane.contains("title=\"three\">t</a>"))
             // A warning counts as long as it is fresh.
             try await stage.pull(from: "hasty", limit: 1)
             #expect(try Self.lane(of: "hasty", in: try await stage.page("sync")).contains(">moreComing not followed</a>"))
         }
     }
 
-    @Test func errorsAndExpiredTokensAreTold() async throws {
+    @Test func errorsAndExpiredTokensAreShown() async throws {
         try await RequestStage.with { stage in
             try await stage.save("one")
             let token = try #require(try await stage.pull(from: "phone"))
@@ -116,6 +116,7 @@ import Traffic
         try await RequestStage.with { stage in
             try await stage.save("one")
             try await stage.pull(from: ClientIdentity.consoleName)
+            try await stage.pull(from: ClientIdentity.commandLineName)
             var production = stage.address
             production.environment = .production
             stage.note(stage.request("records/query", from: "deployed", in: production))

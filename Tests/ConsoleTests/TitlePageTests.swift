@@ -40,6 +40,16 @@ import Testing
         }
     }
 
+    @Test func aQueryInWordsNamesTheRecordOfAReferenceByItsTitle() async throws {
+        try await EditStage.run { stage in
+            try await Self.fill(stage)
+            _ = try await stage.database().edit([.addIndexes([.queryable], of: .custom("room"), in: "Note")])
+            let filter = "type=Note&filter1=room&is1=EQUALS&value1="
+            #expect(try await stage.page("query?zone=Notes&\(filter)hall").contains("Note in Notes where room is The &lt;hall&gt;<"))
+            #expect(try await stage.page("query?zone=Notes&\(filter)nowhere").contains("Note in Notes where room is nowhere<"))
+        }
+    }
+
     @Test func aReferenceToAnotherPageAndToNothingIsShown() async throws {
         try await EditStage.run { stage in
             try await Self.fill(stage)

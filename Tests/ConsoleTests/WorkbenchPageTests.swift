@@ -22,7 +22,7 @@ import Traffic
         return (old, new, try await stage.database.databaseChanges(DatabaseChangesRequest()).syncToken.text)
     }
 
-    @Test func tokensOfZonesAndDatabasesAreTold() async throws {
+    @Test func tokensOfZonesAndDatabasesAreExplained() async throws {
         try await RequestStage.with { stage in
             let tokens = try await Self.tokens(stage)
             let zone = try await stage.page("token?token=\(tokens.old)")
@@ -131,7 +131,7 @@ import Traffic
         }
     }
 
-    @Test func theExampleNamesThePlaceOneStandsIn() async throws {
+    @Test func theExampleNamesTheCurrentPlace() async throws {
         try await RequestStage.with { stage in
             _ = try await Self.tokens(stage)
             let page = try await stage.page("token")

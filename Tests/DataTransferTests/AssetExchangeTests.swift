@@ -146,7 +146,7 @@ import Testing
         await target.close()
     }
 
-    @Test func whatIsMissingIsToldBeforeAnythingIsChanged() async throws {
+    @Test func missingFilesAreReportedBeforeAnyChange() async throws {
         let (source, target) = (try place("source"), try place("target"))
         try await fill(source)
         let bytes = try await exported(source, exchange(source)).bytes

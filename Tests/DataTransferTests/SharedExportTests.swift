@@ -192,7 +192,7 @@ import Testing
         await engine.close()
     }
 
-    @Test func whatCanNotBeSharedIsSaid() async throws {
+    @Test func unshareableRecordsAreReported() async throws {
         let engine = InMemoryRecordEngine()
         let bytes = try await exported(listed(engine))
         let other = InMemoryRecordEngine()

@@ -170,7 +170,7 @@ import Testing
     }
 
     /// What a deletion takes with it comes back, and what others need is deleted after them.
-    @Test func referencesDoNotStandInTheWay() async throws {
+    @Test func referencesDoNotPreventARestore() async throws {
         let place = try place()
         try await fill(place)
         func save(_ name: Name, to target: Name, _ action: Reference.Action) async throws {

@@ -57,7 +57,7 @@ def filled(small, contents):
     return False
 
 
-def test_a_full_disk_is_told_and_survived(small):
+def test_a_full_disk_is_reported_and_survived(small):
     client = Client(small)
     client.call("zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": ZONE}}])
     # Space that is freed later, as a user would do. Only the server sees the mount.

@@ -55,7 +55,7 @@ def listen(server, token, told, until=None):
         assert until is None, "the server is gone"
 
 
-def test_each_acknowledged_save_is_told(start):
+def test_each_acknowledged_save_is_notified(start):
     choice = random.Random(SEED)
     server = start()
     assert server.listens(), server.complaint

@@ -70,7 +70,7 @@ def test_handles_and_threads_do_not_grow_with_the_containers(start):
     server.stop()
 
 
-def test_few_handles_are_told_and_survived(binary, tmp_path):
+def test_few_handles_are_reported_and_survived(binary, tmp_path):
     """With few handles, some of them taken by idle clients, requests are answered or told to try again later, and none is lost."""
     server = Server(binary, tmp_path / "data", before=["sh", "-c", 'ulimit -n 128 && exec "$@"', "sh"])
     try:

@@ -81,7 +81,7 @@ import Testing
         ([("Referer", "http://evil.example/http://localhost:8080/")], false), ([("Referer", "about:client")], false),
         ([("Sec-Fetch-Site", "none"), ("Referer", "http://evil.example/")], true),
     ] as [([(String, String)], Bool)])
-    func onlyOwnPagesSpeakForWhoeverSignedIn(fields: [(String, String)], isOwn: Bool) async throws {
+    func onlyOwnPagesUseTheSession(fields: [(String, String)], isOwn: Bool) async throws {
         let access = try await access()
         let session = access.accounts.openConsoleSession()
         let cookie = ("Cookie", String(access.cookie(session, for: try request([])).prefix { $0 != ";" }))

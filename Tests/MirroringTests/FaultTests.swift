@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: InjectedFault.allCases.filter { $0.kind == .failure })
-    func editsArriveOnceWhateverFails(fault: InjectedFault) async throws {
+    func editsArriveOnceDespiteFailures(fault: InjectedFault) async throws {
         try await Origin.run { origin in
             let (database, names) = (try await origin.database(), (0..<4).map { Name("r\($0)") })
             try await database.make(Self.zone)

@@ -45,7 +45,7 @@ import Testing
         #expect(problems([text(.equals)], [composite]).isEmpty)
     }
 
-    @Test func allProblemsAreToldAtOnceInOrder() {
+    @Test func allProblemsAreReportedInOrder() {
         let place = IndexBuildProgress(.building, of: .field(.custom("place"), .queryable), in: "Item", done: 0, total: 0)
         let found = problems(
             [text(.equals), Query.Filter("bare", .equals, FieldInput(.int64(1)))],
@@ -60,7 +60,7 @@ import Testing
     }
 
     /// An invalid query would stay invalid when the index is complete.
-    @Test func whatMakesNoSenseIsToldBeforeWhatIsBeingBuilt() {
+    @Test func invalidQueriesAreReportedBeforeIndexBuilds() {
         let filter = Query.Filter("text", .equals, FieldInput(.int64(1)))
         guard case .invalid? = problems([filter]).first else {
             Issue.record("\(problems([filter]))")

@@ -45,7 +45,7 @@ import Testing
         #expect(refusals().last?.query.filters.first?.value == FieldInput(.int64(2)))
     }
 
-    @Test func theLatestComesFirstWhateverTheClockSays() {
+    @Test func theLatestComesFirstDespiteTheClock() {
         for (type, moment) in [("A", 5), ("B", 5), ("C", 3)] as [(Name, Int64)] { refuse(Self.query(type), at: moment) }
         #expect(refusals().map(\.query.recordType) == ["C", "B", "A"])
     }

@@ -29,7 +29,7 @@ import Testing
         .reference(Reference(recordName: name, zoneID: zoneID, action: action))
     }
 
-    @Test func whatIsInOrderIsNotToldOf() async throws {
+    @Test func correctRecordsAreNotReported() async throws {
         let database = try await database()
         try await database.save("a", in: notes, ["self": reference("a"), "b": reference("b"), "named": reference("b", notes)])
         try await database.save("b", in: notes, ["list": .list([reference("a"), reference("c", nil, .deleteSelf)], of: .reference)], parent: .record("a"))

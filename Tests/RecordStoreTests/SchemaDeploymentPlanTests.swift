@@ -13,10 +13,10 @@ import Testing
         let plan = SchemaDeploymentPlan(from: development, to: production)
         #expect(plan.canRun && plan.refusal == nil && !plan.isEmpty)
         #expect(plan.difference.lines == [
-            "Role 'editor' added", "T: field 'a': QUERYABLE added, SORTABLE removed", "T: field 'b' INT64 SORTABLE added",
+            "Role 'editor' added", "T: field 'a': QUERYABLE added, SORTABLE deleted", "T: field 'b' INT64 SORTABLE added",
             "T: grants READ TO editor, were READ TO old", "U: type added with 1 field: 'x' STRING",
         ])
-        #expect(plan.indexLosses.map(\.line) == ["T: field 'a': QUERYABLE added, SORTABLE removed"])
+        #expect(plan.indexLosses.map(\.line) == ["T: field 'a': QUERYABLE added, SORTABLE deleted"])
         let result = try production.applying(plan.edits)
         // A role in production may be assigned to users.
         #expect(result.roles == ["editor", "old"])
@@ -55,7 +55,7 @@ import Testing
         let plan = SchemaDeploymentPlan(from: development, to: production)
         #expect(plan.canRun && !plan.isEmpty)
         #expect(plan.lines == [
-            "T: field 'a': QUERYABLE removed", "T: field 'b': QUERYABLE added", "T: field 'a' DOUBLE is written NUMBER",
+            "T: field 'a': QUERYABLE deleted", "T: field 'b': QUERYABLE added", "T: field 'a' DOUBLE is written NUMBER",
             "T: field 'b' INT64 is written NUMBER PREFERRED AS INT64", "T: field 'c' NUMBER is written DOUBLE",
         ])
         let change = try SchemaRules.deploy(development, over: production)

@@ -14,20 +14,20 @@ import Testing
             "", "RECORD TYPE T (b INT64, a STRING QUERYABLE);", ["T: type added with 2 fields: 'a' STRING QUERYABLE, 'b' INT64"]
         ), ("RECORD TYPE T (a STRING);", "", ["T: type deleted with 1 field: 'a' STRING"]), ("", "RECORD TYPE T ();", ["T: type added without fields"]),
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING, b LIST<INT64> QUERYABLE);", ["T: field 'b' LIST<INT64> QUERYABLE added"]),
-        ("RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T ();", ["T: field 'a' STRING SORTABLE removed"]),
+        ("RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T ();", ["T: field 'a' STRING SORTABLE deleted"]),
         (
             "RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T (a INT64 QUERYABLE);",
             ["T: field 'a' becomes INT64 QUERYABLE, was STRING SORTABLE"]
         ),
         (
             "RECORD TYPE T (a STRING SORTABLE);", "RECORD TYPE T (a STRING QUERYABLE SEARCHABLE);",
-            ["T: field 'a': QUERYABLE SEARCHABLE added, SORTABLE removed"]
+            ["T: field 'a': QUERYABLE SEARCHABLE added, SORTABLE deleted"]
         ),
         ("RECORD TYPE T (a STRING QUERYABLE);", "RECORD TYPE T (a ENCRYPTED STRING);", ["T: field 'a' becomes ENCRYPTED STRING, was STRING QUERYABLE"]),
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a LIST<STRING>);", ["T: field 'a' becomes LIST<STRING>, was STRING"]),
         (
             #"RECORD TYPE T ("___recordID" REFERENCE QUERYABLE);"#, #"RECORD TYPE T ("___modTime" TIMESTAMP SORTABLE);"#,
-            ["T: field '___modTime': SORTABLE added", "T: field '___recordID': QUERYABLE removed"]
+            ["T: field '___modTime': SORTABLE added", "T: field '___recordID': QUERYABLE deleted"]
         ),
         (
             "RECORD TYPE T ();", #"RECORD TYPE T (GRANT READ, WRITE TO "_creator");"#,
@@ -46,8 +46,8 @@ import Testing
         (#"RECORD TYPE "cloudkit.share" (mine STRING);"#, "", []), (#"RECORD TYPE "cloudkit.share" ("cloudkit.title" STRING, mine STRING);"#, "", []),
         (
             #"RECORD TYPE "cloudkit.share" ("cloudkit.title" STRING, mine STRING);"#, #"RECORD TYPE "cloudkit.share" (yours STRING);"#,
-            ["cloudkit.share: field 'mine' STRING removed", "cloudkit.share: field 'yours' STRING added"]
-        ), (#"RECORD TYPE T ("cloudkit.title" STRING);"#, "RECORD TYPE T ();", ["T: field 'cloudkit.title' STRING removed"]),
+            ["cloudkit.share: field 'mine' STRING deleted", "cloudkit.share: field 'yours' STRING added"]
+        ), (#"RECORD TYPE T ("cloudkit.title" STRING);"#, "RECORD TYPE T ();", ["T: field 'cloudkit.title' STRING deleted"]),
     ] as [(String, String, [String])])
     func changesAreTold(before: String, after: String, lines: [String]) throws {
         let difference = try SchemaDifference(from: schema(before), to: schema(after))
@@ -77,7 +77,7 @@ import Testing
         #expect(SchemaDifference(from: Schema(), to: other).edits == SchemaDifference(from: Schema(), to: plain).edits)
     }
 
-    @Test func longTypesAreToldShortly() {
+    @Test func longTypesAreShortened() {
         let fields = Dictionary(uniqueKeysWithValues: (10..<40).map { (Name("f\($0)"), FieldDefinition(type: .int64)) })
         let lines = SchemaDifference(from: Schema(), to: Schema(types: [RecordType(name: "T", fields: fields)])).lines
         #expect(lines.count == 1 && lines[0].hasPrefix("T: type added with 30 fields: 'f10' INT64, ") && lines[0].hasSuffix("'f21' INT64 and 18 more"))

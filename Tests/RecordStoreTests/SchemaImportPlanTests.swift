@@ -30,7 +30,7 @@ import Testing
             "RECORD TYPE T (a STRING, c INT64); CREATE ROLE s;",
             into: "RECORD TYPE T (a STRING QUERYABLE, b STRING); RECORD TYPE U (); RECORD TYPE Users (nick STRING); CREATE ROLE r;")
         #expect(plan.lines == [
-            "Role 's' added", "Role 'r' deleted", "T: field 'a': QUERYABLE removed", "T: field 'b' STRING removed", "T: field 'c' INT64 added",
+            "Role 's' added", "Role 'r' deleted", "T: field 'a': QUERYABLE deleted", "T: field 'b' STRING deleted", "T: field 'c' INT64 added",
             "U: type deleted without fields",
         ])
         #expect(plan.difference.losses.count == 2)
@@ -79,7 +79,7 @@ import Testing
 
     @Test func fieldsOfUsersGoWhenTheFileNamesTheType() throws {
         let plan = try plan("RECORD TYPE Users (other STRING);", into: "RECORD TYPE Users (nick STRING);")
-        #expect(plan.lines == ["Users: field 'nick' STRING removed", "Users: field 'other' STRING added"])
+        #expect(plan.lines == ["Users: field 'nick' STRING deleted", "Users: field 'other' STRING added"])
         #expect(plan.target.types["Users"]?.fields.keys.sorted() == ["other", "roles"])
     }
 
@@ -150,7 +150,7 @@ import Testing
     @Test(arguments: [
         ("RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "", "type 'T' would be deleted"),
         ("RECORD TYPE T (a STRING);", "", "", nil), ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", nil),
-        ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (b STRING);", "field 'a' of type 'T' would be removed"),
+        ("RECORD TYPE T (a STRING, b STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (b STRING);", "field 'a' of type 'T' would be deleted"),
         (
             "RECORD TYPE T (a STRING);", "RECORD TYPE T (a STRING);", "RECORD TYPE T (a INT64);",
             "field 'a' of type 'T' is STRING there, and INT64 in the file"
@@ -182,8 +182,8 @@ import Testing
         let losses = try await plan.losses(measuredBy: database)
         let ofItem = losses.filter { $0.change.recordType == "Item" }
         #expect(ofItem.map(\.line) == [
-            "Item: field 'a' STRING removed; its values in 2 records are removed", "Item: field 'n' becomes DOUBLE, was INT64; its values in 2 records are removed",
-            "Item: field 'o' INT64 removed; no record has a value in it",
+            "Item: field 'a' STRING deleted; its values in 2 records are deleted", "Item: field 'n' becomes DOUBLE, was INT64; its values in 2 records are deleted",
+            "Item: field 'o' INT64 deleted; no record has a value in it",
         ])
         #expect(losses.first { $0.change.recordType == "Old" }?.line == "Old: type deleted with 1 field: 'a' STRING; its 1 record is deleted")
         let empty = losses.first { $0.change.recordType == "Empty" }

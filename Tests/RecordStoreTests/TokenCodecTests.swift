@@ -50,7 +50,7 @@ import Testing
     }
 
     /// After deletions were purged, tokens before them expire. A pull that began without a token does not need them.
-    @Test func purgedDeletionsExpireWhatStandsBeforeThem() {
+    @Test func purgedDeletionsExpireEarlierTokens() {
         func token(_ position: Int64, _ progress: TokenContent.Progress = .complete) -> ChangeToken {
             codec.token(of: feed(), at: position, moment: Timestamp(milliseconds: 0), progress: progress)
         }

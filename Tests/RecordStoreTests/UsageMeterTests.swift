@@ -30,7 +30,7 @@ import Testing
         #expect(fields["few"]?.distinctValues == 2 && fields["few"]?.isCutOff == false)
     }
 
-    @Test func aLimitThatOthersUsedUpIsSaidOfEachField() throws {
+    @Test func aSharedLimitIsReportedForEachField() throws {
         let fields = try measured(100, valueLimit: 50)
         #expect(fields["many"]?.isCutOff == true && (fields["many"]?.distinctValues ?? 100) < 50)
         // All its values were counted before the limit was reached.

@@ -70,7 +70,7 @@ import Testing
         #expect(try Schema(text: schema.text).text == schema.text)
     }
 
-    @Test func commentsAndSpaceStandAnywhere() throws {
+    @Test func commentsAndSpaceAreAllowedAnywhere() throws {
         let text = "\u{FEFF}// one\r\n-- two\n/* three * / \u{1F680} */DEFINE/**/SCHEMA--\n\tRECORD\n\nTYPE/***/T(a STRING--x\n,b STRING//y\n,/*GRANT READ TO x*/c LIST<STRING>);\u{0C}--"
         let read = SchemaText(text)
         #expect(read.errors == [] && read.notes == [])

@@ -102,7 +102,7 @@ import Testing
         ),
         ("DEFINE SCHEMA RECORD TYPE Users (roles STRING);", "line 1, column 40: the system field roles is LIST<INT64>, not STRING"),
     ])
-    func whatIsWrongIsSaid(text: String, message: String) {
+    func errorsAreExplained(text: String, message: String) {
         #expect(SchemaText(text).errors.map(\.message) == [message])
         #expect(throws: SchemaTextError.self) { try Schema(text: text) }
     }

@@ -56,7 +56,7 @@ import Testing
     }
 
     /// Byte order: capital letters, then `_`, then lower-case letters, quoted or not.
-    @Test func fieldsStandInTheOrderOfTheirBytes() {
+    @Test func fieldsAreInTheOrderOfTheirBytes() {
         let fields: [Name] = ["b", "Z", "searchable", "a_1", "a", "a1", "cloudkit.title"]
         let type = RecordType(name: "T", fields: Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldDefinition(type: .string)) }))
         let names = Schema(types: [type]).text.split(separator: "\n").filter { $0.hasPrefix("        ") && !$0.contains("GRANT") }

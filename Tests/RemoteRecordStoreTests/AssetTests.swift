@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func whatIsRefusedIsToldInTheServersWords() async throws {
+    @Test func refusalsKeepTheServersWords() async throws {
         let clock = TestClock()
         try await LiveServer.run(clock: clock) { url in
             let engine = try RemoteRecordEngine(url: url)

@@ -58,7 +58,7 @@ import Testing
         .raw("hello"), .json("{}"), .json("[]"), .json(#"{"zones":[{}],"records":[{}]}"#), .json("", status: 404),
         .json(#"{"zones":[1],"records":[1]}"#), .json(#"{"zones":"#), .json("moved", status: 302),
     ] as [ScriptedServer.Reply])
-    func whatIsNoSkylightIsToldApart(answer: ScriptedServer.Reply) async throws {
+    func otherServersAreRecognised(answer: ScriptedServer.Reply) async throws {
         try await ScriptedServer.run(answer) { address, _ in
             let failures = try await failures(try #require(URL(string: address)))
             #expect(failures.read?.code == .internalError && failures.read?.reason.contains("is not a Skylight") == true)
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: ["one \"é\"", nil])
-    func serversAreToldApart(instance: String?) async throws {
+    func serversAreDistinguished(instance: String?) async throws {
         try await LiveServer.run(on: InMemoryRecordEngine(), instance: instance) { url in
             let engine = try RemoteRecordEngine(url: url)
             #expect(try await engine.instance() == instance)

@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func whoCanNotAskAnyMoreIsToldThatItWasDone() async throws {
+    @Test func aChangeThatEndsTheAccessIsReportedAsDone() async throws {
         let build = IndexBuildProgress(.building, of: .field(.custom("a"), .sortable), in: "Item", done: 0, total: 9)
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }

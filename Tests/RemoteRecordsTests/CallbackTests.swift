@@ -45,7 +45,7 @@ import Testing
         return record
     }
 
-    @Test func recordsAreToldInOrder() async throws {
+    @Test func recordCallbacksAreInOrder() async throws {
         try await LiveServer.run { server in
             try await server.device { client in
                 let database = Container(client).privateCloudDatabase
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func changesAndZonesAreToldInOrder() async throws {
+    @Test func changeAndZoneCallbacksAreInOrder() async throws {
         try await LiveServer.run { server in
             try await server.device { client in
                 let database = Container(client).privateCloudDatabase
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func subscriptionsSharesAndUsersAreToldInOrder() async throws {
+    @Test func subscriptionShareAndUserCallbacksAreInOrder() async throws {
         try await LiveServer.run { server in
             try await server.device { first in
                 try await server.device(of: 1) { second in

@@ -107,7 +107,7 @@ import Testing
     }
 
     /// The process ends after the answer, but before the app's completion has returned: everything is told once more, without a request.
-    @Test func answersAreToldAgain() async throws {
+    @Test func answersAreDeliveredAgain() async throws {
         let folder = try TemporaryFolder()
         let (file, found) = (folder.url.appending(path: "a.sqlite"), folder.url.appending(path: "b.sqlite"))
         let conflict = records(item("a", tag: "2"), #""recordName":"b","serverErrorCode":"CONFLICT","reason":"changed""#)

@@ -123,7 +123,7 @@ import Testing
     }
 
     /// Callers must know what was saved before the rest failed.
-    @Test func theFirstHalfIsToldIfTheSecondFails() async throws {
+    @Test func theFirstHalfIsReportedIfTheSecondFails() async throws {
         try await withScript({ request, number in
             let names = ((try? Self.operations(request)) ?? []).compactMap { $0["record"]?.object["recordName"] }
             if names.count > 2 { return .error("BAD_REQUEST", status: 413) }

@@ -58,7 +58,7 @@ import Testing
         #expect(told.all.count == 4)
     }
 
-    @Test func operationsWaitForOthersWhateverBecomesOfThem() async throws {
+    @Test func operationsWaitForOthersThatFailToo() async throws {
         let refused = ScriptedServer.Reply.error("ACCESS_DENIED", status: 403)
         try await withScript({ request, number in number == 0 ? refused : Self.noZones }) { container, server in
             let database = container.privateCloudDatabase
@@ -244,7 +244,7 @@ import Testing
     }
 
     /// The end comes while somebody begins to wait for the next event. In one of many rounds it comes at the worst moment.
-    @Test(.timeLimit(.minutes(2))) func theEndReachesWhoeverBeginsToWait() async throws {
+    @Test(.timeLimit(.minutes(2))) func theEndReachesLateWaiters() async throws {
         for _ in 0..<20_000 {
             let exchange = Exchange<Int>()
             async let event = exchange.take()

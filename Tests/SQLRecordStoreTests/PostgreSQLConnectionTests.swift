@@ -378,7 +378,7 @@ final class PostgreSQLConnectionTests {
         #expect(connection.isReady)
     }
 
-    @Test func causesAreTold() throws {
+    @Test func causesAreReported() throws {
         try makeTable(rows: 1)
         #expect(cause { try self.db.snapshot { try self.db.run("DELETE FROM items") } } == .readOnly)
         #expect(cause { try self.db.run("SELECT * FROM missing WHERE a = ?", [1]) } == .noTable)
@@ -391,7 +391,7 @@ final class PostgreSQLConnectionTests {
         #expect(try !db.driver.hasTable("missing"))
     }
 
-    @Test func locksOfOthersAreToldAsBusyAndDeadlocksAsConflicts() throws {
+    @Test func locksAreBusyAndDeadlocksAreConflicts() throws {
         try makeTable(rows: 2)
         let other = try another()
         @Sendable func update(_ id: Int) -> String { "UPDATE items SET name = '' WHERE id = \(id)" }
@@ -407,7 +407,7 @@ final class PostgreSQLConnectionTests {
         while !waiter.isFinished { Thread.sleep(forTimeInterval: 0.01) }
     }
 
-    @Test func aLostConnectionIsToldAndMadeAgain() throws {
+    @Test func aLostConnectionIsReportedAndMadeAgain() throws {
         try makeTable(rows: 3)
         let other = SQLConnection(PostgreSQLDriver(try another()))
         func end() throws {
@@ -435,7 +435,7 @@ final class PostgreSQLConnectionTests {
     }
 
     @Test(arguments: ["postgres://skylight:secret@127.0.0.1:1/none", "postgre://skylight:secret@localhost/none", "secret"])
-    func aServerThatCannotBeReachedIsTold(_ address: String) {
+    func anUnreachableServerIsReported(_ address: String) {
         do {
             _ = try PostgreSQLConnection(address)
             Issue.record("There is a connection")
@@ -504,7 +504,7 @@ final class PostgreSQLConnectionTests {
         #expect(try Int64.fetchOne(db, sql: "SELECT 1") == 1)
     }
 
-    @Test func plansAreTold() throws {
+    @Test func plansAreExplained() throws {
         try makeTable(rows: 1)
         let plan = try db.driver.plan(of: "SELECT id FROM items WHERE id = ?", [1], on: db)
         #expect(plan.contains { $0.contains("items") })

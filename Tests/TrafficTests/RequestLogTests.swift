@@ -223,6 +223,8 @@ import Traffic
                     request.itemErrors = Array(repeating: Requests.unknown, count: items)
                 })
         }
+        // The command line may ask for a zone to learn whether it exists.
+        log.note(Requests.request("command", at: 125, client: ClientIdentity.commandLineName) { $0.status = 404 })
         for (seconds, count) in [(Int64(-3600), 4), (60, 3), (200, 0)] {
             #expect(log.errors(since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
         }

@@ -47,7 +47,7 @@ import Traffic
         try await TestServer.run { server in
             let client = NotedClient(server: server, headers: headers)
             let noted = try client.noted(try await client.send("GET", "zones/list"))
-            #expect(noted.client.name == name && noted.client.isOfConsole == (name == ClientIdentity.consoleName))
+            #expect(noted.client.name == name && noted.client.isOfSkylight == (name == ClientIdentity.consoleName))
         }
     }
 

@@ -61,7 +61,7 @@ import Workbench
         ("CKError 36", 36), ("error code: 9", 9), ("21", 21), ("it ended with .changeTokenExpired today", 21), ("CKErrorZoneNotFound", 26),
         ("\"Limit Exceeded\" again", 27), ("case participantAlreadyInvited", 37),
     ])
-    func codesAreFoundInWhateverIsAroundThem(text: String, number: Int) {
+    func codesAreFoundInSurroundingText(text: String, number: Int) {
         #expect(ErrorText(text).errors.map(\.code?.number) == [number])
     }
 

@@ -38,11 +38,11 @@ import Workbench
         ("\"+/+/\",\n", [.base64]), ("  'EQEA AAA=' ", [.base64]), ("<62706c69\n 7374>", [.dataDump]), ("{ length=2,bytes=0xFFFF }", [.lengthDump]),
         ("<CKServerChangeToken: 0x600000; data=AQAAAAAAAA8=>", [.base64]), ("<CKServerChangeToken: 0x6; data=<0102 03>>", [.dataDump]),
     ])
-    func formsAreTold(text: String, forms: [TextForm]) {
+    func formsAreRecognised(text: String, forms: [TextForm]) {
         #expect(Self.bytes(text)?.forms == forms)
     }
 
-    @Test func whatADumpLeavesOutIsSaid() throws {
+    @Test func theLimitsOfADumpAreExplained() throws {
         let cut = try #require(Self.bytes("{length = 42, bytes = 0x62706c69 73743030 d4010203 04050607 ... 00000000 00000146 }"))
         #expect(cut.bytes.count == 24 && cut.gap?.offset == 16 && cut.gap?.count == 18)
         let old = try #require(Self.bytes("<62706c69 … 0146>"))

@@ -10,8 +10,7 @@ struct CheckView: Page {
     static let tab = Tab.check
 
     struct Row: ViewModel {
-        let recordName: String
-        let href: String
+        let record: RecordLink
         let type: String
         let zone: String
         let field: String?
@@ -73,7 +72,7 @@ struct CheckView: Page {
         let own = health.first { $0.container == place.address.container && $0.environment == place.address.environment }
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
-            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: run.flatMap { Report($0, visit) },
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: try await Report.load(run, visit),
             isLive: run.map { !$0.isOver } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
             command: Self.command(place), database: own?.database, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
@@ -94,12 +93,17 @@ extension CheckView {
 }
 
 extension CheckView.Report {
-    /// - Returns: `nil` if the job is no check.
-    fileprivate init?(_ run: BackgroundRun, _ visit: Visit) {
-        guard let check = run.check else { return nil }
+    /// - Returns: `nil` if there is no check.
+    fileprivate static func load(_ run: BackgroundRun?, _ visit: Visit) async throws -> CheckView.Report? {
+        guard let run, let check = run.check else { return nil }
         // Reads the outcome before the findings, so that a finished run includes all its findings.
-        let run = run.now
+        let state = run.now
         let found = check.now
+        let records = found.findings.values.flatMap { $0.first.map(\.recordID) }
+        return CheckView.Report(state, found, try await ReferencedTitles(records, known: [], visit), visit)
+    }
+
+    private init(_ run: BackgroundRun.State, _ found: CheckFindings.State, _ titles: ReferencedTitles, _ visit: Visit) {
         let progress = found.progress
         let isOver = run.ending == .done
         isLive = run.ending == nil
@@ -122,28 +126,29 @@ extension CheckView.Report {
         failure = if case .failed(let reason)? = run.ending { reason } else { nil }
         ended = run.ended.map { ValueView(.time($0)) }
         groups = RecordFinding.Kind.allCases.compactMap { kind in
-            found.findings[kind].map { CheckView.Group(kind, $0, visit) }
+            found.findings[kind].map { CheckView.Group(kind, $0, titles, visit) }
         }
     }
 }
 
 extension CheckView.Group {
-    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ visit: Visit) {
+    fileprivate init(_ kind: RecordFinding.Kind, _ findings: CheckFindings.Findings, _ titles: ReferencedTitles, _ visit: Visit) {
         id = kind.rawValue
         title = kind.title
         meaning = kind.meaning
         count = Digits.grouped(findings.count)
-        rows = findings.first.map { CheckView.Row($0, visit) }
+        rows = findings.first.map { CheckView.Row($0, titles, visit) }
         let left = findings.count - findings.first.count
         more = left > 0 ? "… and \(Digits.grouped(left)) more. The command line names all of them." : nil
     }
 }
 
 extension CheckView.Row {
-    fileprivate init(_ finding: RecordFinding, _ visit: Visit) {
+    fileprivate init(_ finding: RecordFinding, _ titles: ReferencedTitles, _ visit: Visit) {
         let zoneID = finding.recordID.zoneID
-        recordName = finding.recordID.recordName.string
-        href = visit.place.link(toRecord: finding.recordID.recordName, in: zoneID)
+        record = RecordLink(
+            href: visit.place.link(toRecord: finding.recordID.recordName, in: zoneID), recordName: finding.recordID.recordName.string,
+            title: titles[finding.recordID])
         type = finding.recordType.string
         zone = visit.zoneName(zoneID)
         field = finding.fieldName?.string

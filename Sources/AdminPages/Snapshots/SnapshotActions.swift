@@ -34,7 +34,7 @@ final class SnapshotActions: Sendable {
     }
 
     static func belongs(_ request: ServedRequest, to address: DatabaseAddress) -> Bool {
-        request.container == address.container && request.environment == address.environment && !request.client.isOfConsole
+        request.container == address.container && request.environment == address.environment && !request.client.isOfSkylight
     }
 
     // MARK: Saving

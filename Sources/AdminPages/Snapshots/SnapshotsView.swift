@@ -20,7 +20,8 @@ struct SnapshotsView: Page {
         let users: String
         /// `12, 4.1 MB`; `nil` without any.
         let assets: String?
-        let requests: String?
+        /// The number of its requests, with their page; `nil` without any.
+        let requests: Frame.Link?
         let file: String
         let restore: String
         let delete: String
@@ -72,7 +73,7 @@ extension SnapshotsView.Row {
         users = Digits.grouped(snapshot.userCount)
         let count = snapshot.assets
         assets = count.references == 0 ? nil : "\(Digits.grouped(count.references)), \(Digits.bytes(count.bytes))"
-        requests = snapshot.requests.map { Digits.grouped($0) }
+        requests = snapshot.requests.map { Frame.Link(text: Digits.grouped($0), href: place.link("snapshots/requests", parameters)) }
         file = place.link("snapshots/file", parameters)
         restore = place.link("snapshots/restore", parameters)
         delete = place.link("snapshots/delete", parameters)

@@ -24,7 +24,7 @@ struct UsersView: Page {
         /// The summaries of the private databases, by environment.
         let data: [UserDataCell]
         let sharedZones: String
-        /// This page, acting as that user.
+        /// The page that the user is chosen for, or else this one, acting as that user.
         let actAs: String
         let sharedHref: String
     }
@@ -38,6 +38,8 @@ struct UsersView: Page {
     /// The search form, and the result.
     let find: Frame.Find
     let found: String
+    /// The title of the page that a user is chosen for, from the bar.
+    let chosenFor: String?
     /// A message if no user was found.
     let nothing: String?
     let notice: String?
@@ -65,13 +67,17 @@ struct UsersView: Page {
         let last = max(1, (users.count + limit - 1) / limit)
         let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
         let existing = try await UserData.environments(visit)
+        let same = SamePage(asked: visit)
         var rows: [Row] = []
-        for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, existing: existing, visit: visit)) }
-        func link(_ number: Int) -> String? { number >= 1 && number <= last ? visit.place.link("users", [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty }) : nil }
+        for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, chosenFor: same, existing: existing, visit: visit)) }
+        func link(_ number: Int) -> String? {
+            guard number >= 1, number <= last else { return nil }
+            return visit.place.link("users", (same?.parameters ?? []) + [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty })
+        }
         let start = (page - 1) * limit
         return UsersView(
             rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
-            find: Frame.Find(on: .users, at: visit.place, label: "Find a user"), found: found,
+            find: Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found, chosenFor: same?.title,
             nothing: rows.isEmpty ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
             shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
@@ -100,7 +106,7 @@ struct UsersView: Page {
 }
 
 extension UsersView.Row {
-    fileprivate init(_ user: User, existing: Set<Records.Environment>, visit: Visit) async throws {
+    fileprivate init(_ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit) async throws {
         @Sendable func place(_ scope: DatabaseScope) -> Place {
             visit.place.with {
                 $0.user = user.handle == User.developerHandle ? nil : user.handle
@@ -130,7 +136,8 @@ extension UsersView.Row {
             return try await database.zones().count { !$0.zoneID.isDefault }
         }
         sharedZones = Digits.grouped(shared)
-        actAs = place(visit.place.address.scope).link("users")
+        let own = place(visit.place.address.scope)
+        actAs = page?.link(at: own) ?? own.link("users")
         sharedHref = place(.shared).link("zones")
     }
 }

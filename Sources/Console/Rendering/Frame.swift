@@ -48,9 +48,10 @@ package struct Frame: ViewModel {
         let name = Self.parameter
         let label: String
 
-        package init(on tab: Tab, at place: Place, label: String) {
+        /// - Parameter page: The page that a match leads back to.
+        package init(on tab: Tab, at place: Place, label: String, for page: SamePage?) {
             action = "\(place.path)/\(tab.rawValue)"
-            hidden = place.parameters.map { Hidden(name: $0.name, value: $0.value) }
+            hidden = (place.parameters + (page?.parameters ?? [])).map { Hidden(name: $0.name, value: $0.value) }
             self.label = label
         }
     }

@@ -11,16 +11,10 @@ struct FrameBuilder {
 
     var place: Place { visit.place }
 
-    /// The same page at another place. Drops parameters that are specific to one database, such as names, tokens and markers.
-    func here(_ place: Place) -> String {
-        let kept = tab == .query ? visit.fields["type"].map { [("type", $0)] } ?? [] : []
-        switch tab {
-        case .home: return place.link(Tab.query.rawValue)
-        // The public database has no shares.
-        case .sharing where !place.hasFeed: return place.link(Tab.zones.rawValue)
-        default: return place.link(tab.rawValue, kept)
-        }
-    }
+    /// This page, for links to it at other places.
+    private var same: SamePage { SamePage(tab, visit.fields) }
+
+    func here(_ place: Place) -> String { same.link(at: place) }
 
     var chips: [Frame.Chip] {
         [container, environment, database, user, zone]
@@ -99,8 +93,8 @@ struct FrameBuilder {
                         }),
                     isCurrent: user == visit.people.actor)
             },
-            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more users" : "Users", href: place.link(Tab.users.rawValue)),
-            find: left > 0 ? Frame.Find(on: .users, at: place, label: "Find a user") : nil)
+            more: left > 0 ? Frame.Link(text: "\(Digits.grouped(left)) more users", href: place.link(Tab.users.rawValue, same.parameters)) : Frame.Link(text: "Users", href: place.link(Tab.users.rawValue)),
+            find: left > 0 ? Frame.Find(on: .users, at: place, label: "Find a user", for: same) : nil)
     }
 
     private var zone: Frame.Chip {
@@ -116,8 +110,8 @@ struct FrameBuilder {
         let left = visit.zones.count - Frame.zoneLimit
         return Frame.Chip(
             label: "zone", text: current.map(visit.zoneName) ?? "all zones", tone: nil, options: options,
-            more: Frame.Link(text: left > 0 ? "\(Digits.grouped(left)) more zones" : "Zones", href: place.link(Tab.zones.rawValue)),
-            find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone") : nil)
+            more: left > 0 ? Frame.Link(text: "\(Digits.grouped(left)) more zones", href: place.link(Tab.zones.rawValue, same.parameters)) : Frame.Link(text: "Zones", href: place.link(Tab.zones.rawValue)),
+            find: left > 0 ? Frame.Find(on: .zones, at: place, label: "Find a zone", for: same) : nil)
     }
 
     /// The section of the page. Pages that belong to none, such as errors, show the tabs of the records.

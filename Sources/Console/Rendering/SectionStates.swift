@@ -31,7 +31,7 @@ struct SectionStates {
 
     /// The user's clients that lack changes of a zone of the database.
     private static func clientsBehind(_ visit: Visit) -> Int {
-        let clients = visit.log.clients(of: visit.people.actor.userRecordName, in: visit.place.address).filter { !$0.identity.isOfConsole }
+        let clients = visit.log.clients(of: visit.people.actor.userRecordName, in: visit.place.address).filter { !$0.identity.isOfSkylight }
         guard let first = clients.first else { return 0 }
         let tokens = Dictionary(visit.zones.map { (first.normalized($0.zoneID), $0.syncToken) }, uniquingKeysWith: { first, _ in first })
         return clients.count { client in

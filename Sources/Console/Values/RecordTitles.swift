@@ -39,7 +39,16 @@ package struct RecordTitles: Sendable {
         wholeTitle(of: recordType, values).map(Self.shortened)
     }
 
-    /// The same in full length.
+    /// `General (Room/general)` in a sentence, or the name alone.
+    package func words(for record: StoredRecord) throws -> String {
+        try words(for: record.recordID.recordName, title: title(of: record))
+    }
+
+    package func words(for name: Name, title: String?) -> String {
+        title.map { "\($0) (\(name))" } ?? name.string
+    }
+
+    /// The title of a record in full length.
     func wholeTitle(of record: StoredRecord) throws -> String? {
         let fields = fields(of: record.recordType)
         return fields.isEmpty ? nil : wholeTitle(of: record.recordType, try record.fields.values(of: Set(fields)))

@@ -15,6 +15,7 @@ struct RecordComparisonView: Page {
 
     struct Side: ViewModel {
         let recordName: String
+        let title: String?
         let place: String
         let href: String
         /// The reason why there is nothing to compare.
@@ -89,8 +90,8 @@ extension RecordComparisonView {
             hidden: here.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "name", value: name.string)],
             there: OtherPlaceInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"), otherName: otherName.string,
             names: (there ?? here).place.link("record/names"),
-            left: Side(name, here, isThere: mine != nil),
-            right: otherName.isEmpty ? nil : other.map { Side(otherName, at: $0, isThere: theirs != nil) },
+            left: try Side(name, here, mine),
+            right: otherName.isEmpty ? nil : try other.map { try Side(otherName, at: $0, theirs, here) },
             summary: comparison?.summary, isAlike: comparison?.isAlike ?? false,
             views: comparison == nil ? [] : other.map { views(name, otherName, $0, here) } ?? [], tables: comparison?.tables ?? [],
             candidates: candidates,
@@ -272,17 +273,19 @@ extension Visit {
 }
 
 extension RecordComparisonView.Side {
-    fileprivate init(_ name: Name, _ visit: Visit, isThere: Bool) {
+    fileprivate init(_ name: Name, _ visit: Visit, _ record: StoredRecord?) throws {
         recordName = name.string
+        title = try record.flatMap { try visit.titles.title(of: $0) }
         place = OtherPlace.words(visit.place, visit.people.actor)
         href = visit.place.link("record", [("name", name.string)])
-        missing = isThere ? nil : "There is no record with this name in \(place)."
+        missing = record == nil ? "There is no record with this name in \(place)." : nil
     }
 
-    fileprivate init(_ name: Name, at other: OtherPlace, isThere: Bool) {
+    fileprivate init(_ name: Name, at other: OtherPlace, _ record: StoredRecord?, _ visit: Visit) throws {
         recordName = name.string
+        title = try record.flatMap { try visit.titles.title(of: $0) }
         place = other.words
         href = other.place.link("record", [("name", name.string)])
-        missing = isThere ? nil : "There is no record with this name in \(other.words)."
+        missing = record == nil ? "There is no record with this name in \(other.words)." : nil
     }
 }

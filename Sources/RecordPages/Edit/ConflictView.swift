@@ -37,6 +37,8 @@ struct ConflictView: Page {
     /// True for a change in a mirror, which iCloud does not have.
     let isUnsent: Bool
     let recordName: String
+    /// The record in the heading, with the title that it has now.
+    let named: RecordLink
     let recordType: String
     let tag: String
     /// The change tag of the version here that the choices are from; `nil` for a save that came too late.
@@ -111,6 +113,7 @@ struct ConflictView: Page {
         self.mineTag = mineTag
         title = "Conflict · \(record.recordID.recordName)"
         recordName = record.recordID.recordName.string
+        named = RecordLink(href: place.link(toRecord: record.recordID.recordName, in: zoneID), recordName: recordName, title: visit.titles.title(of: record.recordType, now))
         recordType = record.recordType.string
         tag = record.recordChangeTag
         zone = visit.zoneName(zoneID)

@@ -12,6 +12,7 @@ struct EditStart: Page {
     let action: String
     let hidden: [Frame.Hidden]
     let types: [Choice]
+    /// With a question first, unless the zone is known.
     let zones: [Choice]
     /// True if the form accepts a new type.
     let canMakeTypes: Bool
@@ -24,8 +25,7 @@ struct EditStart: Page {
         hidden = place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         let chosen = visit.fields.text("type").map { Name($0) }
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: $0.name == chosen) }
-        let current = place.zoneID ?? visit.usualZoneID
-        zones = (current.map { visit.inZone($0) } ?? visit).zoneChoices(allowsAll: false)
+        zones = visit.chosenZoneChoices
         canMakeTypes = place.address.environment == .development && visit.schema != nil
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }

@@ -63,7 +63,10 @@ struct EditView: Page {
     }
 
     let title: String
-    let heading: String
+    /// The heading of a new record.
+    let heading: String?
+    /// The existing record.
+    let record: RecordLink?
     let zone: String
     let recordType: String
     let typeHref: String?
@@ -99,7 +102,13 @@ extension EditView {
         let place = visit.place
         let known = visit.schema?.types[form.recordType]
         title = form.isNew ? "New \(form.recordType)" : "Edit \(form.recordName)"
-        heading = form.isNew ? "New \(form.recordType)" : form.recordName.string
+        heading = form.isNew ? title : nil
+        let stored = Dictionary(form.fields.compactMap { field in field.was.map { (field.name, $0) } }, uniquingKeysWith: { first, _ in first })
+        record = form.isNew
+            ? nil
+            : RecordLink(
+                href: place.link("record", [("name", form.recordName.string)]), recordName: form.recordName.string,
+                title: visit.titles.title(of: form.recordType, stored))
         zone = place.zoneID.map(visit.zoneName) ?? ""
         recordType = form.recordType.string
         typeHref = known == nil ? nil : place.link("type", [("type", form.recordType.string)])

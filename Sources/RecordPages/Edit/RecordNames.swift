@@ -14,8 +14,6 @@ enum RecordNames {
 
     /// The maximum number of suggestions.
     static let limit = 12
-    /// The maximum number of matches among which records of preferred types are searched.
-    private static let preferenceLimit = 200
 
     /// The records whose names have the prefix, in name order, and then those with the text in their name or title.
     /// - Parameters:
@@ -26,8 +24,7 @@ enum RecordNames {
         if let zoneID = zoneIDs.first, zoneIDs.count == 1 { found = try await beginning(with: Name(text), in: zoneID, visit: visit) }
         guard !text.isEmpty, found.count < limit || !types.isEmpty, visit.database.can(.listRecords) else { return found }
         var names = Set(found.map(\.recordName))
-        let searched = types.isEmpty ? limit : preferenceLimit
-        for match in try await RecordSearch(for: text, in: zoneIDs, limit: searched, visit).matches where names.insert(match.record.recordID.recordName).inserted {
+        for match in try await RecordSearch(for: text, in: zoneIDs, visit).matches where names.insert(match.record.recordID.recordName).inserted {
             found.append(Found(recordName: match.record.recordID.recordName, recordType: match.record.recordType, title: match.title))
         }
         if !types.isEmpty {

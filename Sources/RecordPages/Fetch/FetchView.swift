@@ -196,10 +196,12 @@ extension FetchView {
         default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
         }
         let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
-        let found = results.count { (try? $0.get()) != nil }
+        // In all zones, a name may have several records.
+        let found = Set(results.compactMap { try? $0.get().recordID.recordName }).count
+        let all = Set(names.map { Name($0) }).count
         return FoldedForm(
             "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",
-            outcome: results.isEmpty ? "not fetched" : found == results.count ? "\(found) found" : "\(found) of \(results.count) found",
+            outcome: results.isEmpty ? "not fetched" : found == all ? "\(found) found" : "\(found) of \(all) found",
             isAnswered: !results.isEmpty, visit: visit)
     }
 

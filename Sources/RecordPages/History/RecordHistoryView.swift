@@ -12,9 +12,9 @@ struct RecordHistoryView: Page {
     private static let limit = 25
 
     let title: String
-    let recordName: String
     let zone: String
-    let record: String
+    /// With the title that it has now; without one after its deletion.
+    let record: RecordLink
     let history: RecordHistory?
     /// True if the page begins with the latest change.
     let isLatest: Bool
@@ -27,8 +27,11 @@ struct RecordHistoryView: Page {
             return position
         }
         let history = try await RecordHistory.load(name, in: zoneID, before: before, limit: limit, visit)
+        let recordID = RecordID(recordName: name, zoneID: zoneID)
+        let titles = try await ReferencedTitles(CollectionOfOne(recordID), known: [], visit)
         return RecordHistoryView(
-            title: "History of \(name)", recordName: name.string, zone: visit.zoneName(zoneID), record: visit.place.link(toRecord: name, in: zoneID),
+            title: "History of \(name)", zone: visit.zoneName(zoneID),
+            record: RecordLink(href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: titles[recordID]),
             history: history, isLatest: before == nil, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

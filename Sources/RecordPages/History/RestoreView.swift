@@ -39,8 +39,9 @@ struct RestoreView: Page {
         var fields = [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "position", value: String(position))]
         if !isDeleted { fields.append(Frame.Hidden(name: "tag", value: now.recordChangeTag)) }
         fields.append(Frame.Hidden(name: "from", value: history))
+        let version = Dictionary(try entry.fields.decoded().map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         return RestoreView(
-            title: "Restore \(name)?", recordName: name.string, type: entry.recordType.string, zone: visit.zoneName(zoneID),
+            title: "Restore \(visit.titles.words(for: name, title: visit.titles.title(of: entry.recordType, version)))?", recordName: name.string, type: entry.recordType.string, zone: visit.zoneName(zoneID),
             when: ValueView(.time(entry.signature.timestamp)), who: visit.people.name(of: entry.signature.userRecordName), isDeleted: isDeleted,
             differences: FieldDifference.all(
                 from: try FieldDifference.Version(now.fields, parent: now.parent), to: try FieldDifference.Version(entry.fields, parent: entry.parent),

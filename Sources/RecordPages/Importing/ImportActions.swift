@@ -24,7 +24,7 @@ enum ImportActions {
                 upload = try uploads.upload(id, as: form.format)
             }
             guard let upload else { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
-            if visit.importZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
+            if visit.chosenZoneID == nil { throw RecordError(.badRequest, "Choose the zone for the records") }
             if form.typeName.isEmpty { throw RecordError(.badRequest, "Enter a record type for the rows") }
             let (ticked, preview) = try preview(form, upload, visit)
             return .page(ImportingView(ticked, upload, preview, remark: remark, visit: visit))
@@ -56,7 +56,7 @@ enum ImportActions {
             let error = RecordError(.badRequest, "Nothing was imported: some rows are not valid. Choose to skip them, or correct the file and choose it again")
             return .page(ImportingView(form, upload, preview, complaint: error, visit: visit))
         }
-        guard let zoneID = visit.importZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
+        guard let zoneID = visit.chosenZoneID else { throw RecordError(.badRequest, "Choose the zone for the records") }
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
         let records = [("type", form.typeName)]
@@ -126,7 +126,7 @@ enum ImportActions {
     /// Reads all rows. Blocks the thread, so it must run on one that may block.
     private static func read(_ form: ImportForm, _ upload: ImportUploads.Upload, _ visit: Visit) throws -> ImportPreview {
         guard let schema = visit.schema else { throw visit.database.unable(.showSchema) }
-        let zoneID = visit.importZoneID ?? .default
+        let zoneID = visit.chosenZoneID ?? .default
         let database = visit.database
         return try reading {
             let open = ImportOptions(recordType: Name(form.typeName), zoneID: zoneID, format: upload.format)
@@ -161,9 +161,6 @@ extension Visit {
     /// The same visit in the zone that the form names, if it names one.
     fileprivate var inChosenZone: Visit {
         if case .one(let zoneID) = Place.zone(fields.text("zone"), owner: nil, in: place.address.scope) { return inZone(zoneID) }
-        return importZoneID.map(inZone) ?? self
+        return chosenZoneID.map(inZone) ?? self
     }
-
-    /// The zone of the address, or the only one; `nil` if somebody must choose.
-    var importZoneID: ZoneID? { place.zoneID ?? (zones.count == 1 ? zones[0].zoneID : nil) }
 }

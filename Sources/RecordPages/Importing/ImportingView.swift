@@ -96,9 +96,7 @@ struct ImportingView: Page {
         container = place.address.container.description
         typeName = form.typeName
         types = visit.types.map { Choice($0.name.string, $0.name.string, isSelected: false) }
-        let current = visit.importZoneID
-        let none = current == nil ? [Choice("", "choose a zone", isSelected: true)] : []
-        zones = none + (current.map { visit.inZone($0) } ?? visit).zoneChoices(allowsAll: false)
+        zones = visit.chosenZoneChoices
         let chosen = upload?.format ?? form.format
         formats = [Choice("", "automatic", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }

@@ -126,7 +126,7 @@ extension QueryEditor {
         return LearnedIndexes.needs(of: query).map { key, index in
             let name = QueryIndex.field(key, index).words
             switch learned.finding(index, of: key, in: query.recordType) {
-            case nil: return "\(name): not known. CloudKit tells indexes only by refusing a query"
+            case nil: return "\(name): not known. CloudKit shows a missing index only by refusing a query"
             case let finding?:
                 switch finding.source {
                 case .schemaFile(let moment):

@@ -8,7 +8,8 @@ enum RecordActions {
     static func confirmDeletion(_ visit: Visit) async throws -> ConfirmationView {
         let (name, zoneID) = try target(visit)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)
-        var lines = ["The \(record.recordType) record \(name) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
+        let named = try visit.titles.words(for: record)
+        var lines = ["The \(record.recordType) record \(named) in zone \(visit.zoneName(zoneID)) is deleted for everyone who sees it."]
         if visit.database.can(.traceReferences) {
             let referrers = try await visit.measure { try await visit.database.referrers(to: record.recordID, limit: 1000) }
             let falling = Set(referrers.filter { $0.action == .deleteSelf }.map(\.recordName))
@@ -22,7 +23,7 @@ enum RecordActions {
             if children > 0 { lines.append("\(Digits.count(children, "record")) with it as parent will keep it from being deleted.") }
         }
         return ConfirmationView(
-            on: .fetch, title: "Delete \(name)?", lines: lines, action: visit.place.link("record/delete"),
+            on: .fetch, title: "Delete \(named)?", lines: lines, action: visit.place.link("record/delete"),
             fields: [Frame.Hidden(name: "name", value: name.string), Frame.Hidden(name: "tag", value: record.recordChangeTag)],
             button: "Delete the record", cancel: visit.place.link(toRecord: name, in: zoneID))
     }

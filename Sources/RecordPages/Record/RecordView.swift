@@ -83,6 +83,8 @@ struct RecordView: Page {
     let deletion: Deletion?
     /// True if the record was just deleted here, and no journal knows of it.
     let isLost: Bool
+    /// Traces of a record that is not in the zone: in other zones, or deleted there.
+    let whereabouts: [Whereabouts]
     /// Links to the places where a missing record may be found.
     let changes: String?
     let elsewhere: String
@@ -114,10 +116,12 @@ extension RecordView {
         let unseen = body == nil ? try await deliveries(RecordID(recordName: name, zoneID: zoneID), nil, there) : nil
         let history = try await past(name, in: zoneID, there)
         let last = body == nil ? history?.rows.first { $0.restore != nil } : nil
+        let deletion = body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil
         return RecordView(
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
-            deletion: body == nil ? try await Deletion(history, last: last, of: name, in: zoneID, there) : nil,
+            deletion: deletion,
             isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
+            whereabouts: body == nil && deletion == nil ? try await Whereabouts.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
             lastVersion: last?.restore, unseen: unseen,

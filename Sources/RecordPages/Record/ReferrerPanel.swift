@@ -87,9 +87,9 @@ extension ReferrerPanel.Way {
         action = kind.action.rawValue
         consequence =
             switch kind.action {
-            case .none: "stays; its reference leads nowhere"
+            case .none: "stays; its reference is left without a target"
             case .deleteSelf: "is deleted with it"
-            case .validate: "keeps it from being deleted"
+            case .validate: "blocks the deletion"
             }
         self.count = count
         query = Self.link(kind, target: target, visit)

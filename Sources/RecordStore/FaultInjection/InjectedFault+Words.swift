@@ -54,7 +54,7 @@ extension InjectedFault {
     /// The expected reaction of a client in one sentence.
     public var advice: String {
         switch self {
-        case .expireTokens: "A correct client discards its tokens, pulls without one, and then deletes records that did not come."
+        case .expireTokens: "A correct client discards its tokens, pulls without one, and then deletes records that were not returned."
         case .purgeZone: "A correct client deletes its copy of the zone, and doesn't upload it again by itself."
         case .resetZone: "A correct client pulls the zone without a token, and uploads records that are only on the device."
         case .pagesOfOne: "A correct client continues while moreComing is true or there is a continuationMarker, even with small pages."

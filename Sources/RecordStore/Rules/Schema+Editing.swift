@@ -78,10 +78,10 @@ extension Schema {
 
         private mutating func remove(_ field: Name, from typeName: Name) throws {
             if typeName == Schema.usersType, field == "roles" {
-                throw RecordError(.badRequest, "The field 'roles' of 'Users' belongs to the system and can't be removed")
+                throw RecordError(.badRequest, "The field 'roles' of 'Users' belongs to the system and can't be deleted")
             }
             if typeName == Share.recordType, Share.type.fields[field] != nil {
-                throw RecordError(.badRequest, "The field '\(field)' of '\(typeName)' belongs to CloudKit and can't be removed")
+                throw RecordError(.badRequest, "The field '\(field)' of '\(typeName)' belongs to CloudKit and can't be deleted")
             }
             try schema.change(typeName) { type in
                 guard type.fields.removeValue(forKey: field) != nil else {

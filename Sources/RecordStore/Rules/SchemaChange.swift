@@ -37,7 +37,7 @@ public struct SchemaChange: Sendable, Hashable {
             for field in fields.sorted() {
                 guard let was = before.types[type]?.fields[field]?.type, after.types[type]?.fields[field]?.type.holdsSameValues(as: was) == true
                 else { continue }
-                lines.append("\(type): field '\(field)' removed with its values, and added again")
+                lines.append("\(type): field '\(field)' deleted with its values, and added again")
             }
         }
         lines += SchemaRespelling.all(from: before, to: after).map(\.line)
@@ -47,7 +47,7 @@ public struct SchemaChange: Sendable, Hashable {
             // Composite indexes removed with their type or field get no line of their own.
             guard let type = after.types[name] else { continue }
             lines += was.subtracting(now).filter { type.definition(of: $0.filter) != nil && type.definition(of: $0.sort) != nil }
-                .map { "\(name): \($0.phrase) removed" }.sorted { Name($0) < Name($1) }
+                .map { "\(name): \($0.phrase) deleted" }.sorted { Name($0) < Name($1) }
         }
         return lines
     }

@@ -41,7 +41,7 @@ public struct IndexCandidate: Sendable, Hashable {
         for (number, sort) in query.sorts.enumerated() {
             let needed: Indexes = sort.relativeLocation == nil ? .sortable : .queryable
             candidates += of(type.key(named: sort.fieldName), needing: needed, in: type, for: .sort(number), problems) { index in
-                if !needed.contains(index) { return "Only \(needed.names.joined()) has this order" }
+                if !needed.contains(index) { return "Only \(needed.names.joined()) indexes \(needed == .sortable ? "sort" : "sort by distance")" }
                 return number == 0 ? nil : "Only the first sort uses an index; this one orders records that are equal in the earlier sorts"
             }
         }

@@ -166,12 +166,12 @@ extension SchemaDifference.Change {
         case .addType(let type): "\(type.name): type added\(Self.fields(of: type))"
         case .removeType(let type): "\(type.name): type deleted\(Self.fields(of: type))"
         case .addField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) added"
-        case .removeField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) removed"
+        case .removeField(let key, let definition, let type): "\(type): field '\(key.schemaName)' \(definition.schemaText) deleted"
         case .changeField(let key, let before, let after, let type):
             "\(type): field '\(key.schemaName)' becomes \(after.schemaText), was \(before.schemaText)"
         case .setIndexes(let key, let before, let after, let type):
             "\(type): field '\(key.schemaName)': "
-                + [(after.subtracting(before), "added"), (before.subtracting(after), "removed")].filter { !$0.0.isEmpty }
+                + [(after.subtracting(before), "added"), (before.subtracting(after), "deleted")].filter { !$0.0.isEmpty }
                 .map { "\($0.0.names.joined(separator: " ")) \($0.1)" }.joined(separator: ", ")
         case .setGrants(let before, let after, let type):
             "\(type): grants " + (after.isEmpty ? "none" : after.map(Self.words).joined(separator: "; ")) + ", were "

@@ -122,7 +122,7 @@ public struct SchemaImportPlan: Sendable, Hashable {
             guard let deployed = change.recordType.flatMap({ production.types[$0] }) else { return nil }
             switch change {
             case .removeType(let type): return "type '\(type.name)' would be deleted"
-            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would be removed"
+            case .removeField(let key, _, _): return deployed.definition(of: key) == nil ? nil : "field '\(key.schemaName)' of type '\(deployed.name)' would be deleted"
             case .changeField(let key, _, let definition, _), .addField(let key, let definition, _):
                 return otherwise(key, definition, than: deployed)
             case .addType(let type):

@@ -13,7 +13,7 @@ public struct SchemaLoss: Sendable, Hashable {
         self.records = records
     }
 
-    /// A line such as `Item: field 'author' STRING removed; its values in 12 records are removed`.
+    /// A line such as `Item: field 'author' STRING deleted; its values in 12 records are deleted`.
     public var line: String {
         guard let records else { return change.line }
         let count = records == 1 ? "1 record" : "\(records) records"
@@ -21,7 +21,7 @@ public struct SchemaLoss: Sendable, Hashable {
             if case .removeType = change {
                 records == 0 ? "it has no records" : "its \(count) \(records == 1 ? "is" : "are") deleted"
             } else {
-                records == 0 ? "no record has a value in it" : "its values in \(count) are removed"
+                records == 0 ? "no record has a value in it" : "its values in \(count) are deleted"
             }
         return "\(change.line); \(loss)"
     }

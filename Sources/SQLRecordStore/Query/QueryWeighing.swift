@@ -103,9 +103,9 @@ struct QueryWeighing {
     }
 
     private func collectReason(_ plan: ZonePlan) -> String {
-        let order = query.sorts.isEmpty ? "" : ", then put in order"
-        guard plan.sources.count > 1 else { return "It finds few records, and all of them are read" + order }
-        return "It finds the fewest records, and all of them are read" + order
+        let order = query.sorts.isEmpty ? "" : " and sorted"
+        guard plan.sources.count > 1 else { return "It matches few records; all are read" + order }
+        return "It matches the fewest records; all are read" + order
     }
 
     /// The reason why the filter's entries were not counted.

@@ -187,14 +187,14 @@ extension RecordFeedView {
     private static func nothing(_ form: RecordFeedForm) -> (what: String, means: String) {
         if let type = form.type {
             if form.upto != nil {
-                return ("No changes of type \(type) between the two tokens.", "No record of this type had its latest change there. Records of other types may have.")
+                return ("No changes of type \(type) between the two tokens.", "No record of this type was last changed between the tokens. Other types may have changes.")
             }
             return form.since == nil
                 ? ("The zone has no records of type \(type).", "It may have records of other types.")
                 : ("No changes of type \(type) since the token.", "The client has everything of this type. There may be changes of other types.")
         }
         if form.upto != nil {
-            return ("No changes between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") had its latest change there.")
+            return ("No changes between the two tokens.", "No record\(form.type.map { " of the type \($0)" } ?? "") was last changed between the tokens.")
         }
         return form.since == nil
             ? ("The zone has no records.", "Its token can be used: later saves come after it.")

@@ -21,6 +21,6 @@ enum TokenAdvice {
     static let expired = [
         "Discard the zone's token, and pull without a token.",
         "Store every record that comes as new or changed.",
-        "Then delete local records that did not come: a first pull lists no earlier deletions.",
+        "Then delete local records that were not returned: a first pull lists no earlier deletions.",
     ]
 }

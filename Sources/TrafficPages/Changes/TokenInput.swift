@@ -48,7 +48,7 @@ struct TokenInput: ViewModel {
     private static func received(_ text: String, _ visit: Visit) throws -> [String] {
         guard let database = try visit.cloudKit() else { return [] }
         guard let receipt = database.receipt(of: ChangeToken(text: text), in: visit.place.zoneID) else {
-            return ["not received here lately; CloudKit tells nothing else about a token"]
+            return ["not received here lately; CloudKit says nothing else about a token"]
         }
         let (moment, today) = (receipt.received.utcText, Timestamp.now().utcText.prefix(10))
         let day = moment.hasPrefix(today) ? "today" : String(moment.prefix(10))

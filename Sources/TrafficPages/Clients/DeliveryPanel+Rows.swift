@@ -112,7 +112,7 @@ private struct DeliveryState {
         case .skipped(let from, let begun):
             source = from
             (verdict, tone) = ("no", "deleted")
-            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token from no pull: "
+            text = "Its first pull began at position \(Digits.grouped(begun)), past the record at \(stands), with a token that no pull returned: "
                 + "earlier changes were never sent to it. Its first pull:"
             advice = "A current token, as in zones/list, skips existing records. A new client must first pull without a token."
         case .refused(let from, let error):
@@ -135,7 +135,7 @@ private struct DeliveryState {
         case .noClient:
             (verdict, tone) = ("no", "deleted")
             text = "No client of the user has sent a request since the server started."
-            advice = "The record is there for the first pull."
+            advice = "Its first pull returns the record."
         case .elsewhere(let places):
             (verdict, tone) = ("no", "deleted")
             text = "It never sent a request to this database. It uses \(DeliveryPanel.Row.list(places, separator: "; "))."

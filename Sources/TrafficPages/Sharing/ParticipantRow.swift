@@ -91,7 +91,7 @@ struct ShareReaders {
     private func reading(
         of zoneID: ZoneID, from client: SeenClient, _ user: Name, in address: DatabaseAddress
     ) async throws -> (text: String, tone: String, when: Timestamp?) {
-        guard let feed = client.feed(of: zoneID) else { return ("asked for records, never for the changes of the zone", "warn", client.lastSeen) }
+        guard let feed = client.feed(of: zoneID) else { return ("fetched records, but never the zone’s changes", "warn", client.lastSeen) }
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: user, tokens: tokens)
         guard let token = feed.lastGiven, let explanation = try await tokens.explanation(of: token, in: address, of: user), explanation.standing == .good
         else { return (words, tone, feed.lastPulled) }
@@ -103,7 +103,7 @@ struct ShareReaders {
     func nothing(_ visit: Visit) -> String {
         if !visit.log.isOn { return "not known, the request log is off" }
         return clientCount < ClientBook.clientLimit
-            ? "never asked since the server started" : "not one of the \(Digits.grouped(clientCount)) clients that the server remembers"
+            ? "no request since the server started" : "not one of the \(Digits.grouped(clientCount)) clients that the server remembers"
     }
 }
 
@@ -113,7 +113,7 @@ extension ShareParticipant.Role {
         case .owner: "owner"
         case .administrator: "administrator"
         case .user: "invited"
-        case .publicUser: "came by the link"
+        case .publicUser: "joined by the link"
         }
     }
 }

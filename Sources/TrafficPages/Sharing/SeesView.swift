@@ -103,7 +103,7 @@ extension SeesView {
             } ?? [],
             whole: top != nil || after != nil ? page([]) : nil, parts: parts,
             incomplete: [
-                tree.isComplete ? nil : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) that were unchanged for longest.",
+                tree.isComplete ? nil : "The zone has more records. The page shows the \(Digits.grouped(tree.nodes.count)) least recently changed.",
                 found.count > shareLimit
                     ? "The zone has more than \(shareLimit) shares. Records of the others are listed as if only the owner saw them." : nil,
             ].compactMap(\.self),

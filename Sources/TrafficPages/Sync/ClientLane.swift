@@ -74,7 +74,7 @@ extension ClientLane {
             notes.append(Note(text: flag.sentence, link: Frame.Link(text: flag.word, href: flag.href)))
         }
         let zoneID = lane.zoneID
-        lacking = isBehind ? lastGiven.map { Frame.Link(text: "Changes that it lacks", href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)])) } : nil
+        lacking = isBehind ? lastGiven.map { Frame.Link(text: "Missing changes", href: there.inZone(zoneID).link("changes", [("since", "1"), ("token", $0.text)])) } : nil
         next = isBehind ? try await Self.next(after: lastGiven, lane, at: there, tokens, visit) : []
         let (state, href) = (tone == "warn" ? "\(words) behind" : words, stand?.href)
         self.state = given.flatMap { feed.moreComing ? Self.stopped(at: $0, of: newest) : nil } ?? state

@@ -52,7 +52,7 @@ struct SyncLanes: Sendable {
         left = max(0, lanes.count - Self.laneLimit)
         groups = Self.grouped(Array(lanes.prefix(Self.laneLimit)))
         let found = log.latest(Self.requestLimit) { request in
-            request.container == container && request.environment == environment && !request.client.isOfConsole
+            request.container == container && request.environment == environment && !request.client.isOfSkylight
                 && now.milliseconds - request.started.milliseconds <= AgeScale.reach
         }
         let requests = Dictionary(grouping: found.filter { $0.address != nil }) { request in

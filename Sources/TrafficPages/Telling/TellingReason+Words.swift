@@ -81,7 +81,7 @@ extension TellingReason {
                 reason: "Notification \(other.id), with the same collapseIDKey, took its place"
                     + (delivered ? " and was delivered at \(Self.time(other.moment))." : " and waits."), next: notification(telling))
         case .dropped(let telling):
-            return no("So many notifications waited that it was dropped.", "The client must poll the web courier more often, and fetch changes when it starts.", next: notification(telling))
+            return no("The queue was full, so this notification was discarded.", "The client must poll the web courier more often, and fetch changes when it starts.", next: notification(telling))
         case .expiredWaiting(let telling):
             return no("It waited until the token expired.", "The client must poll the web courier, and ask for another token within 12 hours.", next: notification(telling))
         case .waiting(let telling):
@@ -99,7 +99,7 @@ extension TellingReason {
         case .notLogged:
             return no(
                 "A subscription fires and the client has a token, but no notification is in the log.",
-                "The log begins with the server and keeps the latest ones. It may have been sent before.")
+                "The log starts with the server and keeps only the latest. An older one may have been sent.")
         }
     }
 

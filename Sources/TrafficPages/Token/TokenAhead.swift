@@ -9,8 +9,7 @@ struct TokenAhead: ViewModel {
         let position: String
         let kind: String
         let kindText: String
-        let recordName: String
-        let href: String
+        let record: RecordLink
         let type: String
         let when: ValueView
     }
@@ -36,22 +35,23 @@ extension TokenAhead {
         timeline = try await FeedTimeline(nil, of: span, form, in: zoneID, visit: there)
         var page: ZoneChangesPage?
         if explanation.standing == .good {
-            let request = ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.limit), desiredKeys: [])
+            let request = ZoneChangesRequest(zoneID, since: token, limit: PageLimit(records: Self.limit), desiredKeys: visit.titles.fields)
             // The zone may have been deleted in the meantime.
             do { page = try await visit.measure { try await visit.database.zoneChanges(request) } } catch is RecordError { page = nil }
         }
         if timeline == nil, page?.changes.isEmpty ?? true { return nil }
         zone = visit.zoneName(zoneID)
-        rows = page?.changes.map { Row($0, at: there.place) } ?? []
+        rows = try page?.changes.map { try Row($0, there) } ?? []
         rest = page?.moreComing == true ? Frame.Link(text: "All changes after it", href: there.place.link("changes", form.parameters(since: token))) : nil
     }
 }
 
 extension TokenAhead.Row {
-    fileprivate init(_ change: RecordChange, at place: Place) {
+    fileprivate init(_ change: RecordChange, _ visit: Visit) throws {
         (position, kind, kindText) = (change.positionText, change.kindName, change.kindText)
-        recordName = change.recordID.recordName.string
-        href = place.link("record", [("name", change.recordID.recordName.string)])
+        record = RecordLink(
+            href: visit.place.link("record", [("name", change.recordID.recordName.string)]), recordName: change.recordID.recordName.string,
+            title: try change.record.flatMap { try visit.titles.title(of: $0) })
         type = change.record?.recordType.string ?? RecordChange.untold
         when = change.record.map { ValueView(.time($0.modified.timestamp)) } ?? .missing
     }

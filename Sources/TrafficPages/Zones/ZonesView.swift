@@ -29,6 +29,8 @@ struct ZonesView: Page {
     /// The search form for many zones, and its text.
     let find: Frame.Find?
     let found: String
+    /// The title of the page that a zone is chosen for, from the bar.
+    let chosenFor: String?
     /// A message if no zone was found.
     let nothing: String?
     let notice: String?
@@ -53,8 +55,9 @@ struct ZonesView: Page {
         var marks: Set<ZoneMark> = []
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
         let zones = found.isEmpty ? visit.zones : visit.zones.filter { visit.zoneName($0.zoneID).holds(found) }
+        let page = SamePage(asked: visit)
         for zone in zones.prefix(limit) {
-            rows.append(try await Row(zone, visit: visit))
+            rows.append(try await Row(zone, chosenFor: page, visit: visit))
             marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
         }
         let gone = try await GoneZones(visit)
@@ -65,8 +68,8 @@ struct ZonesView: Page {
             case .shared: "Zones of other users appear here when their owners share them. Only the owner creates and deletes a zone."
             }
         return ZonesView(
-            rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone") : nil,
-            found: found, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
+            rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
+            found: found, chosenFor: page?.title, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
             notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
@@ -76,13 +79,13 @@ struct ZonesView: Page {
 }
 
 extension ZonesView.Row {
-    fileprivate init(_ zone: Zone, visit: Visit) async throws {
+    fileprivate init(_ zone: Zone, chosenFor page: SamePage?, visit: Visit) async throws {
         let zoneID = zone.zoneID
         let place = visit.place.inZone(zoneID)
         let counts = try await visit.counts(in: zoneID)
         name = visit.zoneName(zoneID)
         owner = visit.ownerName(zoneID)
-        href = place.link("zone")
+        href = page?.link(at: place) ?? place.link("zone")
         records = counts.map { Digits.grouped($0.total) }
         deletions = counts.map { Digits.grouped($0.deletions) }
         types = counts.map { $0.typesText(limit: 4) }

@@ -87,7 +87,7 @@ import Traffic
         try await save("first")
     }
 
-    @Test func changesAfterTheRegistrationAreTold() async throws {
+    @Test func changesAfterTheRegistrationAreNotified() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
         try await notifying { notifier in
@@ -175,7 +175,7 @@ import Traffic
 
     /// The next server tells of changes that were committed while none ran, and of those that one had in hand when it failed. It does not tell again of
     /// one that was taken.
-    @Test func changesAreToldAfterARestart() async throws {
+    @Test func changesAreNotifiedAfterARestart() async throws {
         try await begin()
         try await subscribe([Self.query("q")])
         try await subscribe([Self.query("once", firesOnce: true)], .public)

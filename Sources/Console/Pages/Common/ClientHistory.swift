@@ -22,7 +22,7 @@ package struct ClientHistory: Sendable {
 }
 
 extension ClientBook {
-    /// The clients of a container, the most recently seen first. The console's own requests are excluded.
+    /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
     package func histories(in container: ContainerID) -> [ClientHistory] {
         struct Key: Hashable {
             let id: String
@@ -30,7 +30,7 @@ extension ClientBook {
         }
         var order: [Key] = []
         var parts: [Key: [SeenClient]] = [:]
-        for client in clients where client.address.container == container && !client.identity.isOfConsole {
+        for client in clients where client.address.container == container && !client.identity.isOfSkylight {
             guard let user = client.userRecordName else { continue }
             let key = Key(id: client.id.client, user: user)
             if parts[key] == nil { order.append(key) }

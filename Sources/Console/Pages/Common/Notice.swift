@@ -67,7 +67,7 @@ package enum Notice: String {
         case .typeRemoved: "The record type and its records are deleted."
         case .fieldAdded: "The field is added."
         case .fieldRemoved: "The field and its values are deleted."
-        case .titleChosen: "The title is chosen. The pages name records of this type by it."
+        case .titleChosen: "Title field saved. Pages now show it for these records."
         case .roleAdded: "The role is created. Now grant it permissions on a type."
         case .roleRemoved: "The role is deleted."
         case .roleGiven: "The user has the role, starting with the next request."

@@ -5,7 +5,7 @@ struct UntoldView: Page {
     static let template = "untold"
     static let tab = Tab.home
 
-    let title = "CloudKit does not tell"
+    let title = "Not available from CloudKit"
     let reason: String
     let untold: Untold
     let back: Frame.Link

@@ -35,6 +35,7 @@ struct FindView: Page {
                 "Zones", of: visit.zones.map { Found(visit.zoneName($0.zoneID), note: visit.ownerName($0.zoneID), href: visit.place.link(toZone: $0.zoneID)) }, words),
             records.group,
             FoundGroup("Saved queries", of: savedQueries(visit), words),
+            words.isEmpty ? nil : FoundGroup("Clients", of: clients(visit), words),
             FoundGroup("API tokens and keys", of: credentials(visit), words),
             words.isEmpty ? nil : FoundGroup("Users", of: users(visit), words),
             containers(visit.containers, visit.accounts, words),
@@ -119,6 +120,12 @@ struct FindView: Page {
         let tokens = visit.accounts.apiTokens().filter { $0.container == container && $0.environment == environment && $0.isLive }
         let serverKeys = visit.accounts.serverKeys().filter { $0.container == container && $0.environment == environment && $0.revoked == nil }
         return tokens.map { Found($0.name, note: "API token \($0.id)…", href: keys) } + serverKeys.map { Found($0.name, note: "server-to-server key", href: keys) }
+    }
+
+    private static func clients(_ visit: Visit) -> [Found] {
+        visit.log.clients.histories(in: visit.place.address.container).map { client in
+            Found(client.identity.label, note: visit.people.name(of: client.user), href: "\(visit.place.link(Tab.clients.rawValue))#\(client.anchor)", names: [client.identity.label, client.id])
+        }
     }
 
     private static func users(_ visit: Visit) -> [Found] {

@@ -15,10 +15,10 @@ struct FoundRecords {
         }
         let here = visit.place.zoneID
         let zoneIDs = (here.map { [$0] } ?? []) + visit.zones.map(\.zoneID).filter { zoneID in here.map { !visit.place.isSame($0, zoneID) } ?? true }
-        let search = try await RecordSearch(words, in: zoneIDs, limit: FoundGroup.limit, visit)
-        let hasMore = search.matches.count > FoundGroup.limit
-        group = FoundGroup("Records", of: search.matches.map { Found($0, visit) }, words, isCut: search.isCut && hasMore)
-        remark = !search.isCut || hasMore
+        let search = try await RecordSearch(words, in: zoneIDs, visit)
+        let isShort = search.matches.count <= FoundGroup.limit
+        group = FoundGroup("Records", of: search.matches.map { Found($0, visit) }, words, isCut: search.hasMore || search.isCut && !isShort)
+        remark = !search.isCut || !isShort
             ? nil : "Parts of names and titles were searched in \(Digits.count(search.count, "record")); the others are found by their whole name."
     }
 }

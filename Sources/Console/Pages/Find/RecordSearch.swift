@@ -17,8 +17,13 @@ package struct RecordSearch: Sendable {
     private static let timeLimit = Duration.milliseconds(300)
     private static let pageLimit = PageLimit(records: 500, bytes: 4 << 20)
 
-    /// A record with exactly this name comes first.
+    /// The maximum number of matches of one type that are kept, of those that begin with the text and of the others.
+    private static let keptLimit = 100
+
+    /// Those of exactly this name come first, then those that begin with the text. Among them, a type with few records comes before one with many.
     package private(set) var matches: [Match] = []
+    /// True if matches are left out.
+    private(set) var hasMore = false
     /// The number of records that were compared.
     private(set) var count = 0
     /// True if the search ended before the last record.
@@ -26,17 +31,31 @@ package struct RecordSearch: Sendable {
 
     /// - Parameters:
     ///   - zoneIDs: the zones to search, the more important ones first.
-    ///   - limit: the search ends with more matches.
-    package init(for text: String, in zoneIDs: [ZoneID], limit: Int, _ visit: Visit) async throws {
-        try await self.init(FoundWords(text), in: zoneIDs, limit: limit, visit)
+    package init(for text: String, in zoneIDs: [ZoneID], _ visit: Visit) async throws {
+        try await self.init(FoundWords(text), in: zoneIDs, visit)
     }
 
-    init(_ words: FoundWords, in zoneIDs: [ZoneID], limit: Int, _ visit: Visit) async throws {
+    init(_ words: FoundWords, in zoneIDs: [ZoneID], _ visit: Visit) async throws {
+        struct Kind: Hashable {
+            let rank: Int
+            let type: Name
+        }
         let titles = visit.titles
+        var found: [Kind: [Match]] = [:]
+        var sizes: [Name: Int] = [:]
+        var order: [Name] = []
         func add(_ record: StoredRecord) throws {
+            if sizes[record.recordType] == nil { order.append(record.recordType) }
+            sizes[record.recordType, default: 0] += 1
             let title = try titles.wholeTitle(of: record)
             let names = [record.recordID.recordName.string] + (title.map { [$0] } ?? [])
-            if words.rank(of: names) != nil { matches.append(Match(record: record, wholeTitle: title)) }
+            guard let rank = words.rank(of: names) else { return }
+            let kind = Kind(rank: rank, type: record.recordType)
+            if found[kind, default: []].count < Self.keptLimit { found[kind, default: []].append(Match(record: record, wholeTitle: title)) } else { hasMore = true }
+        }
+        defer {
+            let types = order.enumerated().sorted { (sizes[$0.element] ?? 0, $0.offset) < (sizes[$1.element] ?? 0, $1.offset) }.map(\.element)
+            for rank in Set(found.keys.map(\.rank)).sorted() { for type in types { matches += found[Kind(rank: rank, type: type)] ?? [] } }
         }
         let end = ContinuousClock.now + Self.timeLimit
         // A whole name is found however many records there are.
@@ -56,7 +75,7 @@ package struct RecordSearch: Sendable {
                 for record in page.records where !exactIDs.contains(record.recordID) { try add(record) }
                 count += page.records.count
                 last = page.last
-                isCut = matches.count > limit || count >= Self.readLimit || ContinuousClock.now > end
+                isCut = count >= Self.readLimit || ContinuousClock.now > end
                 if isCut { return }
             } while last != nil
         }

@@ -31,7 +31,7 @@ package struct LatestRequests: ViewModel {
     /// - Returns: `nil` if the log keeps no requests.
     init?(_ log: RequestLog, in containers: [ContainerID]) {
         guard log.isOn else { return nil }
-        let found = log.latest(Self.limit + 1) { !$0.client.isOfConsole }
+        let found = log.latest(Self.limit + 1) { !$0.client.isOfSkylight }
         isWaiting = found.isEmpty
         areFirst = !found.isEmpty && found.count <= Self.limit
         let now = Timestamp.now()
@@ -45,7 +45,7 @@ package struct LatestRequests: ViewModel {
     package init?(_ log: RequestLog, at place: Place) {
         guard log.isOn else { return nil }
         let (container, environment) = (place.address.container, place.address.environment)
-        let found = log.latest(Self.shortLimit) { !$0.client.isOfConsole && $0.container == container && ($0.environment ?? environment) == environment }
+        let found = log.latest(Self.shortLimit) { !$0.client.isOfSkylight && $0.container == container && ($0.environment ?? environment) == environment }
         isWaiting = found.isEmpty
         areFirst = false
         let now = Timestamp.now()
