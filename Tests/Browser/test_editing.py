@@ -278,6 +278,8 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     file.write_text("iata,elevation\nSEA,433\nAMS,-11\n")
     page = open_page(place + "/importing")
     page.get_by_label("file", exact=True).set_input_files(file)
+    # The next choice has the focus, and nothing is called wrong before the button is pressed.
+    expect(page.get_by_label("record type")).to_be_focused()
     page.get_by_label("record type").fill("Airport")
     page.get_by_label("Zone", exact=True).select_option("Notes")
     expect(page.get_by_role("heading", name="2 rows will become records")).to_be_visible()
@@ -289,7 +291,7 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     names.select_option("elevation")
     expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
     expect(names).to_be_focused()
-    # New fields have the ticks of the indexes that a save would give them.
+    # The indexes that a save adds by default are ticked.
     expect(page.get_by_text(re.compile("adds indexes: .*elevation QUERYABLE SORTABLE"))).to_be_visible()
     index = page.get_by_label("Add SORTABLE to elevation")
     index.uncheck()
