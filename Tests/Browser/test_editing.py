@@ -177,7 +177,8 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
         )
     page = open_page(place + "/query?type=Item&zone=Notes&filter1=shelf&is1=EQUALS&value1=left")
     page.get_by_role("link", name="Change all matches…").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("shelf is left")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Change all matching Item records")
+    expect(page.locator(".over")).to_contain_text("shelf is left")
     # A choice made before the scripts are loaded waits for the button Choose.
     page.wait_for_load_state()
     page.get_by_label("Field to change").select_option("n")
