@@ -327,6 +327,9 @@ static const char refresh_mustache[] = {
 static const char refusal_mustache[] = {
 #embed "../../Templates/refusal.mustache" suffix(, 0)
 };
+static const char refused_form_mustache[] = {
+#embed "../../Templates/refused_form.mustache" suffix(, 0)
+};
 static const char rehearsal_mustache[] = {
 #embed "../../Templates/rehearsal.mustache" suffix(, 0)
 };
@@ -635,6 +638,7 @@ static const struct embedded_file files[] = {
     {"record_told.mustache", record_told_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
+    {"refused_form.mustache", refused_form_mustache},
     {"rehearsal.mustache", rehearsal_mustache},
     {"rehearsals.mustache", rehearsals_mustache},
     {"request.mustache", request_mustache},
