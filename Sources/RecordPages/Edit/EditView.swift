@@ -63,6 +63,7 @@ struct EditView: Page {
     }
 
     let title: String
+    /// The heading of the form for a new record.
     let heading: String
     let zone: String
     let recordType: String
@@ -99,7 +100,7 @@ extension EditView {
         let place = visit.place
         let known = visit.schema?.types[form.recordType]
         title = form.isNew ? "New \(form.recordType)" : "Edit \(form.recordName)"
-        heading = form.isNew ? "New \(form.recordType)" : form.recordName.string
+        heading = "New \(form.recordType)"
         zone = place.zoneID.map(visit.zoneName) ?? ""
         recordType = form.recordType.string
         typeHref = known == nil ? nil : place.link("type", [("type", form.recordType.string)])
