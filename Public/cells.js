@@ -160,7 +160,7 @@ function link(text, href) {
 
 // The title of a record, or else its name.
 function titleOf(there) {
-  return there.querySelector('small') ? there.firstChild.textContent.trim() : there.textContent
+  return (there.querySelector('bdi') ?? there).textContent.trim()
 }
 
 // The value without the notes beside it. A long text is there in full.
@@ -169,7 +169,7 @@ function value(cell) {
   if (pairs.length > 0) return pairs.join('\n')
   const items = [...cell.querySelectorAll('li:not(.faint)')].map(item => item.textContent.trim())
   if (items.length > 0) return items.join(', ')
-  // A record's name is after its title.
+  // A record's name is beside its title.
   const part = cell.querySelector('a > small') ?? cell.querySelector('.long > div, time, a, code') ?? cell
   const text = part === cell ? [...cell.childNodes].filter(node => !(node instanceof Element && node.matches('.faint'))).map(node => node.textContent).join('') : part.textContent
   return text.trim()

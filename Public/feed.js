@@ -1,4 +1,4 @@
-// Plays a feed back as one stream, and follows it live. Both show the latest changes above those of the page.
+// Loads a feed as one stream, and follows it live. Both show the latest changes above those of the page.
 import { enableBeside } from './beside.js'
 import { enableCells } from './cells.js'
 import { bytes } from './sizes.js'
@@ -103,7 +103,7 @@ class Panel {
       name.textContent = change.recordName
       const title = document.createElement('bdi')
       title.textContent = change.title
-      link.replaceChildren(title, ' ', name)
+      link.replaceChildren(name, ' ', title)
     }
     link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
     text('[data-type]', change.type)
@@ -186,10 +186,12 @@ function utc(date) {
 }
 
 // Keeps only the values that a row shows, so that large records can be released.
-function summary({ change, position, record }, titles) {
-  const { modified = {} } = record
+// To a pull without a token every record is new, so the dates tell whether it was modified, as on the page.
+function summary({ change, position, record }, titles, isFirst = false) {
+  const { created = {}, modified = {} } = record
+  const isModified = isFirst && change === 'created' && created.timestamp < modified.timestamp
   return {
-    kind: change ?? 'saved',
+    kind: isModified ? 'modified' : change ?? 'saved',
     position,
     recordName: record.recordName,
     type: record.recordType ?? '',
@@ -219,6 +221,8 @@ async function reason(answer) {
 class Playback {
   #panel
   #abort = null
+  // True if the stream began without a token.
+  #isFirst = false
   // The last token of the stream, and the number of changes up to it.
   #token = ''
   #reached = 0
@@ -238,6 +242,7 @@ class Playback {
     this.stop()
     const isSince = document.querySelector('[data-since]').checked
     this.#token = isSince ? document.querySelector('[data-token]').value.trim() : ''
+    this.#isFirst = this.#token === ''
     this.#reached = this.#done = this.#again = this.#spent = 0
     this.#latest = []
     this.#total = null
@@ -260,7 +265,7 @@ class Playback {
     this.#again += this.#done - this.#reached
     this.#done = this.#reached
     this.#began = performance.now()
-    this.#panel.show(this, 'Playing back', 'modified', 'Pause')
+    this.#panel.show(this, 'Loading', 'modified', 'Pause')
     this.#panel.turn.focus()
     this.#draw()
     const clock = setInterval(() => this.#draw(), pause)
@@ -287,7 +292,7 @@ class Playback {
     }
     if (this.#abort !== abort) return
     this.#abort = null
-    if (isFinished) this.#end('Played back', 'good', null)
+    if (isFinished) this.#end('Loaded', 'good', null)
     else if (isRefused && this.#reached === 0) this.#refuse(failure)
     else this.#end('Interrupted', 'bad', 'Resume', failure)
   }
@@ -296,7 +301,7 @@ class Playback {
   #take(line) {
     if (line.record) {
       this.#done += 1
-      this.#latest.push(summary(line, this.#panel.titles))
+      this.#latest.push(summary(line, this.#panel.titles, this.#isFirst))
       if (this.#latest.length > 2 * shown) this.#latest.splice(0, shown)
       return false
     }

@@ -2,7 +2,7 @@
 // perRecordProgressBlock of CKFetchRecordsOperation. The footer shows the total progress.
 import { Download, Downloads, limit } from './downloads.js'
 import { FetchedFiles, canKeepFiles } from './fetched.js'
-import { bytes, part, percent, seconds, Pace } from './sizes.js'
+import { bytes, part, percent, seconds } from './sizes.js'
 
 // The interval between display updates, in milliseconds.
 const pause = 200
@@ -111,6 +111,11 @@ function sum(downloads, key) {
   return downloads.reduce((sum, download) => sum + download[key], 0)
 }
 
+// Bytes per second of the files that are being fetched, in a row as in the footer.
+function rateOf(downloads) {
+  return downloads.reduce((sum, download) => sum + (download.state === 'fetching' ? download.pace.rate() : 0), 0)
+}
+
 function parts(root, names) {
   return Object.fromEntries(names.map(name => [name, root.querySelector(`[data-${name}]`)]))
 }
@@ -141,7 +146,7 @@ class Row {
       else fetching.go(downloads)
     })
     this.#part.save.addEventListener('click', () => fetching.save(downloads))
-    this.#part.save.setAttribute('aria-label', `Download ${this.#name}`)
+    this.#part.save.setAttribute('aria-label', `Save to disk: ${this.#name}`)
   }
 
   get #name() { return this.#element.dataset.file ?? `all of ${this.#element.closest('[data-record]').dataset.record}` }
@@ -157,7 +162,7 @@ class Row {
     setText(now, this.#words(state, received, total))
     now.title = state === 'done' ? 'All bytes are fetched, and their SHA-256 matches the checksum of the record' : ''
     turn.hidden = state === 'done'
-    const verb = { fetching: 'Pause', waiting: 'Pause', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Fetch'
+    const verb = { fetching: 'Pause', waiting: 'Pause', paused: 'Resume', failed: received > 0 ? 'Resume' : 'Retry' }[state] ?? 'Download'
     if (turn.textContent !== verb) {
       turn.textContent = verb
       turn.setAttribute('aria-label', `${verb} ${this.#name}`)
@@ -174,9 +179,8 @@ class Row {
     if (state === 'done') return 'verified'
     if (state === 'new') return ''
     if (received === total) return 'checking'
-    const rate = this.downloads.reduce((sum, download) => sum + (download.state === 'fetching' ? download.pace.rate() : 0), 0)
     const over = this.downloads.length === 1 && download.isOver ? 'from the start, because the server could not resume · ' : ''
-    return `${over}${part(received, total)} · ${pace(rate, total - received)}`
+    return `${over}${part(received, total)} · ${pace(rateOf(this.downloads), total - received)}`
   }
 }
 
@@ -190,7 +194,6 @@ class Whole {
   #root
   #part
   #records
-  #pace = new Pace()
   #said = ''
 
   constructor(root, records, fetching) {
@@ -231,11 +234,9 @@ class Whole {
     setProgress(progress, received, total)
     setText(count, state === 'done' ? bytes(total) : part(received, total))
     setText(records, `${done} of ${this.#records.length} ${this.#records.length === 1 ? 'record' : 'records'}`)
-    if (isRunning) this.#pace.note(received)
-    else this.#pace.clear()
-    setText(speed, isRunning ? `${limit} at a time · ${pace(this.#pace.rate(), total - received)}` : '')
+    setText(speed, isRunning ? `${limit} at a time · ${pace(rateOf(all), total - received)}` : '')
     turn.hidden = state === 'done'
-    setText(turn, isRunning ? 'Pause all' : state === 'new' ? 'Fetch all' : 'Resume all')
+    setText(turn, isRunning ? 'Pause all' : state === 'new' ? 'Download all' : 'Resume all')
     if (state !== this.#said && state === 'done') this.say(`${this.#records.length === 1 ? 'The record is' : `All ${this.#records.length} records are`} fetched, ${bytes(total)}`)
     this.#said = state
   }

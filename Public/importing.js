@@ -29,8 +29,11 @@ function hasRows(form) {
 
 async function follow(control) {
   const form = importForm()
-  // A new file asks for the other choices. They are made one after the other, without more questions.
-  if (!(control.type === 'file' ? form.reportValidity() : form.checkValidity())) return
+  if (!form.checkValidity()) {
+    // A new file leads to the next choice. The browser's message comes only with the button: nothing is wrong yet.
+    if (control.type === 'file') form.querySelector('input:invalid, select:invalid')?.focus()
+    return
+  }
   const number = ++latest
   const button = form.querySelector('button:not([formaction])')
   try {

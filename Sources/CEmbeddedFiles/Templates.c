@@ -210,6 +210,9 @@ static const char meter_mustache[] = {
 static const char mirror_mustache[] = {
 #embed "../../Templates/mirror.mustache" suffix(, 0)
 };
+static const char named_record_mustache[] = {
+#embed "../../Templates/named_record.mustache" suffix(, 0)
+};
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
 };
@@ -326,6 +329,9 @@ static const char refresh_mustache[] = {
 };
 static const char refusal_mustache[] = {
 #embed "../../Templates/refusal.mustache" suffix(, 0)
+};
+static const char refused_form_mustache[] = {
+#embed "../../Templates/refused_form.mustache" suffix(, 0)
 };
 static const char rehearsal_mustache[] = {
 #embed "../../Templates/rehearsal.mustache" suffix(, 0)
@@ -599,6 +605,7 @@ static const struct embedded_file files[] = {
     {"location_map.mustache", location_map_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
+    {"named_record.mustache", named_record_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},
@@ -638,6 +645,7 @@ static const struct embedded_file files[] = {
     {"record_told.mustache", record_told_mustache},
     {"refresh.mustache", refresh_mustache},
     {"refusal.mustache", refusal_mustache},
+    {"refused_form.mustache", refused_form_mustache},
     {"rehearsal.mustache", rehearsal_mustache},
     {"rehearsals.mustache", rehearsals_mustache},
     {"request.mustache", request_mustache},

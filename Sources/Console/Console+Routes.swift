@@ -30,7 +30,12 @@ extension Console {
         }
         router.post("/containers") { request, _ in
             let fields = try await request.form(limit: Self.formLimit)
-            return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
+            do {
+                return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
+            } catch let error as RecordError where error.code == .badRequest {
+                let refused = RefusedForm(error, typed: fields["container"] ?? "")
+                return try answer(.page(try await HomeView.load(FormFields(), server: request.ownOrigin, console: self, refused: refused)))
+            }
         }
         if let loadDemo {
             router.post("/demo") { request, _ in
@@ -98,11 +103,19 @@ extension Console {
         _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
         _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
+        submit(path, on: router, fromThisMachineOnly: fromThisMachineOnly) { .redirect(try await action($0)) }
+    }
+
+    /// Adds a form that changes data and then redirects, or answers with its page, which says what was refused.
+    package func submit(
+        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
+        _ action: @escaping @Sendable (Visit) async throws -> Answer
+    ) {
         router.post("\(Self.placePath)/\(path)") { request, context in
             if fromThisMachineOnly { try checkPeer(of: request, context) }
             let fields = try await request.form(limit: Self.formLimit)
             let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { .redirect(try await action(visit)) }
+            return try await response(to: visit) { try await action(visit) }
         }
     }
 

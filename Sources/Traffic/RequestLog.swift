@@ -197,7 +197,7 @@ private struct State {
         request.number = next
         request.warnings = clients.note(request)
         // A page that follows changes stays connected while it is open. That says nothing about clients.
-        if !(request.isStream && request.client.isOfConsole) { telemetry.note(request) }
+        if !(request.isStream && request.client.isOfSkylight) { telemetry.note(request) }
         var gone = next - first >= Int64(capacity) ? dropFirst() : nil
         let kept = Kept(entry: Entry(request, size: size), bodies: bodies.size > 0 ? bodies : nil)
         if ring.count < capacity { ring.append(kept) } else { ring[slot(next)] = kept }

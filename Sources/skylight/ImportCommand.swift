@@ -46,7 +46,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The column with the record names; it also becomes a field, unless it is called recordName. (default: random names)",
+            "The column with the record names; it also becomes a field, unless it is called recordName. (default: recordName if there is one, else random names)",
             valueName: "column"))
     var nameField: String?
 

@@ -118,7 +118,7 @@ def test_five_records_at_once_one_cancelled_and_resumed(files, line, open_page):
     expect(page.locator("[data-said]")).to_contain_text("All 5 records are fetched")
     for name in names:
         with page.expect_download() as download:
-            page.get_by_role("button", name=f"Download {name}").click()
+            page.get_by_role("button", name=f"Save to disk: {name}").click()
         assert download.value.suggested_filename == name
         with open(download.value.path(), "rb") as saved:
             assert hashlib.sha256(saved.read()).digest() == hashlib.sha256(files[name]).digest()
@@ -140,7 +140,7 @@ def test_what_is_shown_on_the_way(files, line, open_page):
     page.get_by_role("button", name="Resume all").click()
     expect(part).to_have_attribute("data-state", "done")
     expect(part.locator("[data-now]")).to_have_text("verified")
-    expect(page.get_by_role("button", name="Download part-5.bin")).to_be_visible()
+    expect(page.get_by_role("button", name="Save to disk: part-5.bin")).to_be_visible()
 
 
 def test_a_broken_connection_is_reported_and_resumed(files, line, open_page):
@@ -177,7 +177,7 @@ def test_wrong_bytes_are_not_taken(files, line, open_page):
     part = row(page, "part-1.bin")
     expect(part).to_have_attribute("data-state", "failed")
     expect(part.locator("[data-now]")).to_have_text("The bytes do not match the checksum")
-    expect(part.get_by_role("button", name="Download")).to_have_count(0)
+    expect(part.get_by_role("button", name="Save to disk")).to_have_count(0)
     page.get_by_role("button", name="Retry part-1.bin").click()
     expect(part).to_have_attribute("data-state", "done")
 
@@ -272,7 +272,7 @@ def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     expect(group).to_have_attribute("data-state", "done")
     saved = []
     page.on("download", lambda download: saved.append(download))
-    page.get_by_role("button", name="Download all of several").click()
+    page.get_by_role("button", name="Save to disk: all of several").click()
     end = time.monotonic() + 60
     while len(saved) < 3 and time.monotonic() < end:
         page.wait_for_timeout(50)
@@ -296,7 +296,7 @@ def test_a_reloaded_page_goes_on_where_it_was(files, line, open_page):
     expect(page.locator("[data-said]")).to_have_text("The record is fetched, 560 kB")
     assert len(line.requests) == count
     with page.expect_download() as download:
-        page.get_by_role("button", name="Download part-4.bin").click()
+        page.get_by_role("button", name="Save to disk: part-4.bin").click()
     with open(download.value.path(), "rb") as saved:
         assert saved.read() == files["part-4.bin"]
 
@@ -345,7 +345,7 @@ def test_files_are_gone_when_the_page_is(files, line, open_page):
     # The page that fetched is still open, with its files.
     assert len(kept(other)) == 1
     with page.expect_download():
-        page.get_by_role("button", name="Download part-1.bin").click()
+        page.get_by_role("button", name="Save to disk: part-1.bin").click()
     page.close()
     other.reload()
     until(lambda: kept(other) == [])
@@ -418,14 +418,14 @@ def test_a_large_file_is_not_held_in_memory(playwright, tmp_path):
         part = row(page, "large.bin")
         # So much is not fetched before somebody asks for it.
         expect(page.locator("[data-whole] [data-state]")).to_have_text("Not fetched")
-        page.get_by_role("button", name="Fetch large.bin").click()
+        page.get_by_role("button", name="Download large.bin").click()
         end = time.monotonic() + 120
         while part.get_attribute("data-state") != "done":
             assert time.monotonic() < end, part.inner_text()
             most = max(most, memory(folder))
             time.sleep(0.1)
         with page.expect_download() as download:
-            page.get_by_role("button", name="Download large.bin").click()
+            page.get_by_role("button", name="Save to disk: large.bin").click()
         saved = download.value.path()
         most = max(most, memory(folder))
         with open(saved, "rb") as file:

@@ -213,6 +213,6 @@ def test_hostile_names_are_only_names(open_page, server, name):
     page.goto(f"{THERE}/fetch?zone=Files&assets=with&names={urllib.parse.quote(record)}")
     expect(page.locator("tr[data-file]")).to_have_attribute("data-state", "done")
     with page.expect_download() as download:
-        page.locator("tr[data-file]").get_by_role("button", name="Download").click()
+        page.locator("tr[data-file]").get_by_role("button", name="Save to disk").click()
     assert not set(download.value.suggested_filename) & set('/\\\r\n\u202e<>"')
     assert assets[0]["size"] == 7

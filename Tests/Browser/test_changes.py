@@ -153,9 +153,9 @@ def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
 
 def test_a_zone_is_played_back_as_one_stream(open_page):
     page = open_page(CHAT + "/changes?zone=Family&limit=50")
-    page.get_by_role("button", name="Play back").click()
+    page.get_by_role("button", name="Load all").click()
     feed = page.get_by_role("region", name="Feed")
-    expect(feed).to_contain_text("Played back")
+    expect(feed).to_contain_text("Loaded")
     assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
     done, total = (int(text.replace(",", "")) for text in feed.locator("[data-count]").inner_text().split(" of "))
     assert done == total > 600
@@ -167,7 +167,7 @@ def test_a_zone_is_played_back_as_one_stream(open_page):
     expect(page.get_by_text("No changes since the token.")).to_be_visible()
     expect(page.locator(".told")).to_contain_text("valid")
     # Since the token there are no changes, and the playback is complete.
-    page.get_by_role("button", name="Play back").click()
+    page.get_by_role("button", name="Load all").click()
     expect(feed).to_contain_text("0 of 0")
     assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
 
@@ -186,16 +186,26 @@ def test_a_playback_that_breaks_goes_on_from_its_last_token(open_page):
             }
         }"""
     )
-    page.get_by_role("button", name="Play back").click()
+    page.get_by_role("button", name="Load all").click()
     feed = page.get_by_role("region", name="Feed")
     expect(feed).to_contain_text("Interrupted")
     feed.get_by_role("button", name="Resume").click()
-    expect(feed).to_contain_text("Played back")
+    expect(feed).to_contain_text("Loaded")
     done, total = feed.locator("[data-count]").inner_text().split(" of ")
     assert done == total
     assert page.get_by_role("progressbar").evaluate("bar => bar.value / bar.max") == 1
     names = page.locator("tbody th.name a").all_inner_texts()
     assert len(names) == len(set(names)) == 200
+
+
+def test_following_a_first_page_starts_now(open_page, server):
+    container = "iCloud.com.example.Later"
+    server.save(container, "Notes", *[{"recordType": "Note", "recordName": f"old{number}", "fields": {"n": {"value": 1}}} for number in range(60)])
+    page = open_page(f"/c/{container}/development/private/changes?zone=Notes&limit=50")
+    page.get_by_role("button", name="Follow").click()
+    expect(page.get_by_role("region", name="Feed")).to_contain_text("Live")
+    server.save(container, "Notes", {"recordType": "Note", "recordName": "new", "fields": {"n": {"value": 1}}})
+    expect(page.locator("tbody.live th")).to_have_text(["new"])
 
 
 def test_changes_are_followed_and_none_is_missed(open_page, server):

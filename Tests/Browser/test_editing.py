@@ -177,7 +177,8 @@ def test_many_are_changed_and_deleted_after_a_dry_run(open_page, server, place):
         )
     page = open_page(place + "/query?type=Item&zone=Notes&filter1=shelf&is1=EQUALS&value1=left")
     page.get_by_role("link", name="Change all matches…").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("shelf is left")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Change all matching Item records")
+    expect(page.locator(".over")).to_contain_text("shelf is left")
     # A choice made before the scripts are loaded waits for the button Choose.
     page.wait_for_load_state()
     page.get_by_label("Field to change").select_option("n")
@@ -278,6 +279,8 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     file.write_text("iata,elevation\nSEA,433\nAMS,-11\n")
     page = open_page(place + "/importing")
     page.get_by_label("file", exact=True).set_input_files(file)
+    # The next choice has the focus, and nothing is called wrong before the button is pressed.
+    expect(page.get_by_label("record type")).to_be_focused()
     page.get_by_label("record type").fill("Airport")
     page.get_by_label("Zone", exact=True).select_option("Notes")
     expect(page.get_by_role("heading", name="2 rows will become records")).to_be_visible()
@@ -289,7 +292,7 @@ def test_the_preview_follows_each_choice(open_page, place, tmp_path):
     names.select_option("elevation")
     expect(page.get_by_role("region", name="The first records").locator("tbody th").first).to_have_text("433")
     expect(names).to_be_focused()
-    # New fields have the ticks of the indexes that a save would give them.
+    # The indexes that a save adds by default are ticked.
     expect(page.get_by_text(re.compile("adds indexes: .*elevation QUERYABLE SORTABLE"))).to_be_visible()
     index = page.get_by_label("Add SORTABLE to elevation")
     index.uncheck()

@@ -86,7 +86,7 @@ def test_a_record_that_is_gone_comes_back(open_page, plans):
     page = open_page(f"{THERE}/record?zone=Plans&name=cellar")
     expect(page.locator(".versions > li").first).to_contain_text("deleted")
     with page.expect_navigation():
-        page.get_by_role("link", name="Restore its last version…").click()
+        page.get_by_role("link", name="See and restore its last version…").click()
     assert not problems(page)
     page.get_by_role("button", name="Restore this version").click()
     expect(page.get_by_role("status")).to_contain_text("The record is restored")

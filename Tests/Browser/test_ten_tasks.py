@@ -126,7 +126,7 @@ def test_a_download_is_paused_and_resumed(open_page, server, place, record_prope
     expect(row).to_have_attribute("data-state", "done")
     assert "\r\nrange: bytes=" in line.requests[-1].lower()
     with page.expect_download() as download:
-        hand.button("Download walk.bin")
+        hand.button("Save to disk: walk.bin")
     assert download.value.path().read_bytes() == content
     count(hand, "a download, paused and resumed", record_property)
 
@@ -197,7 +197,7 @@ def test_a_conflict_is_merged(hand, done, server, place):
     server.save(place[0], "Notes", note("note 2", title="Theirs", rank=71))
     hand.press("Enter")
     expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved Theirs note 2 before you")
-    hand.button("Save with yours")
+    hand.button("Save with mine where both changed")
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
     fields = server.ask(f"/{place[0]}/development/private/records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note 2"}]})["records"][0]["fields"]
     assert (fields["title"]["value"], fields["rank"]["value"]) == ("Theirs", 70)

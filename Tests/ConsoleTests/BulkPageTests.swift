@@ -37,6 +37,8 @@ import Testing
             #expect(refused.contains("BAD_REQUEST") && !refused.contains("would get another") && !refused.contains("bulk/run"))
             let dry = try await stage.page("\(Self.all)&filter1=rank&is1=EQUALS&value1=1&change=set&changed=title&text-1-1=new&dry=1")
             #expect(dry.contains("225 records would get another title") && dry.contains("and 205 more"))
+            #expect(dry.contains("<h1>Change all matching Note records</h1>"))
+            #expect(try await stage.page(Self.all).contains("<h1>Change all 451 Note records</h1>"))
             #expect(dry.contains("1 record already has this value"))
             #expect(dry.contains("title 1<") && dry.contains("<td>new</td>"))
             #expect(try await count(stage) { $0["title"] == .string("new") } == 1, "a dry run changes nothing")

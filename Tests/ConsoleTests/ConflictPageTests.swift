@@ -56,13 +56,13 @@ import Testing
         try await EditStage.run { stage in
             let page = try await conflict(
                 stage, typing: ["title": "mine", "weight": "2"], saving: ["title": .string("theirs"), "rank": .int64(2), "weight": .double(3)])
-            #expect(page.contains("Save with yours"))
+            #expect(page.contains("Save with mine where both changed"))
             // A field that has a choice keeps it.
             _ = try stage.location(
                 try await stage.send("record/resolve", of: page, ["pick\(try row("weight", page))": "theirs"], button: ("do", "mine")))
             #expect(try await stage.values("note") == ["title": .string("mine"), "rank": .int64(2), "weight": .double(3)])
             let merged = try await conflict(stage, typing: ["title": "mine"], saving: ["rank": .int64(7)])
-            #expect(!merged.contains("Save with yours"))
+            #expect(!merged.contains("Save with mine where both changed"))
         }
     }
 

@@ -15,6 +15,16 @@ import Testing
         String(try #require(page.firstMatch(of: try Regex("name=\"field(\\d+)\" value=\"\(field)\""))?.output[1].substring))
     }
 
+    @Test func filledFieldsComeFirst() async throws {
+        try await EditStage.run { stage in
+            try await stage.save("some", ["weight": .double(1), "place": .location(Location(latitude: 1, longitude: 2))])
+            let page = try await stage.page("record/edit?zone=Notes&name=some")
+            let fields = page.matches(of: /name="field\d+" value="([a-z]+)"/).map { String($0.output.1) }
+            #expect(fields == ["place", "weight", "data", "due", "file", "rank", "room", "secret", "tags", "title"])
+            #expect(page.contains("<h1>Edit <span class=\"mono\">some</span></h1>") && !page.contains("Times are in UTC"))
+        }
+    }
+
     @Test func aRecordIsMadeWithAFieldOfEveryType() async throws {
         try await EditStage.run { stage in
             try await stage.save("Room/1", [:])

@@ -58,6 +58,30 @@ import Traffic
         }
     }
 
+    /// To a pull without a token every record is new, but not everything was just created.
+    @Test func aFirstPullSaysWhichRecordsWereModified() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("once")
+            try await stage.save("twice")
+            let token = try await Self.now(stage)
+            try await Task.sleep(for: .milliseconds(5))
+            for name: Name in ["twice", "new", "new"] {
+                try await stage.save(name)
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            func kinds(_ page: String) -> [String] { page.matches(of: /<span class="kind [a-z]*">([^<]*)</).map { String($0.output.1) } }
+            #expect(try await kinds(stage.page("changes?zone=Notes")) == ["created", "modified", "modified"])
+            let first = try await stage.page("changes?zone=Notes&limit=1")
+            let next = try #require(Self.link("Next page ›", in: first))
+            #expect(try await kinds(stage.page(next)) == ["modified"])
+            // Following such a page starts at the present.
+            let now = try await Self.now(stage)
+            #expect(first.contains("data-start=\"\(now)\"") && first.contains(">Start from now</a>"))
+            // Since a token, the kind is what happened after it.
+            #expect(try await kinds(stage.page("changes?zone=Notes&since=1&token=\(token)")) == ["modified", "created"])
+        }
+    }
+
     @Test func pagesEndAtTheSecondToken() async throws {
         try await RequestStage.with { stage in
             for number in 0..<5 { try await stage.save(Name("early\(number)")) }

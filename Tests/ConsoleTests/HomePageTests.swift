@@ -72,7 +72,9 @@ import Traffic
                 #expect(try await client.execute(uri: location, method: .get) { $0.status } == .ok)
             }
             #expect(try await engine.containers().count == 4)
-            #expect(try await post("/containers", "container=App&then=schema", client).status == .badRequest)
+            let refused = try await post("/containers", "container=foo+bar&then=schema", client)
+            let again = String(buffer: refused.body)
+            #expect(refused.status == .badRequest && again.contains("value=\"foo bar\"") && again.contains("A container name starts with iCloud."))
             let full = try await page(client)
             #expect(!full.contains("Load demo data") && full.contains(">iCloud.com.example.schema</a>"))
         }

@@ -90,6 +90,48 @@ import Testing
         }
     }
 
+    /// What the console exports as CSV, it imports again.
+    @Test func anExportIsImportedAgain() async throws {
+        try await EditStage.run { stage in
+            let fields: [Name: FieldValue] = [
+                "title": .string("a \"b\", c\nd"), "rank": .int64(.max), "weight": .double(1e-7), "due": .timestamp(Timestamp(milliseconds: 1_795_888_800_123)),
+                "place": .location(Location(latitude: 52.52, longitude: 13.405)), "room": .reference(Reference(recordName: "Room/1")),
+                "data": .bytes([0, 255, 10]), "tags": .list([.string("x, y"), .string("")], of: .string), "secret": .string("hidden"),
+            ]
+            try await stage.save("full", fields)
+            try await stage.save("empty", [:])
+            let child = RecordOperation(.forceUpdate, recordName: "empty", recordType: "Note", parent: .record("full"))
+            _ = try await stage.database().modify(ModifyRequest([child], zoneID: EditStage.notes))
+            let export = String(buffer: try await stage.get("query.csv?zone=Notes&type=Note&all=1").body)
+            #expect(export.contains("\"52.52, 13.405\""))
+            let chosen = [("type", "Note"), ("zone", "Other")]
+            let page = EditStage.text(try await send(stage, "importing/preview", chosen, file: ("Note.csv", export)))
+            let note = "Left out: recordChangeTag, createdTimestamp, createdUserRecordName, modifiedTimestamp, modifiedUserRecordName: the server sets them."
+            #expect(page.contains(note) && page.contains("2 rows will become records") && !page.contains("can’t be imported"))
+            #expect(page.contains("References in &#39;room&#39; get the action NONE"))
+            let begun = try await send(stage, "importing/run", chosen + [("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "recordName")])
+            let over = try await stage.end(begun)
+            #expect(over.contains(">done<") && over.contains(note) && over.contains(">Show all Note records</a>"))
+            let other = ZoneID(zoneName: "Other")
+            #expect(try await stage.values("full", in: other) == fields)
+            #expect(try await stage.values("empty", in: other) == [:])
+            #expect(try await stage.record("empty", in: other).parent == "full")
+        }
+    }
+
+    @Test func oneBadCellIsNamed() async throws {
+        try await EditStage.run { stage in
+            let rows = "code,count\na,1\nb,2\nc,none\n"
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Place"), ("zone", "Notes")], file: ("places.csv", rows)))
+            #expect(page.contains("because places.csv:4 has &#39;none&#39;"))
+            let chosen = [("type", "Place"), ("zone", "Notes"), ("upload", try upload(page)), ("previewed", try mark(page)), ("nameField", "code")]
+            let offered = String(try #require(page.firstMatch(of: /name="offered" value="([^"]+)"/)?.output.1))
+            let fresh = EditStage.text(try await send(stage, "importing/preview", chosen + [("offered", offered)]))
+            let sent = chosen.filter { $0.0 != "previewed" } + [("offered", offered), ("previewed", try mark(fresh))]
+            #expect(try await stage.end(try await send(stage, "importing/run", sent)).contains(">Show the 3 records</a>"))
+        }
+    }
+
     @Test func indexesAreTickedInThePreview() async throws {
         try await EditStage.run { stage in
             let fields = [("type", "Airport"), ("zone", "Notes")]

@@ -139,7 +139,12 @@ import Testing
     @Test func zonesAreMadeSharedAndEnded() async throws {
         try await withConsole { client, database in
             #expect(try await post("\(Self.there)/zones/create", "zoneName=New+one", client).headers[.location]?.contains("zone=New%20one") == true)
-            #expect(try await post("\(Self.there)/zones/create", "zoneName=_system", client).status == .badRequest)
+            for (name, reason) in [("_bad zone", "zoneName"), ("Notes", "The zone &#39;Notes&#39; exists already")] {
+                let refused = try await post("\(Self.there)/zones/create", "zoneName=\(name.replacing(" ", with: "+"))", client)
+                let page = String(buffer: refused.body)
+                #expect(refused.status == .badRequest && page.contains(reason) && page.contains("<h1>Zones</h1>"), "\(name)")
+                #expect(page.contains("name=\"zoneName\" value=\"\(name)\"") && page.contains(">Open Notes</a>") == (name == "Notes"), "\(name)")
+            }
             let share = try await post("\(Self.there)/zone/share?zone=Notes", "with=grace&permission=READ_ONLY", client)
             #expect(share.status == .seeOther)
             let shared = "/c/iCloud.com.example.App/development/shared"

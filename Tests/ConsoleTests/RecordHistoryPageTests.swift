@@ -142,7 +142,7 @@ import Testing
             try await stage.save("r", ["title": .string("Cellar")])
             try await stage.modify(RecordOperation(.forceDelete, recordName: "r"))
             let page = try await stage.page("record?zone=Notes&name=r")
-            #expect(page.contains("<p>Deleted <time") && page.contains("Restore its last version…") && page.contains("class=\"kind deleted\""))
+            #expect(page.contains("<p>Deleted <time") && page.contains(">See and restore its last version…</a>") && page.contains("class=\"kind deleted\""))
             #expect(!page.contains("NOT_FOUND") && page.contains(">Undo the deletion</button>"))
             #expect(page.contains("Records that were deleted with it stay deleted.") && page.contains("name=\"from\""))
             let position = try await stage.entries("r")[1].position

@@ -301,7 +301,7 @@ import Testing
 
     @Test(arguments: [
         ("a b,a_b\n1,2\n", [:], nil, "Two columns would become the field 'a_b'"),
-        ("recordName,b\nx,1\n", [:], nil, "--name-field recordName"),
+        ("parent,b\nx,1\n", [:], nil, "rename the column, because the server sets this field"),
         ("a\n1\n", ["b": Indexes.queryable], nil, "There is no field 'b' for the index; choose one of a"),
         ("a\n1\n", ["a": Indexes.searchable], nil, "Field 'a' is INT64 and can't be SEARCHABLE: such a field can be QUERYABLE, SORTABLE"),
         ("lat,lon\n1,2\n", ["location": Indexes.sortable], nil, "Field 'location' is LOCATION and can't be SORTABLE"),
@@ -314,10 +314,35 @@ import Testing
         #expect(try await schema().types["Place"] == nil)
     }
 
-    @Test func recordNameColumnCanNameRecords() async throws {
-        let report = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", nameField: "recordName"))
-        #expect(report.fields == ["b": .int64])
+    @Test(arguments: ["recordName", nil] as [Name?])
+    func recordNameColumnNamesRecords(nameField: Name?) async throws {
+        let report = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", nameField: nameField))
+        #expect(report.fields == ["b": .int64] && report.notes.isEmpty)
         #expect(try await fields(of: "x") == ["b": .int64(1)])
+        let named = try await run("recordName,b\nx,1\n", options: ImportOptions(recordType: "Place", givesNewNames: true))
+        #expect(named.fields == ["b": .int64] && named.notes == ["left out: recordName, because the records get other names"])
+        #expect(try await database().query(QueryRequest(Query(recordType: "Place"))).records.count == 2)
+    }
+
+    @Test func anExportOfTheConsoleIsImportedWithParents() async throws {
+        let text = """
+            recordName,recordType,zoneName,spot,parent,recordChangeTag,createdTimestamp,createdUserRecordName,serverErrorCode
+            child,Place,Notes,"1.5, -2.25",top,k1,2026-11-20T18:05:07.250Z,_ada,
+            top,Place,Notes,"3.0, 4.0",,k2,2026-11-20T18:05:07.250Z,_ada,
+            """
+        let zoneID = ZoneID(zoneName: "Copy")
+        let options = ImportOptions(recordType: "Place", zoneID: zoneID)
+        let report = try await run(text, options: options)
+        #expect(report.saved == 2 && report.fields == ["spot": .location])
+        #expect(report.notes == [
+            "left out: recordChangeTag, createdTimestamp, createdUserRecordName: the server sets them",
+            "left out: recordType, zoneName: all records get the chosen type and zone",
+        ])
+        let records = try await database().fetch(["child", "top"].map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: nil)
+        #expect(try records.map { try $0.get().parent } == ["top", nil])
+        #expect(try await fields(of: "child", in: zoneID) == ["spot": .location(Location(latitude: 1.5, longitude: -2.25))])
+        let missing = await message { _ = try await run(text + "\ngone,,,,,,,,NOT_FOUND\n", options: options) }
+        #expect(missing.contains("the row has no record, but the error 'NOT_FOUND'"), "\(missing)")
     }
 
     @Test func systemTypesAndBadTypeNamesAreRefused() async throws {

@@ -19,6 +19,7 @@ import Testing
         (["2012-01-31T18:05"], "TIMESTAMP"), (["2012-01-31 18:05:07.123Z"], "TIMESTAMP"), (["2012-01-31T18:05:07+01:00"], "TIMESTAMP"),
         (["2012-01-31T24:00"], "STRING"), (["2012-01/31"], "STRING"), (["2012-01-31", "x"], "STRING"), (["2012-01-31", "7"], "STRING"),
         (["20120131"], "INT64"), (["18:05"], "STRING"), (["", ""], "none"), (["", "7", ""], "INT64"), (["true"], "STRING"),
+        (["52.52, 13.405", "-1.0, 0.5"], "LOCATION"), (["1, 2"], "STRING"), (["91.5, 2.5"], "STRING"), (["52.52, 13.405", "x"], "STRING"),
     ])
     func text(cells: [String], expected: String) {
         #expect(type(of: cells.map { .text($0) }) == expected)
@@ -40,6 +41,16 @@ import Testing
         // A JSON string stays a string, even if it looks like a number.
         let expected = text == "[\"1\", \"2\"]" ? "STRING" : expected
         #expect(type(of: values.map { .json($0) }) == expected)
+    }
+
+    @Test(arguments: [
+        (["1", "none", "3"], "line 2 has 'none'"), (["2012-01-31", "2012-02-01", "soon"], "line 3 has 'soon'"), (["a", "b", "3"], nil), (["1", "2"], nil),
+        (["a"], nil),
+    ] as [([String], String?)])
+    func theTextThatMakesAStringIsNamed(cells: [String], expected: String?) {
+        var profile = ColumnProfile("f")
+        for (index, cell) in cells.enumerated() { profile.note(.text(cell), place: "line \(index + 1)") }
+        #expect(profile.textReason == expected)
     }
 
     @Test(arguments: [

@@ -85,6 +85,7 @@ import Testing
         let database = try await Self.fill(engine)
         let explanation = try await database.explain(QueryRequest(query, in: .allZones, limit: PageLimit(records: 20)))
         #expect(explanation.recordsReturned == 20)
+        #expect(explanation.summary.contains("This describes the zone '") && explanation.summary.contains("', the first of "), "\(explanation.summary)")
         // A full page per zone would be 60 times 21 records. In random order, the k-th
         // zone contributes about 1/k of a page, plus one record to detect the end.
         #expect(explanation.recordsRead < 400, "\(explanation.recordsRead)")

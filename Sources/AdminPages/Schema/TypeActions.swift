@@ -9,12 +9,20 @@ enum TypeActions {
     // MARK: Creation
 
     /// Creates a type without fields. If `listable` is ticked, its records can be listed.
-    static func create(_ visit: Visit) async throws -> String {
+    static func create(_ visit: Visit) async throws -> Answer {
         let name = Name(visit.fields["name"]?.trimmingSpaces ?? "")
-        if visit.schema?.types[name] != nil { throw RecordError(.badRequest, "The record type '\(name)' already exists; choose another name") }
+        let link = visit.place.link("type", [("type", name.string)])
+        if visit.schema?.types[name] != nil {
+            let error = RecordError(.badRequest, "The record type '\(name)' already exists; choose another name")
+            return .page(try await TypesView.load(visit, refused: RefusedForm(error, typed: name.string, link: Frame.Link(text: "Open \(name)", href: link))))
+        }
         let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
-        try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
-        return visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter])
+        do {
+            try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
+        } catch let error as RecordError where error.code == .badRequest {
+            return .page(try await TypesView.load(visit, refused: RefusedForm(error, typed: name.string)))
+        }
+        return .redirect(visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter]))
     }
 
     /// Adds a field with the ticked indexes.

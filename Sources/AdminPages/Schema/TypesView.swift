@@ -1,4 +1,5 @@
 internal import Console
+internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -27,6 +28,10 @@ struct TypesView: Page {
     let isProduction: Bool
     /// The address of the form for a new type; `nil` if types can't be created.
     let create: String?
+    /// The form for a new type, if it was refused.
+    let refused: RefusedForm?
+    /// True if the form makes the records of the new type listable.
+    let makesListable: Bool
     let nameLimit: String
     let here: String
     let firstSteps: FirstSteps?
@@ -36,7 +41,9 @@ struct TypesView: Page {
     /// The maximum number of zones whose counts are added.
     private static let zoneLimit = 200
 
-    static func load(_ visit: Visit) async throws -> TypesView {
+    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+
+    static func load(_ visit: Visit, refused: RefusedForm? = nil) async throws -> TypesView {
         var counts: [Name: Int]? = visit.zones.count > zoneLimit || !visit.database.can(.countRecords) ? nil : [:]
         if counts != nil {
             for zone in visit.zones {
@@ -62,6 +69,7 @@ struct TypesView: Page {
                     query: visit.place.link("query", [("type", type.name.string)]))
             },
             isProduction: visit.place.address.environment == .production, create: visit.canEditSchema ? visit.place.link("types/create") : nil,
+            refused: refused, makesListable: refused == nil || visit.fields.text("listable") != nil,
             nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
             firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

@@ -8,21 +8,24 @@ public struct ImportOptions: Sendable {
     /// The format of all files; `nil` derives it from each file's name.
     public var format: FileFormat?
     /// The column with the record names. It also becomes a field, unless its name is `recordName`.
-    /// `nil` gives each record a new random name.
+    /// `nil` takes a column `recordName`, or else gives each record a new random name.
     public var nameField: Name?
+    /// True to give each record a new random name, even if a column is called `recordName`.
+    public var givesNewNames: Bool
     /// The indexes to create, by the name of the field or system field. `recordName` always becomes QUERYABLE.
     public var indexes: [Name: Indexes]
     /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
 
     public init(
-        recordType: Name, zoneID: ZoneID = .default, format: FileFormat? = nil, nameField: Name? = nil, indexes: [Name: Indexes] = [:],
-        skipsBadRows: Bool = false
+        recordType: Name, zoneID: ZoneID = .default, format: FileFormat? = nil, nameField: Name? = nil,
+        givesNewNames: Bool = false, indexes: [Name: Indexes] = [:], skipsBadRows: Bool = false
     ) {
         self.recordType = recordType
         self.zoneID = zoneID
         self.format = format
         self.nameField = nameField
+        self.givesNewNames = givesNewNames
         self.indexes = indexes
         self.skipsBadRows = skipsBadRows
     }

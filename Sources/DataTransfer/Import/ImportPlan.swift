@@ -5,6 +5,12 @@ internal import RecordStore
 /// The plan of an import, made after all rows are read and before anything changes.
 struct ImportPlan: Sendable {
     let fields: [FieldSource]
+    /// The column with the record names; `nil` gives each record a new random name.
+    let nameField: Name?
+    /// The column with the names of the records' parents, in an export of Skylight.
+    let parentField: Name?
+    /// The column that says why a row of an export of Skylight has no record.
+    let errorField: Name?
     let notes: [String]
     /// The type with the new fields and indexes of the import; `nil` if the schema is sufficient.
     let addedType: RecordType?
@@ -22,6 +28,9 @@ struct ImportPlan: Sendable {
         var draft = Draft(options: options, existing: existing)
         try draft.take(profiles)
         fields = draft.fields
+        nameField = draft.nameField
+        parentField = draft.parentField
+        errorField = draft.errorField
         notes = draft.notes
         madeType = existing == nil
 
@@ -81,6 +90,9 @@ private struct Draft {
     let options: ImportOptions
     let existing: RecordType?
     var fields: [FieldSource] = []
+    var nameField: Name?
+    var parentField: Name?
+    var errorField: Name?
     var notes: [String] = []
     /// The column that each field comes from.
     private var columns: [Name: Name] = [:]
@@ -95,11 +107,16 @@ private struct Draft {
             let known = profiles.map(\.name.string).joined(separator: ", ")
             throw ImportError.invalid("There is no column '\(name)' for the record names; choose one of \(known)")
         }
+        let names = profiles.first { SystemField(named: $0.name) == .recordID }?.name
+        nameField = options.givesNewNames ? nil : options.nameField ?? names
+        let export = ExportColumns(profiles.map(\.name), nameField: nameField, existing: existing)
+        (parentField, errorField) = (export.parentField, export.errorField)
+        notes += export.notes
         let coordinates = coordinates(among: profiles)
         for profile in profiles {
             try Task.checkCancellation()
             if let coordinates, coordinates.contains(profile.name) { continue }
-            if profile.name == options.nameField, SystemField(named: profile.name) == .recordID { continue }
+            if export.columns.contains(profile.name) { continue }
             if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
             // An existing field keeps its name, even if a new field could not have it.
             let name = existing?.fields[profile.name] == nil ? try FieldNaming.fieldName(for: profile.name) : profile.name
@@ -111,7 +128,9 @@ private struct Draft {
             if let other = columns.updateValue(profile.name, forKey: name) {
                 throw ImportError.invalid("Two columns would become the field '\(name)': '\(other)' and '\(profile.name)'; rename one")
             }
-            fields.append(FieldSource(name: name, type: type, origin: .column(profile.name)))
+            let reason = existing?.fields[name] == nil ? profile.textReason : nil
+            fields.append(FieldSource(name: name, type: type, origin: .column(profile.name), reason: reason))
+            if export.isExport, profile.hasValue, let note = ExportColumns.note(on: type, column: profile.name) { notes.append(note) }
         }
         if let coordinates {
             let (latitude, longitude) = (coordinates[0], coordinates[1])
@@ -157,4 +176,6 @@ struct FieldSource: Sendable {
     let name: Name
     let type: FieldType
     let origin: Origin
+    /// The value that makes a column of numbers or dates a STRING.
+    var reason: String?
 }

@@ -11,6 +11,8 @@ public struct ImportPreview: Sendable {
         public let isNew: Bool
         /// The source columns: one, or latitude and longitude.
         public let columns: [Name]
+        /// The value that makes a column of numbers or dates a STRING, such as `a.csv:5 has 'none'`.
+        public let reason: String?
     }
 
     public struct Sample: Sendable {

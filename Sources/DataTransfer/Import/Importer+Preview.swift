@@ -22,9 +22,10 @@ extension Importer {
                     case .column(let column): [column]
                     case .coordinates(let latitude, let longitude): [latitude, longitude]
                     }
-                return ImportPreview.Column(fieldName: source.name, type: source.type, isNew: known[source.name] == nil, columns: columns)
+                return ImportPreview.Column(
+                    fieldName: source.name, type: source.type, isNew: known[source.name] == nil, columns: columns, reason: source.reason)
             },
-            columns: profiles.map(\.name), nameField: options.nameField, madeType: plan.madeType, indexesMade: plan.indexesMade, notes: plan.notes,
+            columns: profiles.map(\.name), nameField: plan.nameField, madeType: plan.madeType, indexesMade: plan.indexesMade, notes: plan.notes,
             goodRows: check.good, problems: check.problems, problemCount: check.problemCount, samples: try samples(plan, limit: sampleLimit))
     }
 
@@ -59,7 +60,7 @@ extension Importer {
 
     private func samples(_ plan: ImportPlan, limit: Int) throws -> [ImportPreview.Sample] {
         guard let file = files.first else { return [] }
-        var converter = RowConverter(plan, nameField: options.nameField, files: files)
+        var converter = RowConverter(plan, files: files)
         var reader = try FileRowReader(file)
         var samples: [ImportPreview.Sample] = []
         while samples.count < limit, let outcome = try reader.next() {

@@ -5,8 +5,8 @@ public import RecordStore
 
 /// Imports the rows of files as records of one type.
 ///
-/// An import reads its files three times: to determine the column types, to validate every row, and to save. Nothing is
-/// saved unless every row is valid, and memory use grows only with the record names. Errors that only the store can detect,
+/// An import reads its files three times: to determine the column types, to validate every row, and to save; a fourth time
+/// if an export names the parents of its records. Nothing is saved unless every row is valid, and memory use grows only with the record names. Errors that only the store can detect,
 /// such as a name taken by a record of another type, stop the import midway. The error contains the number of saved records.
 public struct Importer: Sendable {
     /// The maximum number of invalid rows in a report.
@@ -87,7 +87,7 @@ public struct Importer: Sendable {
 
     func check(_ plan: ImportPlan, _ progress: @escaping (ImportProgress) -> Void) throws -> Check {
         var check = Check()
-        var converter = RowConverter(plan, nameField: options.nameField, files: files)
+        var converter = RowConverter(plan, files: files)
         var meter = ProgressMeter(.checking, files, progress)
         for (number, file) in files.enumerated() {
             try file.checkUnchanged()
@@ -110,7 +110,7 @@ public struct Importer: Sendable {
     }
 
     private func save(_ plan: ImportPlan, of total: Int, _ progress: @escaping (ImportProgress) -> Void) async throws -> Int {
-        var converter = RowConverter(plan, nameField: options.nameField, files: files)
+        var converter = RowConverter(plan, files: files)
         try checkUnchanged()
         var rows = try FileRows(files)
         func report(_ saved: Int) { progress(ImportProgress(phase: .saving, fraction: Double(saved) / Double(total), count: saved)) }
@@ -128,7 +128,26 @@ public struct Importer: Sendable {
                 try rows.checkUnchanged()
                 return batch.operations.isEmpty ? nil : batch
             }, report: report)
+        if plan.parentField != nil { try await saveParents(plan, after: outcome.saved) }
         return outcome.saved
+    }
+
+    /// Sets the parents of records, once all of them are saved: batches may be saved in any order, and a parent may follow its children in the file.
+    private func saveParents(_ plan: ImportPlan, after saved: Int) async throws {
+        var converter = RowConverter(plan, files: files)
+        var rows = try FileRows(files)
+        _ = try await BatchSaver(database: database, savedBefore: saved).save(
+            {
+                var batch = SaveBatch(zoneID: options.zoneID)
+                while !batch.isFull, let (number, outcome) = try rows.next() {
+                    guard case .row(let row) = outcome, let draft = try? converter.record(of: row, in: number), let parent = draft.parent else { continue }
+                    let operation = RecordOperation(
+                        .forceUpdate, recordName: draft.recordName, recordType: options.recordType, parent: .record(parent))
+                    batch.add(operation, size: 0, file: files[number].path, line: row.line)
+                }
+                try rows.checkUnchanged()
+                return batch.operations.isEmpty ? nil : batch
+            }, report: { _ in })
     }
 }
 

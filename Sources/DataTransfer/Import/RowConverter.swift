@@ -8,20 +8,19 @@ struct RowConverter {
     private static let recordSizeLimit = 1 << 20
 
     private let plan: ImportPlan
-    private let nameField: Name?
     /// The record names so far with their places. This is the only state that grows with the number of rows.
     private var places: [Name: (file: Int, line: Int)] = [:]
     private let files: [ImportFile]
 
-    init(_ plan: ImportPlan, nameField: Name?, files: [ImportFile]) {
+    init(_ plan: ImportPlan, files: [ImportFile]) {
         self.plan = plan
-        self.nameField = nameField
         self.files = files
     }
 
     struct Draft {
         /// `nil` if no column supplies the name.
         let recordName: Name?
+        let parent: Name?
         let fields: [Name: FieldInput]
         /// The approximate size, in bytes.
         let size: Int
@@ -32,7 +31,9 @@ struct RowConverter {
         var cells: [Name: Cell] = [:]
         cells.reserveCapacity(row.cells.count)
         for (column, cell) in row.cells where !cell.isEmpty { cells[column] = cell }
+        if let column = plan.errorField, let code = cells[column] { throw BadRow("the row has no record, but the error \(code.shown)") }
         let recordName = try recordName(cells)
+        let parent = try parent(cells)
         var fields: [Name: FieldInput] = [:]
         var size = 0
         for source in plan.fields {
@@ -55,17 +56,26 @@ struct RowConverter {
             }
             places[recordName] = (file, row.line)
         }
-        return Draft(recordName: recordName, fields: fields, size: size)
+        return Draft(recordName: recordName, parent: parent, fields: fields, size: size)
     }
 
     private func recordName(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
-        guard let nameField else { return nil }
+        guard let nameField = plan.nameField else { return nil }
+        guard let cell = cells[nameField] else { throw BadRow("the row has no '\(nameField)' for the record name") }
+        return try name(cell, of: nameField)
+    }
+
+    private func parent(_ cells: [Name: Cell]) throws(BadRow) -> Name? {
+        guard let column = plan.parentField, let cell = cells[column] else { return nil }
+        return try name(cell, of: column)
+    }
+
+    private func name(_ cell: Cell, of column: Name) throws(BadRow) -> Name {
         let name: Name
-        switch cells[nameField] {
-        case nil: throw BadRow("the row has no '\(nameField)' for the record name")
-        case .text(let text)?, .json(.string(let text))?: name = Name(text)
-        case .json(.integer(let integer))?: name = Name(String(integer))
-        case .json(let json)?: throw BadRow("'\(nameField)' is \(json.kind) and can't be a record name")
+        switch cell {
+        case .text(let text), .json(.string(let text)): name = Name(text)
+        case .json(.integer(let integer)): name = Name(String(integer))
+        case .json(let json): throw BadRow("'\(column)' is \(json.kind) and can't be a record name")
         }
         try check(name)
         return name
@@ -98,18 +108,6 @@ struct BadRow: Error {
 
     init(_ reason: String) {
         self.reason = reason
-    }
-}
-
-extension Cell {
-    /// The beginning of the value, for error messages.
-    fileprivate var shown: String {
-        let text =
-            switch self {
-            case .text(let text): "'\(text)'"
-            case .json(let json): String(decoding: JSONWriter.bytes(of: json), as: UTF8.self)
-            }
-        return text.count > 60 ? text.prefix(60) + "…" : text
     }
 }
 

@@ -5,7 +5,10 @@ extension Cell {
     /// The value for a field of the given type; `nil` if the cell is not a valid value of the type.
     func value(as type: FieldType, field: Name) -> FieldValue? {
         switch self {
-        case .text(let text): return type.isList ? nil : Self.value(of: text, as: type.valueType)
+        case .text(let text) where type.isList:
+            guard case .array(let elements)? = try? JSONReader.value(of: text) else { return nil }
+            return Cell.json(.array(elements)).value(as: type, field: field)
+        case .text(let text): return Self.value(of: text, as: type.valueType)
         case .json(.array(let elements)) where type.isList:
             let values = elements.compactMap { Cell.json($0).value(as: FieldType(type.valueType), field: field) }
             return values.count == elements.count ? .list(values, of: type.valueType) : nil
@@ -21,7 +24,8 @@ extension Cell {
         case .timestamp: DateText.timestamp(of: text).map { .timestamp($0) }
         case .reference: .reference(Reference(recordName: Name(text)))
         case .bytes: tagged(.string(text), as: .bytes, field: "")
-        case .location, .asset: nil
+        case .location: CoordinatesText.location(of: text).map { .location($0) }
+        case .asset: (try? JSONReader.value(of: text)).flatMap { tagged($0, as: FieldType(.asset), field: "") }
         }
     }
 

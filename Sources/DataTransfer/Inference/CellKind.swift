@@ -15,6 +15,8 @@ struct CellKind: OptionSet, Sendable, Hashable {
     static let date = CellKind(rawValue: 8)
     static let text = CellKind(rawValue: 16)
     static let location = CellKind(rawValue: 32)
+    /// A location in a text, which stays a text beside others.
+    static let coordinates = CellKind(rawValue: 64)
 
     static let numbers: CellKind = [.integer, .decimal, .longInteger]
 
@@ -26,7 +28,7 @@ struct CellKind: OptionSet, Sendable, Hashable {
             switch NumberText(text) {
             case .integer(let integer): self = Self(integer)
             case .decimal: self = .decimal
-            case nil: self = DateText.timestamp(of: text) == nil ? .text : .date
+            case nil: self = DateText.timestamp(of: text) != nil ? .date : CoordinatesText.isExported(text) ? .coordinates : .text
             }
         case .json(.bool): self = .integer
         case .json(.integer(let integer)): self = Self(integer)

@@ -11,6 +11,10 @@ struct ColumnProfile: Sendable {
     /// The lines with the first location and the first other value, for error messages.
     private var firstLocation: String?
     private var firstOther: String?
+    /// The first text that is no number, date or location, and how many there are.
+    private var firstText: String?
+    private var textCount = 0
+    private var scalarCount = 0
     private(set) var problem: String?
     /// True if all numbers are in the range of a latitude or longitude.
     private(set) var fitsLatitude = true
@@ -45,6 +49,11 @@ struct ColumnProfile: Sendable {
             return
         }
         kinds.formUnion(kind)
+        scalarCount += 1
+        if kind == .text {
+            textCount += 1
+            firstText = firstText ?? "\(place()) has \(cell.shown)"
+        }
         if kind == .location { firstLocation = firstLocation ?? place() } else { firstOther = firstOther ?? place() }
         if let number = cell.number {
             fitsLatitude = fitsLatitude && (-90...90).contains(number)
@@ -69,9 +78,12 @@ struct ColumnProfile: Sendable {
         return FieldType(valueType, isList: firstList != nil)
     }
 
+    /// The text that makes a column a STRING, although most of its values are not text: `a.csv:5 has 'none'`.
+    var textReason: String? { kinds != .text && textCount * 2 <= scalarCount ? firstText : nil }
+
     private var valueType: ValueType {
         if kinds == .date { return .timestamp }
-        if kinds == .location { return .location }
+        if kinds == .location || kinds == .coordinates { return .location }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .longInteger]) { return .int64 }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .decimal]) { return .double }
         // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with only empty lists.

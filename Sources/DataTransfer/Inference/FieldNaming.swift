@@ -8,11 +8,8 @@ enum FieldNaming {
     /// other characters by _. A name that does not start with a letter gets the prefix `f`.
     /// - Throws: `ImportError` if nothing usable remains, or the name is that of a system field.
     static func fieldName(for column: Name) throws(ImportError) -> Name {
-        if let field = SystemField(named: column) {
-            let remedy =
-                field == .recordID
-                ? "use it for the record names with --name-field \(column), or rename the column" : "rename the column, because the server sets this field"
-            throw .invalid("The column '\(column)' has the name of a system field: \(remedy)")
+        if SystemField(named: column) != nil {
+            throw .invalid("The column '\(column)' has the name of a system field: rename the column, because the server sets this field")
         }
         // The code below repairs invalid names, so the error is ignored. A name that can't be repaired gets its own error.
         if (try? NameRules.checkFieldName(column)) != nil { return column }

@@ -14,6 +14,16 @@ enum Cell: Sendable, Hashable {
         case .json(let json): json == .null
         }
     }
+
+    /// The beginning of the value, for messages.
+    var shown: String {
+        let text =
+            switch self {
+            case .text(let text): "'\(text)'"
+            case .json(let json): String(decoding: JSONWriter.bytes(of: json), as: UTF8.self)
+            }
+        return text.count > 60 ? text.prefix(60) + "…" : text
+    }
 }
 
 /// One row of a file: its cells by column name.

@@ -45,6 +45,8 @@ struct BulkView: Page {
     }
 
     let title = "Change all matches"
+    /// `Change all 2,098 Message records`, if their number is known without a dry run.
+    let heading: String
     /// The query in words.
     let query: String
     let back: String
@@ -121,23 +123,25 @@ struct BulkView: Page {
             let error = RecordError(.badRequest, "A value of the query can't be read")
             return BulkView(form, type, plan, complaint: error, visit: visit)
         }
-        guard isAsked else { return BulkView(form, type, plan, remark: remark, visit: visit) }
+        let all = plan.query.filters.isEmpty ? await visit.recordCounts()?[type.name] : nil
+        guard isAsked else { return BulkView(form, type, plan, all: all, remark: remark, visit: visit) }
         do {
             let input = form.change == .delete ? nil : try form.input(in: visit.place)
             let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
-            return BulkView(form, type, plan, found: found, input: input, remark: remark, visit: visit)
+            return BulkView(form, type, plan, found: found, input: input, all: all, remark: remark, visit: visit)
         } catch let problem as EntryProblem {
-            return BulkView(form, type, plan, problem: problem.reason, visit: visit)
+            return BulkView(form, type, plan, all: all, problem: problem.reason, visit: visit)
         } catch let error as RecordError {
-            return BulkView(form, type, plan, complaint: error, visit: visit)
+            return BulkView(form, type, plan, all: all, complaint: error, visit: visit)
         }
     }
 
     private init(
-        _ form: BulkForm, _ type: RecordType, _ plan: QueryPlan, found: BulkTargets? = nil, input: FieldInput? = nil, problem: String? = nil,
+        _ form: BulkForm, _ type: RecordType, _ plan: QueryPlan, found: BulkTargets? = nil, input: FieldInput? = nil, all: Int? = nil, problem: String? = nil,
         complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
+        heading = all.map { "Change all \(Digits.count($0, "\(type.name) record"))" } ?? "Change all matching \(type.name) records"
         query = QuerySentence.text(of: plan.query, type: type)
         back = place.link("query", form.query.parameters)
         action = "\(place.path)/bulk"

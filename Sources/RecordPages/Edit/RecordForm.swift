@@ -44,6 +44,11 @@ struct RecordForm: Sendable {
             fieldType.isEncrypted = field.isEncrypted
             fields.append((name, fieldType))
         }
+        // Of a type with many fields, most records fill a few.
+        fields.sort { left, right in
+            let (leftIsEmpty, rightIsEmpty) = (held[left.name] == nil, held[right.name] == nil)
+            return leftIsEmpty == rightIsEmpty ? left.name < right.name : rightIsEmpty
+        }
         self.fields = fields.map { name, type in
             EditedField(name, type, was: held[name]?.value, showing: held[name]?.value, place: place)
         }

@@ -20,6 +20,7 @@ enum RecordNames {
     ///   - zoneIDs: the zones to search. Zones that do not exist are left out.
     ///   - types: the record types that come first, and in them and in others the records whose name or title begins with the text.
     static func matching(_ text: String, in zoneIDs: [ZoneID], preferring types: Set<Name> = [], visit: Visit) async throws -> [Found] {
+        if text.isEmpty, !types.isEmpty { return try await first(of: types, in: zoneIDs, visit: visit) }
         var found: [Found] = []
         if let zoneID = zoneIDs.first, zoneIDs.count == 1 { found = try await beginning(with: Name(text), in: zoneID, visit: visit) }
         guard !text.isEmpty, found.count < limit || !types.isEmpty, visit.database.can(.listRecords) else { return found }
@@ -33,6 +34,22 @@ enum RecordNames {
                 return (types.contains(record.recordType) ? 0 : 2) + (begins ? 0 : 1)
             }
             found = found.enumerated().sorted { (rank($0.element), $0.offset) < (rank($1.element), $1.offset) }.map(\.element)
+        }
+        return Array(found.prefix(limit))
+    }
+
+    /// The first records of some types.
+    private static func first(of types: Set<Name>, in zoneIDs: [ZoneID], visit: Visit) async throws -> [Found] {
+        guard visit.database.can(.listRecords) else { return [] }
+        var found: [Found] = []
+        for zoneID in zoneIDs where found.count < limit {
+            do {
+                let request = RecordListRequest(zoneID, recordTypes: types, limit: PageLimit(records: limit, bytes: 256 << 10))
+                let page = try await visit.measure { try await visit.database.list(request) }
+                found += try page.records.map { Found(recordName: $0.recordID.recordName, recordType: $0.recordType, title: try visit.titles.title(of: $0)) }
+            } catch let error as RecordError where error.code == .zoneNotFound {
+                continue
+            }
         }
         return Array(found.prefix(limit))
     }

@@ -60,10 +60,13 @@ enum ImportActions {
         let options = form.options(zoneID, format: upload.format, columns: preview.columns)
         let importer = try reading { try Importer([upload.url], options: options, into: visit.database) }
         let records = [("type", form.typeName)]
-        let back = Frame.Link(text: "The records", href: visit.place.link("query", records))
+        // The query also shows the records of the type that were there before.
+        let shown = preview.madeType ? "Show the \(Digits.count(preview.goodRows, "record"))" : "Show all \(form.typeName) records"
+        let query = Frame.Link(text: shown, href: visit.place.link("query", records))
+        let back = Frame.Link(text: "Import another file", href: visit.place.link("importing"))
         let file = Frame.Link(text: "Export CSV of all \(form.typeName) records in zone \(visit.zoneName(zoneID))", href: visit.place.link("query.csv", records + [("all", "1")]))
         let run = BackgroundRun(
-            heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place, back: back, results: [file],
+            heading: "Import \(upload.fileName)", verb: "saved", total: preview.goodRows, place: visit.place, back: back, results: [query, file],
             tab: .importing, problems: .skippedRows, completesAll: true)
         do {
             try uploads.take(upload, for: run.id)
@@ -97,6 +100,7 @@ enum ImportActions {
             }
             run.update { state in
                 (state.phase, state.done, state.achieved, state.problemCount) = (nil, state.total, report.saved, report.skippedCount)
+                state.notes += report.notes.prefix(ImportingView.columnLimit).map(ImportingView.sentence(of:))
                 if report.madeType { state.notes.append("The record type \(report.recordType) was created.") }
                 let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
                 if !made.isEmpty { state.notes.append("Indexes added: \(made.joined(separator: ", ")).") }

@@ -64,6 +64,8 @@ struct ImportForm: Sendable {
         let named = nameField.map { Name($0) }
         let usual = columns.first { SystemField(named: $0) == .recordID } ?? suggested
         let nameField = named == nil ? usual : columns.contains { $0 == named } ? named : nil
-        return ImportOptions(recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, indexes: indexes, skipsBadRows: skipsBadRows)
+        return ImportOptions(
+            recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, givesNewNames: nameField == nil, indexes: indexes,
+            skipsBadRows: skipsBadRows)
     }
 }

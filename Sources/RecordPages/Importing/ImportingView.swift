@@ -19,6 +19,8 @@ struct ImportingView: Page {
         let name: String
         let type: String
         let columns: String
+        /// The value that makes a column of numbers or dates a STRING.
+        let reason: String?
         let isNew: Bool
         /// The indexes that the field may have and lacks; empty where the schema can't be edited.
         let indexes: [IndexTick]
@@ -111,6 +113,9 @@ struct ImportingView: Page {
         command = "skylight import FILE --container \(place.address.container) --type \(form.typeName.isEmpty ? "TYPE" : form.typeName.shellWord)"
         milliseconds = visit.stopwatch.elapsed.millisecondsText
     }
+
+    /// A note of an import as a sentence.
+    static func sentence(of note: String) -> String { note.prefix(1).uppercased() + note.dropFirst() + "." }
 }
 
 extension ImportingView.Preview {
@@ -129,7 +134,8 @@ extension ImportingView.Preview {
         moreFields = Self.more((preview?.fields.count ?? 0) - shown.count, "field").map { "\($0) They are also imported." }
         fields = shown.map { field in
             ImportingView.FieldRow(
-                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "), isNew: field.isNew,
+                name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "),
+                reason: field.reason.map { "because \($0)" }, isNew: field.isNew,
                 indexes: visit.canEditSchema ? ImportingView.IndexTick.all(of: field, form, visit) : [])
         }
         offersIndexes = fields.contains { !$0.indexes.isEmpty }
@@ -139,13 +145,13 @@ extension ImportingView.Preview {
                 line: String(sample.line), recordName: sample.recordName?.string,
                 cells: shown.map { presenter.view(sample.values[$0.fieldName], of: $0.fieldName) })
         }
-        var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map { $0.prefix(1).uppercased() + $0.dropFirst() + "." }
+        var notes = (preview?.notes ?? []).prefix(ImportingView.columnLimit).map(ImportingView.sentence(of:))
         if let more = Self.more((preview?.notes.count ?? 0) - notes.count, "note") { notes.append(more) }
         let made = (preview?.indexesMade ?? []).map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
         if preview?.madeType == true { notes.append("The import creates the record type \(form.typeName).") }
         if !made.isEmpty { notes.append("The import adds indexes: \(made.joined(separator: ", ")). With QUERYABLE on recordName, the console can list the records.") }
         if offersIndexes, preview?.fields.contains(where: \.isNew) ?? false {
-            notes.append("New fields have the ticks of the indexes that a save in development gives them. Untick those that no query needs.")
+            notes.append("Ticked: the indexes that CloudKit adds by default. Untick those you don’t need.")
         }
         if preview?.nameField != nil { notes.append("A record with the same name is replaced.") }
         self.notes = notes

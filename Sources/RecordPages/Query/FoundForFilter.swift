@@ -7,7 +7,7 @@ internal import Records
 struct FoundForFilter: ViewModel {
     /// The index of the filter.
     let row: Int
-    let records: [RecordLink]
+    let records: [Record]
     /// The records beyond the first ones; `nil` if there are none.
     let others: Others?
     /// A sentence if no record is found.
@@ -16,7 +16,15 @@ struct FoundForFilter: ViewModel {
     struct Others: ViewModel {
         /// `7 more`.
         let text: String
-        let records: [RecordLink]
+        let records: [Record]
+    }
+
+    /// A found record, as a link that sets the value of the filter.
+    struct Record: ViewModel {
+        let href: String
+        let recordName: String
+        let title: String?
+        let type: String
     }
 
     /// The number of records that are seen at once.
@@ -37,7 +45,9 @@ struct FoundForFilter: ViewModel {
         let found = try await RecordNames.matching(text, in: zoneIDs, preferring: types, visit: visit)
         let links = found.map { record in
             let chosen = form.changed { $0.filters[row].value = record.recordName.string }.parameters
-            return RecordLink(href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title)
+            return Record(
+                href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title,
+                type: record.recordType.string)
         }
         records = Array(links.prefix(Self.limit))
         let left = Array(links.dropFirst(Self.limit))

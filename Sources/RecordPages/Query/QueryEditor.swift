@@ -213,7 +213,7 @@ private struct QueryEditorBuilder {
     }
 
     private func sortChoices(_ selected: Name?) -> [ChoiceGroup] {
-        let none = [Choice("", selected == nil ? "recordName" : "nothing", isSelected: selected == nil)]
+        let none = [Choice("", selected == nil ? "record name (server’s order)" : "nothing", isSelected: selected == nil)]
         return groups(none, selected) { field in field.canSort ? nil : field.couldSort ? .noIndex : .never("can't be sorted") }
     }
 

@@ -30,8 +30,9 @@ struct PlanSummary: Sendable {
     /// The indexes in which names were looked up.
     let narrowing: [IndexName]
     let isAscending: Bool
-    /// Number of searched zones. The summary is about the first.
+    /// Number of searched zones. The summary is about the first, which has this name.
     let zones: Int
+    var zoneName: Name = ""
     /// True if the page was full before all records were read.
     let hasMore: Bool
 
@@ -41,7 +42,7 @@ struct PlanSummary: Sendable {
         let end =
             narrowing.isEmpty ? "." : ", and \(narrowing.map(\.description).joined(separator: " and ")) excluded names before their records were read."
         let counted = entriesCounted > 0 ? " To choose this plan, the store counted \(entriesCounted) entries." : ""
-        return wayText + end + counted + (zones > 1 ? " This describes the first of \(zones) zones." : "")
+        return wayText + end + counted + (zones > 1 ? " This describes the zone '\(zoneName)', the first of \(zones)." : "")
     }
 
     private var wayText: String {

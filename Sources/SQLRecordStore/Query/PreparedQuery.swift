@@ -44,7 +44,8 @@ struct PreparedQuery {
             let zoneQuery = ZoneQuery(
                 db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after, limit: request.limit,
                 recorder: recorder, budget: budget)
-            let plan = try zoneQuery.plan()
+            var plan = try zoneQuery.plan()
+            plan.zoneName = zone.zoneID.zoneName
             try zoneQuery.run(plan, into: &top)
             return plan
         }

@@ -199,7 +199,7 @@ struct QueryWeighing {
             case .collectMembers: .collectMembers
             }
         return PlanSummary(
-            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true, zones: plans.count, hasMore: hasMore)
+            way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true, zones: plans.count, zoneName: plan.zoneName, hasMore: hasMore)
     }
 
     /// The index of a source, with the field name as the query spells it.

@@ -35,6 +35,8 @@ struct ZonePlan {
     var sources: [Counted] = []
     /// Number of names up to which collecting them costs less than walking in order until the page is full.
     var bound = 0
+    /// The name of the zone, for the plan's description.
+    var zoneName: Name = ""
 
     /// Other sources in which a walk looks up each name, to avoid reading records that don't match.
     var probes: [NameSource] {

@@ -119,7 +119,7 @@ extension RecordFeedView {
                 if span.refusal == nil, form.listing == .asked {
                     let answer = try await span.page(form, of: zoneID, visit: visit)
                     page = answer
-                    rows = try await Self.rows(answer, form: form, visit: visit)
+                    rows = try await Self.rows(answer, of: span, form: form, visit: visit)
                 } else {
                     try await span.check(form, of: zoneID, visit: visit)
                 }
@@ -160,8 +160,9 @@ extension RecordFeedView {
             feed: isBetween
                 ? nil
                 : page.flatMap { page in
-                    // The token of an unfinished reverse pull can't be followed, so following starts at the present.
-                    let isOpen = form.isReverse && page.moreComing
+                    // The token of an unfinished reverse pull can't be followed, and after a page of a first pull nobody wants all old
+                    // changes as new ones, so following starts at the present.
+                    let isOpen = page.moreComing && (form.isReverse || form.since == nil || span.begin?.progress == .firstPull)
                     return (isOpen ? current : page.syncToken).map { FeedPanel(visit, zoneID: page.zoneID, form: form, start: $0) }
                 },
             // The API has no requests with an end token.
@@ -209,17 +210,18 @@ extension RecordFeedView {
             + "behind the records that refer to it. A client keeps the reference and resolves it when the target arrives."
     }
 
-    private static func rows(_ page: ZoneChangesPage, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
+    private static func rows(_ page: ZoneChangesPage, of span: FeedSpan, form: RecordFeedForm, visit: Visit) async throws -> [Row] {
         let decoded = try page.changes.map { try $0.record?.fields.decoded() ?? [] }
         let links = try await visit.links(toAssetsOf: page.changes.compactMap(\.record))
         // Newest first, every record comes before its dependencies, so the marks would carry no information.
         let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
         let titles = visit.titles
+        let isFirst = form.since == nil || span.begin?.progress == .firstPull
         return zip(page.changes.indices, page.changes).map { index, change in
             let record = change.record
             let isDeletion = change.kind == .deleted
             return Row(
-                anchor: change.anchor(at: index), position: change.positionText, kind: change.kindName, kindText: change.kindText,
+                anchor: change.anchor(at: index), position: change.positionText, kind: change.kindName(isFirst: isFirst), kindText: change.kindText(isFirst: isFirst),
                 recordName: change.recordID.recordName.string,
                 title: record.flatMap { record in
                     titles.title(of: record.recordType, Dictionary(decoded[index].map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first }))
@@ -266,6 +268,15 @@ extension RecordChange {
     /// The name of the kind in styles and scripts; `saved` if it is not known whether the save created the record.
     var kindName: String { kind?.rawValue ?? "saved" }
     var kindText: String { kind == .recreated ? "re-created" : kindName }
+
+    /// - Parameter isFirst: true in a pull without a token. To it every record is new, so the dates tell whether it was modified.
+    func kindName(isFirst: Bool) -> String {
+        if isFirst, kind == .created, let record, record.created.timestamp < record.modified.timestamp { return Kind.modified.rawValue }
+        return kindName
+    }
+
+    func kindText(isFirst: Bool) -> String { kind == .recreated ? kindText : kindName(isFirst: isFirst) }
+
     var positionText: String { position.map { Digits.grouped($0) } ?? Self.untold }
 
     /// The anchor of the change's line on a page.

@@ -70,7 +70,7 @@ struct RequestsForm: Sendable {
     /// True if a request passes the filters. A page of the console that followed changes is listed only if one asks for the console. The search text matches the row of the request or the raw bytes of its bodies.
     func wants(_ request: ServedRequest, _ bodies: RequestBodies?) -> Bool {
         guard !isOfNobody, filter.matches(request) else { return false }
-        if client == nil, request.isStream, request.client.isOfConsole { return false }
+        if client == nil, request.isStream, request.client.isOfSkylight { return false }
         if text.isEmpty || words.matches(request) { return true }
         return bodies?.request?.bytes.holds(bytes) ?? false || bodies?.response?.bytes.holds(bytes) ?? false
     }

@@ -7,10 +7,25 @@ internal import Text
 
 /// The actions on zones.
 enum ZoneActions {
-    static func create(_ visit: Visit) async throws -> String {
-        let zoneID = ZoneID(zoneName: Name(visit.fields["zoneName"]?.trimmingSpaces ?? ""))
-        try await modify(.create(zoneID), visit: visit)
-        return visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter])
+    static func create(_ visit: Visit) async throws -> Answer {
+        let name = visit.fields["zoneName"]?.trimmingSpaces ?? ""
+        let zoneID = ZoneID(zoneName: Name(name))
+        // A connected container is not asked for its zones here: iCloud answers the same for one that exists.
+        guard visit.connection == nil, visit.place.address.scope == .private else {
+            try await modify(.create(zoneID), visit: visit)
+            return .redirect(visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter]))
+        }
+        if visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) {
+            let error = RecordError(.badRequest, "The zone '\(name)' exists already; choose another name")
+            let link = Frame.Link(text: "Open \(visit.zoneName(zoneID))", href: visit.place.inZone(zoneID).link("zone"))
+            return .page(try await ZonesView.load(visit, refused: RefusedForm(error, typed: name, link: link)))
+        }
+        do {
+            try await modify(.create(zoneID), visit: visit)
+        } catch let error as RecordError where error.code == .badRequest {
+            return .page(try await ZonesView.load(visit, refused: RefusedForm(error, typed: name)))
+        }
+        return .redirect(visit.place.inZone(zoneID).link("zone", [Notice.zoneCreated.parameter]))
     }
 
     // MARK: Deletion

@@ -1,4 +1,5 @@
 internal import Console
+internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -36,6 +37,8 @@ struct ZonesView: Page {
     let notice: String?
     /// The address of the form for a new zone; `nil` if zones can't be created.
     let create: String?
+    /// The form for a new zone, if it was refused.
+    let refused: RefusedForm?
     /// The reason why zones can't be created.
     let rule: String?
     let others: [Frame.Link]
@@ -50,7 +53,9 @@ struct ZonesView: Page {
     /// The maximum number of zones in the table.
     private static let limit = 500
 
-    static func load(_ visit: Visit) async throws -> ZonesView {
+    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+
+    static func load(_ visit: Visit, refused: RefusedForm? = nil) async throws -> ZonesView {
         var rows: [Row] = []
         var marks: Set<ZoneMark> = []
         let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
@@ -70,7 +75,8 @@ struct ZonesView: Page {
         return ZonesView(
             rows: rows, find: visit.zones.count > Frame.zoneLimit || !found.isEmpty ? Frame.Find(on: .zones, at: visit.place, label: "Find a zone", for: page) : nil,
             found: found, chosenFor: page?.title, nothing: zones.isEmpty && !found.isEmpty ? "No zone’s name contains ‘\(found)’." : nil,
-            notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil, rule: rule,
+            notice: Notice.text(visit.fields["notice"]), create: rule == nil ? visit.place.link("zones/create") : nil,
+            refused: refused, rule: rule,
             others: visit.customZones.isEmpty ? try await visit.othersWithData() : [],
             more: zones.count > limit ? "\(Digits.grouped(zones.count - limit)) more zones are not listed; search for them by name." : nil,
             gone: gone, meanings: ZoneMark.meanings(of: marks.union(gone?.marks ?? [])), count: Digits.count(visit.zones.count, "zone"),

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -48,6 +49,8 @@ struct HomeView: Page {
     let latest: LatestRequests?
     /// The container that the form of an empty server suggests.
     let suggestion: String
+    /// The form for a new container, if it was refused.
+    let refused: RefusedForm?
     /// `Containers 101 to 200 of 2,000`; `nil` if the page shows all.
     let shown: String?
     let previous: String?
@@ -63,8 +66,10 @@ struct HomeView: Page {
     /// The pages on which a new container may begin.
     private static let firstPages: [Tab] = [.query, .schema, .importing]
 
+    var status: HTTPResponse.Status { refused == nil ? .ok : .badRequest }
+
     /// - Parameter server: the server's address.
-    static func load(_ fields: FormFields, server: String, console: Console) async throws -> HomeView {
+    static func load(_ fields: FormFields, server: String, console: Console, refused: RefusedForm? = nil) async throws -> HomeView {
         let stopwatch = Stopwatch()
         let engine = console.engine
         let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
@@ -107,7 +112,7 @@ struct HomeView: Page {
         return HomeView(
             server: server, offersDemo: console.loadDemo != nil, rows: rows, isEmpty: rows.isEmpty, connect: console.connections == nil ? nil : "/connect",
             client: client ?? ClientSnippets(place(first, .development, .private), server: server), latest: LatestRequests(console.log, in: all),
-            suggestion: suggestion,
+            suggestion: suggestion, refused: refused,
             shown: last == 1 ? nil : "Containers \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(all.count))",
             previous: link(page - 1), next: link(page + 1), milliseconds: stopwatch.elapsed.millisecondsText)
     }

@@ -1,0 +1,57 @@
+internal import JSON
+internal import Records
+
+/// The columns of a CSV file that are no fields: those that Skylight's own export adds to the fields.
+struct ExportColumns {
+    /// All these columns.
+    private(set) var columns: Set<Name> = []
+    private(set) var parentField: Name?
+    private(set) var errorField: Name?
+    private(set) var notes: [String] = []
+    /// True if the file is an export of Skylight: no other program writes change tags.
+    let isExport: Bool
+
+    /// The system fields that every import leaves out.
+    private static let set: Set<SystemField> = [.etag, .createTime, .createdBy, .modTime, .modifiedBy]
+    /// What an export of records of several types, zones or owners says about each record.
+    private static let places: Set<Name> = ["recordType", "zoneName", "ownerRecordName"]
+    private static let error: Name = "serverErrorCode"
+
+    /// - Parameter existing: the type of the records, if the schema has it.
+    init(_ names: [Name], nameField: Name?, existing: RecordType?) {
+        let system = names.map { SystemField(named: $0) }
+        isExport = system.contains(.recordID) && system.contains(.etag)
+        var (set, places): ([Name], [Name]) = ([], [])
+        for (name, field) in zip(names, system) {
+            switch field {
+            case .recordID?:
+                columns.insert(name)
+                if name != nameField { notes.append("left out: \(name), because the records get other names") }
+            case .parent? where isExport:
+                columns.insert(name)
+                // With other names, the parents have other names, too.
+                if nameField.flatMap({ SystemField(named: $0) }) == .recordID { parentField = name } else { set.append(name) }
+            case let field? where Self.set.contains(field): set.append(name)
+            case .some: break
+            case nil where isExport && existing?.fields[name] == nil:
+                if Self.places.contains(name) { places.append(name) }
+                if name == Self.error { errorField = name }
+            case nil: break
+            }
+        }
+        columns.formUnion(set + places + [errorField].compactMap(\.self))
+        if !set.isEmpty { notes.append("left out: \(Self.list(set)): the server sets them") }
+        if !places.isEmpty { notes.append("left out: \(Self.list(places)): all records get the chosen type and zone") }
+    }
+
+    private static func list(_ names: [Name]) -> String { names.map(\.string).joined(separator: ", ") }
+
+    /// What an export in CSV lacks of a field's values; `nil` for most types.
+    static func note(on type: FieldType, column: Name) -> String? {
+        switch type.valueType {
+        case .reference where !type.isList: "references in '\(column)' get the action NONE, because the file has only their names"
+        case .asset: "the file has no bytes for '\(column)': a record keeps the files that it has already, and with others it is refused"
+        default: nil
+        }
+    }
+}
