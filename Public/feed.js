@@ -103,7 +103,7 @@ class Panel {
       name.textContent = change.recordName
       const title = document.createElement('bdi')
       title.textContent = change.title
-      link.replaceChildren(name, ' ', title)
+      link.replaceChildren(title, ' ', name)
     }
     link.href = this.root.dataset.record + encodeURIComponent(change.recordName)
     text('[data-type]', change.type)

@@ -210,9 +210,6 @@ static const char meter_mustache[] = {
 static const char mirror_mustache[] = {
 #embed "../../Templates/mirror.mustache" suffix(, 0)
 };
-static const char named_record_mustache[] = {
-#embed "../../Templates/named_record.mustache" suffix(, 0)
-};
 static const char no_feed_mustache[] = {
 #embed "../../Templates/no_feed.mustache" suffix(, 0)
 };
@@ -605,7 +602,6 @@ static const struct embedded_file files[] = {
     {"location_map.mustache", location_map_mustache},
     {"meter.mustache", meter_mustache},
     {"mirror.mustache", mirror_mustache},
-    {"named_record.mustache", named_record_mustache},
     {"no_feed.mustache", no_feed_mustache},
     {"notification.mustache", notification_mustache},
     {"notification_rows.mustache", notification_rows_mustache},

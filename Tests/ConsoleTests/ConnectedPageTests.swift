@@ -35,7 +35,7 @@ import Testing
             #expect(page.contains("<strong>iCloud · development · writable</strong>"))
             #expect(page.contains(/\d+ requests? to iCloud took [\d.]+ ms/))
             #expect(page.contains("\(ConnectedStage.container) <span class=\"pill has\">iCloud</span>"))
-            #expect(page.contains("><small>note</small> <bdi>before</bdi></a>"))
+            #expect(page.contains("><bdi>before</bdi> <small>note</small></a>"))
             #expect(try await stage.page("errors").contains("<strong>iCloud · development · writable</strong>"))
         }
         try await ConnectedStage.run(.production, isWritable: false) { stage in
