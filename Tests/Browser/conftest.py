@@ -1,5 +1,6 @@
 """A running server with demo data, and Chromium."""
 
+import demo_clients
 import pytest
 from chromium import chromium
 from page_server import Server
@@ -22,6 +23,7 @@ def pytest_terminal_summary(terminalreporter):
 @pytest.fixture(scope="session")
 def server():
     server = Server("--demo")
+    demo_clients.wait_until_they_have_asked(server.address)
     yield server
     server.stop()
 

@@ -124,7 +124,7 @@ def test_a_late_save_leads_to_the_conflict(table, server, there):
     save_elsewhere(server, there, "note2", title="theirs", rank=9)
     box.fill("mine")
     box.press("Enter")
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved note2 before you")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("Somebody saved theirs note2 before you")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save the chosen values").click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")

@@ -129,7 +129,7 @@ def test_playback_and_follow_of_the_page_show_what_is_stored(open_page, stage):
         rehearsals(stage, start=cue)
     page = open_page(CHAT + "/changes?zone=Chats", at=stage)
     page.locator("[data-play]").click()
-    expect(page.locator("[data-state]")).to_have_text("Played back")
+    expect(page.locator("[data-state]")).to_have_text("Loaded")
     assert [item.get("count") for item in rehearsals(stage)] == [100, 100, None]
 
 

@@ -45,7 +45,7 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_p
     download.value.save_as(file)
     page.goto("/")
     page.get_by_label("Open a snapshot file").set_input_files(file)
-    page.get_by_label("into", exact=True).fill(container + ".Copy")
+    page.get_by_label("in", exact=True).fill(container + ".Copy")
     page.get_by_role("button", name="Open").click()
     expect(page.get_by_text("1 record saved, 0 records deleted.")).to_be_visible(timeout=30_000)
     page.goto(f"/c/{container}.Copy/development/private/record?zone=Notes&name=milk")

@@ -71,7 +71,7 @@ def test_a_filter_suggests_records_by_their_titles(open_page, there):
     # The button lists the same on the page.
     page.get_by_role("button", name="Find a record for filter 1").click()
     found = page.get_by_role("group", name="Records found for filter 1").get_by_role("link")
-    expect(found).to_have_text(HALL)
+    expect(found).to_have_text(f"{HALL} Room")
     expect(found).to_be_focused()
     assert not problems(page)
     # A choice fills the filter in, and the query waits until it is run.

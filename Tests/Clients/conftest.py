@@ -3,6 +3,7 @@
 import signal
 import subprocess
 
+import demo_clients
 import pytest
 from server_binary import binary
 
@@ -16,6 +17,7 @@ def server_process():
     line = process.stdout.readline()
     assert line.startswith("Skylight is listening on http://"), f"The server did not start: {line!r}"
     process.address = line.split()[-1]
+    demo_clients.wait_until_they_have_asked(process.address)
     yield process
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=60) == 0, "The server did not end as it should"

@@ -184,7 +184,7 @@ import Testing
         let query = Query(recordType: "Item", filters: [Self.equal("number", .int64(1))])
         let explanation = try await database.explain(QueryRequest(query, in: .allZones))
         #expect(explanation.recordsReturned == 2 && explanation.recordsRead == 2 && explanation.entriesRead == 2)
-        #expect(explanation.summary.contains("3 zones"))
+        #expect(explanation.summary.contains("the zone '_defaultZone', the first of 3"))
         let nothing = try await engine.full(.public).explain(QueryRequest(query))
         #expect(nothing.summary == "Nothing is saved there yet." && nothing.candidates.allSatisfy { $0.standing == .passedOver })
         await engine.close()
