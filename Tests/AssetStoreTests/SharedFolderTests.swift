@@ -129,7 +129,7 @@ import Testing
             }
             try await group.waitForAll()
         }
-        #expect(removed.count > 20, "the sweeps had something to do")
+        #expect(removed.count > 0, "the sweeps had something to do")
         #expect(try await stores[0].problems() == [])
     }
 

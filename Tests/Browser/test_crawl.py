@@ -21,6 +21,8 @@ START_PAGES = 20
 # Pages that read all records of a type.
 MEASURING = re.compile(r"/type\?.*usage=1|/(type|field)/remove\?|/reset\?.*count=1|/query\?.*count=all|/query\.[a-z]+\?.*all=1")
 BYTES_BEFORE_DATA = 100_000
+# The page of a request that one server has in its log.
+ONE_REQUEST = re.compile(r"/requests\?(.*&)?id=")
 
 
 class Reader(html.parser.HTMLParser):
@@ -139,7 +141,7 @@ def crawl(*servers):
             assert url.startswith("/"), f"{path} links to {link}"
             if url not in seen:
                 seen.add(url)
-                if "/requests?id=" in url:
+                if ONE_REQUEST.search(url):
                     askers[url] = asked
                 waiting.append(url)
     slowest.sort(reverse=True)

@@ -88,7 +88,9 @@ import Testing
 
     @Test("Who waits for an index that another one builds is told why that fails")
     func failures() async throws {
-        let builder = try await engines[0].withZone()
+        // No index is built within the edit.
+        let pair = try (0..<2).map { _ in try StoreUnderTest.engine(folder: folder.url, indexLimits: IndexLimits(recordsAtOnce: 0)) }
+        let builder = try await pair[0].withZone()
         try await builder.save("a", in: notes, ["rank": .int64(1)])
         let rank: SchemaEdit = .setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")
         _ = try await builder.edit([.setIndexes([], of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true)
@@ -100,11 +102,12 @@ import Testing
             CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no room'' USING ERRCODE = ''53100''; END';
             CREATE TRIGGER refuse BEFORE INSERT ON entries FOR EACH ROW EXECUTE FUNCTION refuse()
             """)
-        let waiting = try await engines[1].full(.private)
+        let waiting = try await pair[1].full(.private)
         let problem = await refusal { _ = try await waiting.edit([rank], because: .edit, waitingForIndexes: true) }
         #expect(problem?.reason.hasPrefix("The index is declared and will be built later: ") == true, "\(String(describing: problem))")
         try administrator().execute("DROP TRIGGER refuse ON entries")
         try await soon { try await waiting.indexBuilds().isEmpty }
+        for engine in pair { await engine.close() }
         await close()
     }
 
@@ -112,7 +115,7 @@ import Testing
     func patience() async throws {
         let gate = WorkGate()
         gate.open()
-        var limits = IndexLimits()
+        var limits = IndexLimits(recordsAtOnce: 0)
         limits.beforeStep = { await gate.wait() }
         let builder = try StoreUnderTest.engine(folder: folder.url, indexLimits: limits)
         let database = try await builder.withZone()
@@ -120,7 +123,7 @@ import Testing
         let edits: [Indexes] = [[], .queryable, []]
         for indexes in edits { _ = try await database.edit([.setIndexes(indexes, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: true) }
         gate.close()
-        _ = try await database.edit([.setIndexes(.queryable, of: .custom("rank"), in: "Item")])
+        _ = try await database.edit([.setIndexes(.queryable, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: false)
         let other = try await engines[1].full(.private)
         #expect(try await other.indexBuilds().isEmpty == false)
         try await Task.sleep(for: .milliseconds(300))
