@@ -57,7 +57,7 @@ final class AssetFolder: Sendable {
                 discard(path)
                 continue
             }
-            // What can't be opened is gone, or can't be told from a file of another process.
+            // A file that can't be opened is gone, or may be one of another process.
             guard let file = try? DiskFile(toLock: path), file.tryLock(.exclusive) else { continue }
             discard(path)
             // Until now, so that whoever has just made the file sees that it is gone.

@@ -10,7 +10,7 @@ public final class ContainerClient: Sendable {
     public let container: ContainerID
     /// Each environment has records and a schema of its own.
     public let environment: Environment
-    /// Who asks, and so which databases can be reached.
+    /// The credentials, which decide which databases can be reached.
     public let credentials: ContainerCredentials
     let exchanger: Exchanger
 

@@ -1,6 +1,6 @@
 /// The reason why Skylight does not accept a text as JSON, and the position of the error.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong with a text.
+    /// An error in a text.
     public enum Problem: Sendable, Hashable {
         /// The text ended before the value did.
         case unexpectedEnd
@@ -18,7 +18,7 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case duplicateName(Name)
     }
 
-    /// What is wrong at ``offset``.
+    /// The error at ``offset``.
     public let problem: Problem
     /// The byte at which reading stopped, counted from 0.
     public let offset: Int

@@ -4,7 +4,7 @@ public struct DatabaseAddress: Sendable, Hashable {
     public var container: ContainerID
     /// Each environment has databases of its own.
     public var environment: Environment
-    /// Of private and shared databases each user has one. The address does not say whose.
+    /// Each user has a private and a shared database. The address does not name the user.
     public var scope: DatabaseScope
 
     /// The address of a database, whether or not it is there.

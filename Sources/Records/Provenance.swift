@@ -2,9 +2,9 @@
 ///
 /// Restored records keep them, and shares keep their participants as they are in the copy. All other saves set them from the caller and the clock.
 public struct Provenance: Sendable, Hashable {
-    /// Who made the record, and when.
+    /// The user who created the record, and the time.
     public var created: Signature
-    /// Who saved it last, and when.
+    /// The user who saved it last, and the time.
     public var modified: Signature
     /// The identifier in the link of the record's share, or of the share itself. It stays if no other share has it.
     public var shortGUID: String?

@@ -2,7 +2,7 @@ public import JSON
 
 /// One operation of a batch (Apple's reference page "Modifying Records").
 public struct RecordOperation: Sendable, Hashable {
-    /// What to do with the record, and under which condition.
+    /// The operation, with its condition.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// Fails if the name exists.
         case create
@@ -27,7 +27,7 @@ public struct RecordOperation: Sendable, Hashable {
         public var replacesFields: Bool { self == .replace || self == .forceReplace || self == .create }
     }
 
-    /// What a save does with the record's parent.
+    /// The change that a save makes to the record's parent.
     public enum Parent: Sendable, Hashable {
         /// Leave it.
         case unchanged

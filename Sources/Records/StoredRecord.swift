@@ -10,9 +10,9 @@ public struct StoredRecord: Sendable, Hashable {
     public var recordType: Name
     /// Changes with each save. Short, lowercase, base 36. Compare it for equality only.
     public var recordChangeTag: String
-    /// Who made the record, and when.
+    /// The user who created the record, and the time.
     public var created: Signature
-    /// Who saved it last, and when.
+    /// The user who saved it last, and the time.
     public var modified: Signature
     /// The parent record in the same zone, with which this one is shared.
     public var parent: Name?

@@ -9,7 +9,7 @@ struct SQLAssetLedger: AssetLedger {
     private static let recordsInPage = 200
 
     let store: StorePlace
-    /// Those of the store when the ledger was made.
+    /// The tickets of the store when the ledger was made.
     let firstTickets: AssetTickets
 
     /// Another process may delete the container and make it anew, which changes them.

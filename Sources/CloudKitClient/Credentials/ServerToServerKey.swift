@@ -91,7 +91,7 @@ public struct SigningText: Sendable, Hashable, CustomStringConvertible {
 public struct RequestSigning: Sendable, Hashable {
     /// The id of the key that signed.
     public let keyID: String
-    /// What was signed. Its date and target must be those of the request.
+    /// The text that was signed. Its date and target must be those of the request.
     public let text: SigningText
     /// ASN.1 DER in base64.
     public let signature: String

@@ -11,9 +11,9 @@ public struct ReceivedRecord: Sendable, Hashable {
     public var recordChangeTag: String?
     /// The fields of the answer: those that are set, and among them the desired ones.
     public var fields: [Name: ReceivedField]
-    /// Who made the record, and when.
+    /// The user who created the record, and the time.
     public var created: ReceivedSignature?
-    /// Who saved it last, and when.
+    /// The user who saved it last, and the time.
     public var modified: ReceivedSignature?
     /// The record in the same zone with which this one is shared.
     public var parent: Name?

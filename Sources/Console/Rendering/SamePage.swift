@@ -23,7 +23,7 @@ package struct SamePage {
 
     package var title: String { tab.title }
 
-    /// What brings a page of choices back to this one.
+    /// The address that leads from a page of choices back to this one.
     package var parameters: [(name: String, value: String)] {
         tab == .home ? [] : [(Self.parameter, tab.rawValue)] + own
     }

@@ -13,7 +13,7 @@ struct ExportColumns {
 
     /// The system fields that every import leaves out.
     private static let set: Set<SystemField> = [.etag, .createTime, .createdBy, .modTime, .modifiedBy]
-    /// What an export of records of several types, zones or owners says about each record.
+    /// The columns that an export adds if its records have several types, zones or owners.
     private static let places: Set<Name> = ["recordType", "zoneName", "ownerRecordName"]
     private static let error: Name = "serverErrorCode"
 
@@ -46,7 +46,7 @@ struct ExportColumns {
 
     private static func list(_ names: [Name]) -> String { names.map(\.string).joined(separator: ", ") }
 
-    /// What an export in CSV lacks of a field's values; `nil` for most types.
+    /// The part of a field's values that an export in CSV leaves out; `nil` for most types.
     static func note(on type: FieldType, column: Name) -> String? {
         switch type.valueType {
         case .reference where !type.isList: "references in '\(column)' get the action NONE, because the file has only their names"

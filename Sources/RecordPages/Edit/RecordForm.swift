@@ -44,7 +44,7 @@ struct RecordForm: Sendable {
             fieldType.isEncrypted = field.isEncrypted
             fields.append((name, fieldType))
         }
-        // Of a type with many fields, most records fill a few.
+        // Most records of a type with many fields fill a few.
         fields.sort { left, right in
             let (leftIsEmpty, rightIsEmpty) = (held[left.name] == nil, held[right.name] == nil)
             return leftIsEmpty == rightIsEmpty ? left.name < right.name : rightIsEmpty

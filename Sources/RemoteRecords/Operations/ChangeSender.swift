@@ -284,7 +284,7 @@ struct ChangeSender: Sendable {
                 return .success(error.conflict?.serverRecord)
             }
         }
-        // What is there already is left as it is, and the rest is sent again.
+        // Changes that were made are left as they are, and the rest is sent again.
         guard found.contains(where: isFailed) else { return found }
         return found.map { isFailed($0) ? $0 : .failure(.batchFailed) }
     }

@@ -186,7 +186,7 @@ private enum Stay {
     case untilLater
 }
 
-/// What became of a change.
+/// The outcome of a change.
 private struct Outcome: Sendable {
     let change: PendingRecordZoneChange
     /// The saved record; `nil` for a deletion.

@@ -20,7 +20,7 @@ package struct RecordSearch: Sendable {
     /// The maximum number of matches of one type that are kept, of those that begin with the text and of the others.
     private static let keptLimit = 100
 
-    /// Those of exactly this name come first, then those that begin with the text. Among them, a type with few records comes before one with many.
+    /// Records of exactly this name come first, then names that begin with the text. Among them, a type with few records comes before one with many.
     package private(set) var matches: [Match] = []
     /// True if matches are left out.
     private(set) var hasMore = false

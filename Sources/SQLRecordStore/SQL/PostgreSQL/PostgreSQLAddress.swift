@@ -17,12 +17,12 @@ enum PostgreSQLAddress {
             if let value = option.pointee.val { parameters[String(cString: keyword)] = String(cString: value) }
             option += 1
         }
-        // Of `user:password` without a host, or with a slash in the password, libpq takes the password for the port.
+        // Without a host, or with a slash in the password, libpq takes the password of `user:password` for the port.
         guard parameters["port"]?.utf8.allSatisfy({ (48...57).contains($0) || $0 == UInt8(ascii: ",") }) ?? true else { throw SQLError.unreadableAddress }
         return parameters
     }
 
-    /// What follows the scheme of a URI; `nil` for pairs.
+    /// The part of a URI after its scheme; `nil` for pairs.
     private static func rest(of address: String) -> Substring.UTF8View? {
         ["postgres://", "postgresql://"].first { address.utf8.starts(with: $0.utf8) }.map { address.utf8.dropFirst($0.utf8.count) }
     }

@@ -21,7 +21,7 @@ final class PostgreSQLText {
 
     /// The forms in which the connection has prepared the text, by the types of its parameters.
     var prepared: [PostgreSQLPreparedText] = []
-    /// Whether the query had many rows or bytes when it last ran.
+    /// True if the query had many rows or bytes when it last ran.
     var isLarge: Bool
     /// About the bytes of a row, when it last ran.
     var bytesOfRow = 1
