@@ -37,7 +37,7 @@ public struct RecordOperation: Sendable, Hashable {
         case record(Name)
     }
 
-    /// What to do.
+    /// The kind of change.
     public var kind: Kind
     /// `nil` lets the store choose a name.
     public var recordName: Name?

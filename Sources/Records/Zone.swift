@@ -17,7 +17,7 @@ public struct Zone: Sendable, Hashable {
 
 /// A change of a zone.
 public struct ZoneChange: Sendable, Hashable {
-    /// What happened to the zone.
+    /// The latest change of the zone.
     public enum Kind: String, Sendable, Hashable {
         /// The zone is new, or records in it changed.
         case changed
