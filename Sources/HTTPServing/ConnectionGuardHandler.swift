@@ -11,6 +11,7 @@ internal import NIOTLS
 /// - Sends files, see ``SentFileRegion``.
 /// - Reads nothing after a refusal that ends the connection, so that the rest of the refused request cannot smuggle in another one.
 /// - Reads the rest of a request that is already answered, for a short time and up to ``remainderLimit``.
+/// - Ends the connection when a request turns out to be malformed after its answer began. Hummingbird would answer a second time.
 final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -37,7 +38,10 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
         var rest: Int? = 0
         /// True if the request has arrived completely.
         var isComplete = true
+        var isAnswerBegun = false
         var isAnswered = false
+        /// True if a second answer was dropped, so that its other parts are, too.
+        var isSecondAnswer = false
         /// The number of bytes received after the answer.
         var remainder = 0
         var whenClientLeaves: [WhenClientLeaves] = []
@@ -124,8 +128,18 @@ final class ConnectionGuardHandler: ChannelDuplexHandler, RemovableChannelHandle
     // MARK: Outbound
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard !exchange.isSecondAnswer else {
+            promise?.fail(ChannelError.outputClosed)
+            return
+        }
         switch unwrapOutboundIn(data) {
+        case .head where exchange.isAnswerBegun && !(exchange.isAnswered && exchange.isComplete):
+            exchange.isSecondAnswer = true
+            endsWithAnswer = true
+            promise?.fail(ChannelError.outputClosed)
+            end(context, isLast: true)
         case .head(var head) where head.status.code >= 200:
+            exchange.isAnswerBegun = true
             // The answer was early. If too much of the body remains, the connection ends instead of reading it.
             if !exchange.isComplete, exchange.rest ?? 0 > Self.remainderLimit { endsWithAnswer = true }
             if exchange.isHead, head.status.mayHaveResponseBody, !head.headers.contains(name: "content-length") {

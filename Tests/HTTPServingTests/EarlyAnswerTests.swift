@@ -76,4 +76,28 @@ struct EarlyAnswerTests {
             }
         }
     }
+
+    @Test("A request that proves malformed after its answer is not answered again, and the connection ends")
+    func malformedRest() async throws {
+        try await Self.run { server in
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("POST", "/refused", ["Transfer-Encoding: chunked"]))
+                #expect(try socket.readAnswer().status == 401)
+                try socket.send(Array("this is no size of a chunk\r\n".utf8))
+                #expect(try socket.read(upTo: 1).isEmpty)
+            }
+        }
+    }
+
+    @Test("Something malformed after a complete exchange is refused")
+    func malformedNext() async throws {
+        try await Self.run { server in
+            try await TestSocket.with(port: server.port) { socket in
+                try socket.send(FileServer.head("GET", "/text"))
+                #expect(try socket.readAnswer().text == "text")
+                try socket.send(Array("this is no request\r\n\r\n".utf8))
+                #expect(try socket.readAnswer().status == 400)
+            }
+        }
+    }
 }
