@@ -46,7 +46,7 @@ function showCurrent() {
 function fit(main) {
   for (const table of main.querySelectorAll('table')) {
     if (!narrow.matches) table.classList.remove('cards')
-    else if (table.classList.contains('cards') || isTooWide(table)) deal(table)
+    else if (table.matches('.cards, .fields') || isTooWide(table)) deal(table)
   }
 }
 

@@ -132,6 +132,9 @@ static const char explain_mustache[] = {
 static const char facet_mustache[] = {
 #embed "../../Templates/facet.mustache" suffix(, 0)
 };
+static const char facet_value_mustache[] = {
+#embed "../../Templates/facet_value.mustache" suffix(, 0)
+};
 static const char fetch_mustache[] = {
 #embed "../../Templates/fetch.mustache" suffix(, 0)
 };
@@ -576,6 +579,7 @@ static const struct embedded_file files[] = {
     {"errors.mustache", errors_mustache},
     {"explain.mustache", explain_mustache},
     {"facet.mustache", facet_mustache},
+    {"facet_value.mustache", facet_value_mustache},
     {"fetch.mustache", fetch_mustache},
     {"fetch_actions.mustache", fetch_actions_mustache},
     {"fetching.mustache", fetching_mustache},

@@ -1,5 +1,7 @@
 """The tab Fetch, the page of a record and what refers to it."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -36,20 +38,22 @@ def test_a_first_visit_offers_names(open_page):
 
 
 def test_references_lead_there_and_back(open_page):
-    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#references")
     expect(page.get_by_role("heading", name="Room/general")).to_be_visible()
     referrer = page.locator(".referrers a").first
     name = referrer.inner_text()
     referrer.click()
     expect(page.get_by_role("heading", name=name)).to_be_visible()
+    page.get_by_role("link", name="Fields", exact=True).click()
     page.locator(".fields tr", has_text="room").get_by_role("link", name="Room/general").click()
     expect(page.get_by_role("heading", name="Room/general")).to_be_visible()
+    page.get_by_role("link", name="JSON", exact=True).click()
     expect(page.get_by_label("The record as JSON")).to_contain_text('"recordName": "Room/general"')
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_the_drawing_of_references_leads_there_and_back(open_page, scripts):
-    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", java_script_enabled=scripts)
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#references", java_script_enabled=scripts)
     graph = page.locator("svg.graph")
     expect(graph.locator("a.itself")).to_contain_text("Room/general")
     graph.locator("a:not(.itself)").first.click()
@@ -59,7 +63,7 @@ def test_the_drawing_of_references_leads_there_and_back(open_page, scripts):
 
 
 def test_what_refers_to_a_record_is_seen_whole(open_page):
-    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral")
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#references")
     region = page.get_by_role("region", name="Fields that refer to this record")
     for width in [1000, 1360, 1600]:
         page.set_viewport_size({"width": width, "height": 900})
@@ -75,7 +79,7 @@ def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server)
     server.save("iCloud.com.example.Referring", "Notes", *[
         {"recordType": "Note", "recordName": f"note {number:02}", "fields": {"room": reference("DELETE_SELF"), "seenIn": reference("NONE")}} for number in range(20)])
     server.save("iCloud.com.example.Referring", "Notes", {"recordType": "Key", "recordName": "front door", "fields": {"opens": reference("VALIDATE")}})
-    page = open_page("/c/iCloud.com.example.Referring/development/private/record?zone=Notes&name=home")
+    page = open_page("/c/iCloud.com.example.Referring/development/private/record?zone=Notes&name=home#references")
     expect(page.get_by_role("heading", name="Referred to by 21 records")).to_be_visible()
     rows = page.get_by_role("region", name="Fields that refer to this record").locator("tbody tr")
     said = {tuple(cell.split(" Query")[0] for cell in row.locator("th, td").all_inner_texts()) for row in rows.all()}
@@ -90,6 +94,24 @@ def test_what_refers_to_a_record_is_grouped_by_type_and_field(open_page, server)
     expect(page.get_by_role("list", name="More Note records that refer to this one").get_by_role("link").last).to_be_visible()
     page.get_by_role("link", name="Query Note by room").click()
     expect(page.get_by_label("Value of filter 1")).to_have_value("home")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_the_address_of_a_record_names_the_part_in_view(open_page, scripts):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", java_script_enabled=scripts)
+    fields, past = page.get_by_role("heading", name="Fields", exact=True), page.get_by_role("heading", name="History", exact=True)
+    expect(fields).to_be_visible()
+    expect(past).to_be_hidden()
+    page.get_by_role("navigation", name="Parts of the record").get_by_role("link", name="History").click()
+    expect(page).to_have_url(re.compile("#past$"))
+    expect(past).to_be_in_viewport()
+    expect(fields).to_be_hidden()
+    # The heading of the page stays in view.
+    expect(page.get_by_role("heading", level=1)).to_be_in_viewport()
+    page.go_back()
+    expect(fields).to_be_visible()
+    page.goto(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#json")
+    expect(page.get_by_label("The record as JSON")).to_be_visible()
 
 
 def test_moments_are_shown_in_utc_and_on_this_clock(open_page):

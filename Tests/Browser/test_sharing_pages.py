@@ -28,7 +28,7 @@ def container(server, request):
 
 
 def record(container: str, name: str) -> str:
-    return f"/c/{container}/development/private/record?zone=Lists&name={name}"
+    return f"/c/{container}/development/private/record?zone=Lists&name={name}#shared"
 
 
 def panel(page):

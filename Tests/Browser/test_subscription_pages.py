@@ -126,19 +126,19 @@ def test_a_notification_leads_to_its_cause_and_is_saved_for_a_simulator(open_pag
 
 def test_the_record_explains_why_a_client_was_not_notified(open_page, told):
     told.save(CONTAINER, "Items", item("chair", "office"))
-    page = open_page(f"{THERE}/record?zone=Items&name=milk")
+    page = open_page(f"{THERE}/record?zone=Items&name=milk#told")
     section = page.locator("section.deliveries").filter(has_text="Why was a client not notified?")
     row = section.get_by_role("row").filter(has_text="phone")
     expect(row).to_contain_text("and never fetched since")
     page.goto(f"{THERE}/clients")
     expect(page.locator("section.client").filter(has_text="phone")).to_contain_text("notified, did not fetch")
     told.ask(f"{PRIVATE}/changes/zone?clientId=phone", {"zones": [{"zoneID": {"zoneName": "Items"}}]})
-    page.goto(f"{THERE}/record?zone=Items&name=milk")
+    page.goto(f"{THERE}/record?zone=Items&name=milk#told")
     expect(row).to_contain_text("; fetched at")
     # A filter that does not match is named, once the zone's subscription is gone.
     told.ask(f"{PRIVATE}/subscriptions/modify", {"operations": [{"operationType": "delete", "subscription": {"subscriptionID": "zone"}}]})
     told.save(CONTAINER, "Items", item("chair", "garden"))
-    page.goto(f"{THERE}/record?zone=Items&name=chair")
+    page.goto(f"{THERE}/record?zone=Items&name=chair#told")
     expect(row).to_contain_text("general: its filter room EQUALS “general” does not match: room is “garden”.")
 
 

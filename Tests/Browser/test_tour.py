@@ -54,13 +54,13 @@ def test_the_client_with_a_bug_is_found_out(open_page, server):
         urllib.request.urlopen(request, timeout=60).read()
     page = open_page(place + "/clients")
     expect(page.get_by_role("region", name="Tour as Developer", exact=True)).to_contain_text("more pages to fetch")
-    page.goto(f"{place}/record?{urllib.parse.urlencode({'zone': 'Chats', 'name': 'Room/general'})}")
+    page.goto(f"{place}/record?{urllib.parse.urlencode({'zone': 'Chats', 'name': 'Room/general'})}#deliveries")
     expect(page.locator(".deliveries:has(#deliveries) tr", has_text="Tour")).to_contain_text("the response had moreComing true")
 
 
 def test_the_page_of_an_item_that_a_guest_never_sees_says_why(open_page):
-    page = open_page("/c/iCloud.com.example.Shopping/development/private/record?zone=Household&name=Weekly-cake")
+    page = open_page("/c/iCloud.com.example.Shopping/development/private/record?zone=Household&name=Weekly-cake#deliveries")
     row = page.locator(".deliveries tr", has_text="Ada").first
     expect(row).to_contain_text("it has no parent")
     row.get_by_role("link", name="Edit the record").click()
-    expect(page).to_have_url(re.compile(r"/record/edit\?.*name=Weekly-cake"))
+    expect(page).to_have_url(re.compile(r"/record/edit\?.*name=Weekly-cake#deliveries"))

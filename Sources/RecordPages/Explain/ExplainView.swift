@@ -48,6 +48,7 @@ extension ExplainView {
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
+        let title = try await plan.titles(visit)
         let editor = QueryEditor(form, type: type, plan: plan, explains: true, visit: visit)
         let works = try await visit.indexWorks()
         let awaited = IndexWorks(builds: works.builds.filter { $0.serves(plan.query, of: type) }).panel
@@ -58,7 +59,7 @@ extension ExplainView {
             let isRun = answer?.isRun ?? false
             return ExplainView(
                 title: "Explain · \(typeName)",
-                folded: form.folded(plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
+                folded: form.folded(plan, type: known, outcome: isRun ? "explained" : "not explained", isAnswered: isRun, visit: visit, title: title), editor: editor, firstSteps: nil, refusal: refusal, complaint: complaint, remark: remark,
                 answer: answer, works: isWaiting || answer != nil ? awaited : nil, isWaiting: isWaiting,
                 now: visit.place.link("explain", form.parameters + [("now", "1")]),
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,
@@ -77,7 +78,7 @@ extension ExplainView {
                 ? nil
                 : QueryRefusal(
                     explanation.problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("explain", form.parameters), visit: visit)
-            return page(refusal: refusal, answer: Explained(explanation, plan: plan, form: form, type: type, visit: visit))
+            return page(refusal: refusal, answer: Explained(explanation, plan: plan, form: form, type: type, title: title, visit: visit))
         } catch let error as RecordError {
             return page(complaint: Complaint(error))
         }

@@ -50,8 +50,8 @@ extension Explained {
     /// The reads per returned record from which the page calls a query expensive.
     private static let wastefulRatio = 10
 
-    init(_ explanation: QueryExplanation, plan: QueryPlan, form: QueryForm, type: RecordType, visit: Visit) {
-        sentence = QuerySentence.text(of: plan.query, type: type)
+    init(_ explanation: QueryExplanation, plan: QueryPlan, form: QueryForm, type: RecordType, title: (Reference) -> String?, visit: Visit) {
+        sentence = QuerySentence.text(of: plan.query, type: type, title: title)
         isRun = explanation.problems.isEmpty
         summary = explanation.summary
         entriesRead = Digits.grouped(explanation.entriesRead)

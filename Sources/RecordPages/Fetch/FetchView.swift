@@ -51,7 +51,7 @@ struct FetchView: Page {
     /// Example names, if the request has none.
     struct Example: ViewModel {
         let zone: String
-        let names: [Frame.Link]
+        let names: [RecordLink]
         let all: String
     }
 
@@ -268,7 +268,7 @@ extension FetchView.Example {
     /// A few records of the zone, of different types if possible. The feed lists records without an index.
     fileprivate init?(in zoneID: ZoneID?, _ visit: Visit) async throws {
         guard let zoneID, visit.hasFeed(zoneID) else { return nil }
-        let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: [])
+        let request = ZoneChangesRequest(zoneID, limit: PageLimit(records: 30), desiredKeys: visit.titles.fields)
         // Examples are optional, so errors are ignored. A real request reports them.
         guard let page = try? await visit.measure({ try await visit.database.zoneChanges(request) }), !page.changes.isEmpty else { return nil }
         let records = page.changes.compactMap(\.record)
@@ -280,8 +280,8 @@ extension FetchView.Example {
         let place = visit.place.inZone(zoneID)
         zone = visit.zoneName(zoneID)
         names = chosen.map { record in
-            Frame.Link(
-                text: record.recordID.recordName.string, href: place.link("fetch", [("names", record.recordID.recordName.string)]))
+            let name = record.recordID.recordName.string
+            return RecordLink(href: place.link("fetch", [("names", name)]), recordName: name, title: try? visit.titles.title(of: record))
         }
         all = place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
     }

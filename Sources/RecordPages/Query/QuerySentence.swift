@@ -37,6 +37,20 @@ enum QuerySentence {
     }
 }
 
+extension QueryPlan {
+    /// The titles of the records that the filters refer to. Those of several zones have none: a reference does not say its zone.
+    func titles(_ visit: Visit) async throws -> (Reference) -> String? {
+        guard let zoneID = visit.queriedZone else { return { _ in nil } }
+        let titles = try await ReferencedTitles(query.filters.compactMap { $0.reference?.target(from: zoneID) }, known: [], visit)
+        return { titles[$0, from: zoneID] }
+    }
+}
+
+extension Visit {
+    /// The zone whose records a query returns; `nil` for several.
+    var queriedZone: ZoneID? { place.zoneID ?? (queriesSeveralZones ? nil : .default) }
+}
+
 extension Query.Filter {
     /// The reference that values are compared with; `nil` for other values.
     var reference: Reference? {

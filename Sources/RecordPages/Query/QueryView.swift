@@ -91,9 +91,7 @@ extension QueryView {
         form.chooseFittingComparators(for: type)
         let plan = QueryPlan(form, of: type)
         let found = try await FoundForFilter(form, visit)
-        let zoneID = visit.place.zoneID ?? (visit.queriesSeveralZones ? nil : .default)
-        let referenced = zoneID.map { zoneID in plan.query.filters.compactMap { $0.reference?.target(from: zoneID) } } ?? []
-        let titles = try await ReferencedTitles(referenced, known: [], visit)
+        let title = try await plan.titles(visit)
         var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
         func page(
             refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
@@ -101,9 +99,7 @@ extension QueryView {
         ) -> QueryView {
             let foot = foot ?? notRun(visit)
             return QueryView(
-                title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit) { reference in
-                    zoneID.flatMap { titles[reference, from: $0] }
-                },
+                title: "Query · \(typeName)", folded: form.folded(plan, type: known, outcome: foot.outcome, isAnswered: table != nil || noMatch != nil, visit: visit, title: title),
                 editor: editor, refusal: refusal, complaint: complaint, remark: remark,
                 notice: AddedIndexes.text(visit.fields["notice"], type: known, in: visit.place.address.environment) ?? Notice.text(visit.fields["notice"]), facet: facet, map: map, table: table, noMatch: noMatch, firstSteps: nil, typeQuestion: nil,
                 code: plan.canRun ? CodePanel(plan, form: form, type: known, visit: visit) : nil,

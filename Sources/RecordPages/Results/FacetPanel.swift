@@ -7,6 +7,8 @@ internal import Records
 struct FacetPanel: ViewModel {
     struct Value: ViewModel {
         let text: String
+        /// The title of the record that a reference leads to; `nil` for other values.
+        let title: String?
         let isMissing: Bool
         let count: String
         /// The share of the examined records, in percent.
@@ -53,8 +55,10 @@ struct FacetPanel: ViewModel {
         }
         self.field = field.name.string
         let sorted = tally.sorted
-        values = sorted.prefix(Self.valueLimit).map { entry in
-            Value(entry.text, count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
+        let shown = sorted.prefix(Self.valueLimit)
+        let title = try await Self.titles(of: shown.compactMap(\.text), field, visit)
+        values = shown.map { entry in
+            Value(entry.text, title: entry.text.flatMap(title), count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
         }
         let left = sorted.count - Self.valueLimit
         more = left > 0 ? "and \(Digits.count(left, "more value", plural: "more values"))" : nil
@@ -66,9 +70,20 @@ struct FacetPanel: ViewModel {
     }
 }
 
+extension FacetPanel {
+    /// The titles of the records that references lead to, by their names. Those of several zones have none.
+    private static func titles(of names: [String], _ field: QueryField, _ visit: Visit) async throws -> (String) -> String? {
+        guard field.definition.type.valueType == .reference, let zoneID = visit.queriedZone else { return { _ in nil } }
+        func recordID(_ name: String) -> RecordID { RecordID(recordName: Name(name), zoneID: zoneID) }
+        let titles = try await ReferencedTitles(names.map(recordID), known: [], visit)
+        return { titles[recordID($0)] }
+    }
+}
+
 extension FacetPanel.Value {
     /// - Parameter text: the value as filter input; `nil` for no value.
-    fileprivate init(_ text: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
+    fileprivate init(_ text: String?, title: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
+        self.title = title
         isMissing = text == nil
         let shown = text ?? "no value"
         self.text = shown == "\"\"" ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown

@@ -15,7 +15,8 @@ struct FiredPanel: ViewModel {
         let position: String
         let time: ValueView?
         let event: String
-        let subject: Frame.Link
+        /// The record, or the zone.
+        let subject: RecordLink
         let type: String
         let by: String
     }
@@ -45,23 +46,24 @@ extension FiredPanel {
         return FiredPanel(
             summary: firings.isEmpty ? "The database has no changes yet." : "\(Digits.grouped(fired.count)) of \(of) would have fired it.\(more)",
             misses: counts.sorted { $0.count > $1.count }.map { "\(Digits.grouped($0.count)) not, because of \($0.reason)" },
-            rows: fired.prefix(shownLimit).map { Row($0.change, visit) })
+            rows: try fired.prefix(shownLimit).map { try Row($0.change, visit) })
     }
 }
 
 extension FiredPanel.Row {
-    fileprivate init(_ change: CommittedChange, _ visit: Visit) {
+    fileprivate init(_ change: CommittedChange, _ visit: Visit) throws {
         let zoneID = visit.place.address.scope == .shared ? change.zoneID : ZoneID(zoneName: change.zoneID.zoneName)
         position = Digits.grouped(change.position)
         guard let record = change.record else {
             (time, event, type, by) = (nil, "zone", "", "")
-            subject = Frame.Link(text: zoneID.zoneName.string, href: visit.place.inZone(zoneID).link("zone"))
+            subject = RecordLink(href: visit.place.inZone(zoneID).link("zone"), recordName: zoneID.zoneName.string, title: nil)
             return
         }
         (event, type, by) = (record.event.rawValue, record.record.recordType.string, visit.people.name(of: record.signature.userRecordName))
         time = ValueView(.time(record.signature.timestamp))
         let name = record.record.recordID.recordName
-        subject = Frame.Link(text: name.string, href: visit.place.link(toRecord: name, in: zoneID))
+        subject = RecordLink(
+            href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: try visit.titles.title(of: record.record))
     }
 }
 

@@ -6,11 +6,10 @@ internal import Text
 
 /// A record in the tree of the page Who sees what, with those below it.
 struct SeenNode: ViewModel {
-    let name: String
+    let recordName: String
+    let title: String?
     let href: String
     let type: String
-    /// A text of the record that tells it from others.
-    let text: String?
     /// The share of which this record is the root, if it is not the one around.
     let other: SeenMark?
     /// `3 below`
@@ -22,10 +21,10 @@ struct SeenNode: ViewModel {
 
     func child(named name: String) -> Any? {
         switch name {
-        case "name": self.name
+        case "recordName": recordName
+        case "title": title ?? Absent()
         case "href": href
         case "type": type
-        case "text": text ?? Absent()
         case "other": other ?? Absent()
         case "below": below ?? Absent()
         case "isOpen": isOpen
@@ -74,8 +73,8 @@ struct SeenNodes {
     private var left: [SharedTree.Index: Int] = [:]
     private var tops: [SharedTree.Index] = []
     private var count = 0
-    /// A text of each record, by its name.
-    var texts: [Name: String] = [:]
+    /// The title of each record, by its name.
+    var titles: [Name: String] = [:]
     /// The page's address without the record, and that of records without the name.
     private let page: (_ under: Name, _ after: Name?) -> String
     private let record: String
@@ -126,8 +125,8 @@ struct SeenNodes {
                 text: after == nil ? "Show \(Digits.grouped(below)) below" : "\(Digits.grouped(left)) more in this list", href: page(node.recordName, after))
         }
         return SeenNode(
-            name: node.recordName.string, href: record + PercentEncoding.encoded(node.recordName.string), type: node.recordType.string,
-            text: texts[node.recordName], other: mark,
+            recordName: node.recordName.string, title: titles[node.recordName], href: record + PercentEncoding.encoded(node.recordName.string),
+            type: node.recordType.string, other: mark,
             below: below == 0 ? nil : "\(Digits.grouped(below)) below", isOpen: isTop || count <= Self.openLimit,
             children: children.map { self.node($0, isTop: false) }, more: more)
     }

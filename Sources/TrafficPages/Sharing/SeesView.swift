@@ -81,7 +81,7 @@ extension SeesView {
         var maker = PartMaker(tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName, visit: visit)
         let (top, after) = (visit.fields.text(topField).map { Name($0) }, visit.fields.text(afterField).map { Name($0) })
         if let top { try maker.choose(under: top, after: after) } else { maker.choose(after: after) { page([(afterField, $0.string)]) } }
-        maker.nodes.texts = try await texts(of: maker.nodes.names, in: zoneID, visit)
+        maker.nodes.titles = try await titles(of: maker.nodes.names, in: zoneID, visit)
         let parts = try maker.parts()
         let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) }
         let all = scene.nodes.count
@@ -110,20 +110,20 @@ extension SeesView {
             count: Digits.count(all, "record"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    /// Maximum size of the fields that are read for these texts. Records beyond it go without.
-    private static let textBytes = 1 << 20
+    /// Maximum size of the fields that are read for the titles. Records beyond it go without.
+    private static let titleBytes = 1 << 20
 
-    private static func texts(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
+    private static func titles(of names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> [Name: String] {
         let database = visit.database
-        let titles = visit.titles
+        let all = visit.titles
         let results = try await visit.measure {
-            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: titles.fields, bytesLimit: textBytes)
+            try await database.fetch(names.map { RecordID(recordName: $0, zoneID: zoneID) }, desiredKeys: all.fields, bytesLimit: titleBytes)
         }
-        var texts: [Name: String] = [:]
+        var titles: [Name: String] = [:]
         for case .success(let record) in results {
-            texts[record.recordID.recordName] = try titles.title(of: record)
+            titles[record.recordID.recordName] = try all.title(of: record)
         }
-        return texts
+        return titles
     }
 
     /// - Throws: `RecordError` NOT_FOUND for a user who does not exist.

@@ -15,7 +15,7 @@ struct SharingView: Page {
         /// The page of the record that holds the share.
         let record: String
         /// The record at the top; `nil` if the whole zone is shared.
-        let root: Frame.Link?
+        let root: RecordLink?
         let zone: Frame.Link
         let owner: String?
         let admission: String
@@ -51,8 +51,9 @@ extension SharingView {
         let database = visit.database
         let shares = try await visit.measure { try await database.shares(in: zoneID, after: after, limit: pageSize + 1) }
         let readers = ShareReaders(visit)
+        let titles = try await ReferencedTitles(shares.prefix(pageSize).compactMap(\.rootID), known: [], visit)
         var panels: [Panel] = []
-        for share in shares.prefix(pageSize) { panels.append(try await Panel(share, readers: readers, visit: visit)) }
+        for share in shares.prefix(pageSize) { panels.append(try await Panel(share, readers: readers, titles: titles, visit: visit)) }
         let last = shares.count > pageSize ? shares[pageSize - 1].hierarchy : nil
         let place = visit.place
         return SharingView(
@@ -70,14 +71,16 @@ extension SharingView {
 }
 
 extension SharingView.Panel {
-    fileprivate init(_ share: ZoneShare, readers: ShareReaders, visit: Visit) async throws {
+    fileprivate init(_ share: ZoneShare, readers: ShareReaders, titles: ReferencedTitles, visit: Visit) async throws {
         let place = visit.place.inZone(share.zoneID)
         let creator = share.record.created
         let people = visit.people
         id = "share-\(share.hierarchy)"
         title = share.title(visit)
         record = share.href(visit)
-        root = share.rootName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: share.zoneID)) }
+        root = share.rootID.map {
+            RecordLink(href: place.link(toRecord: $0.recordName, in: $0.zoneID), recordName: $0.recordName.string, title: titles[$0])
+        }
         zone = Frame.Link(text: visit.zoneName(share.zoneID), href: place.link("zone"))
         owner = visit.ownerName(share.zoneID)
         admission = share.share.linkRight
@@ -90,4 +93,9 @@ extension SharingView.Panel {
         participants = rows
         smells = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map { $0.explanation + "." }
     }
+}
+
+extension ZoneShare {
+    /// The record at the top; `nil` if the whole zone is shared.
+    fileprivate var rootID: RecordID? { rootName.map { RecordID(recordName: $0, zoneID: zoneID) } }
 }
