@@ -130,9 +130,10 @@ class Beside {
       try {
         const answer = await fetch(href, { headers: { Accept: 'text/html' } })
         const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
-        const parts = [...page.querySelectorAll('main > .tabbed.columns > section')]
+        const parts = [...page.querySelectorAll('main > .tabbed > .columns > section')]
         if (parts.length === 0) throw new Error('no record')
-        // Identifiers exist only once in a page.
+        // The page of the record has the rest. Identifiers exist only once in a page.
+        for (const rest of parts.slice(1).flatMap(part => [...part.querySelectorAll(':scope > :not(h2:first-child, .facts)')])) rest.remove()
         for (const named of parts.flatMap(part => [...part.querySelectorAll('[id]')])) named.removeAttribute('id')
         this.pages.set(href, parts)
       } catch {

@@ -58,14 +58,8 @@ class RecordWithAssets {
     if (records[0].serverErrorCode) throw new Refusal(records[0])
   }
 
-  // Reloads the page with the current record, at its assets.
-  show(notice) {
-    const there = new URL(`${this.here}${notice ? `&notice=${notice}` : ''}#assets`, location.href)
-    const isHere = there.pathname + there.search === location.pathname + location.search
-    location.replace(there)
-    // The browser has only moved to the assets.
-    if (isHere) location.reload()
-  }
+  // Reloads the page with the current record.
+  show(notice) { location.replace(`${this.here}${notice ? `&notice=${notice}` : ''}`) }
 
   async #ask(endpoint, body) {
     const answer = await fetch(`${this.database}/${endpoint}`, {

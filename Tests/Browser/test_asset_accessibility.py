@@ -88,14 +88,14 @@ def test_progress_is_announced_sparingly(open_page, server, files):
 def test_previews(open_page, file):
     record = {"settings": "Message/papers", "landscape": "Message/pictures", "melody": "Message/melody"}[file]
     zone = "Family" if record == "Message/pictures" else "Chats"
-    page = open_page(f"{CHAT}/record?zone={zone}&name={urllib.parse.quote(record, safe='')}#assets", reduced_motion="reduce")
+    page = open_page(f"{CHAT}/record?zone={zone}&name={urllib.parse.quote(record, safe='')}", reduced_motion="reduce")
     page.get_by_role("button", name="Preview").first.click()
     expect(page.get_by_role("dialog").locator("[data-content]")).not_to_contain_text("Looking…")
     check(page)
 
 
 def test_removal_is_asked_and_can_be_left(open_page):
-    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers#assets", reduced_motion="reduce")
+    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers", reduced_motion="reduce")
     remove = page.get_by_role("button", name="Remove").first
     remove.click()
     expect(page.get_by_role("button", name="Really remove")).to_have_count(1)
@@ -105,7 +105,7 @@ def test_removal_is_asked_and_can_be_left(open_page):
 
 
 def test_everything_is_reached_with_the_keyboard(open_page):
-    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers#assets")
+    page = open_page(f"{CHAT}/record?zone=Chats&name=Message%2Fpapers")
     seen = set()
     for _ in range(120):
         page.keyboard.press("Tab")

@@ -53,7 +53,7 @@ def bomb() -> bytes:
 
 
 def address(name: str) -> str:
-    return f"{THERE}/record?zone=Files&name={urllib.parse.quote(name, safe='')}#assets"
+    return f"{THERE}/record?zone=Files&name={urllib.parse.quote(name, safe='')}"
 
 
 def preview(page, name: str):

@@ -38,7 +38,7 @@ def make(stage, name: str):
     stage.attach(CONTAINER, "Files", "example", ("one.txt", b"one"))
     stage.attach(CONTAINER, "Files", "examples", ("one.txt", b"one"), ("two.txt", b"two"))
     stage.save(CONTAINER, "Files", {"recordType": "Note", "recordName": name, "fields": {"title": {"value": "x"}}})
-    return f"{THERE}/record?zone=Files&name={urllib.parse.quote(name)}#assets"
+    return f"{THERE}/record?zone=Files&name={urllib.parse.quote(name)}"
 
 
 def lookup(stage, name: str) -> dict:
@@ -191,7 +191,7 @@ def test_uploads_are_the_acting_users(open_page, stage):
     ask_as(stage, "ada", "/zones/modify", request)
     record = {"recordType": "Note", "recordName": "hers", "fields": {"title": {"value": "x"}}}
     ask_as(stage, "ada", "/records/modify", {"operations": [{"operationType": "create", "record": record}], "zoneID": {"zoneName": "Mine"}})
-    page = open_page(f"{THERE}/record?user=ada&zone=Mine&name=hers#assets", at=stage)
+    page = open_page(f"{THERE}/record?user=ada&zone=Mine&name=hers", at=stage)
     page.get_by_label("File for file").set_input_files({"name": "hers.txt", "mimeType": "text/plain", "buffer": b"hers"})
     expect(page.locator("[data-field='file'] .filename")).to_have_text("hers.txt")
     assert "user=ada" in page.url
@@ -206,7 +206,7 @@ def ask_as(stage, user: str, path: str, body: dict):
 def test_who_refers_to_the_same_bytes(open_page, stage):
     for name in ["first", "second", "third"]:
         stage.attach(CONTAINER, "Files", f"same {name}", (f"{name}.txt", b"the same bytes"))
-    page = open_page(f"{THERE}/record?zone=Files&name=same%20first#assets", at=stage)
+    page = open_page(f"{THERE}/record?zone=Files&name=same%20first", at=stage)
     facts = page.locator(".file .facts")
     expect(facts).to_contain_text("3 fields, stored once")
     expect(facts).to_contain_text("this record")
@@ -216,7 +216,7 @@ def test_who_refers_to_the_same_bytes(open_page, stage):
 
 def test_without_scripts_nothing_pretends_to_upload(open_page, stage):
     make(stage, "plain")
-    page = open_page(f"{THERE}/record?zone=Files&name=example#assets", at=stage, java_script_enabled=False)
+    page = open_page(f"{THERE}/record?zone=Files&name=example", at=stage, java_script_enabled=False)
     expect(page.locator(".drop")).to_have_count(2)
     expect(page.locator(".drop:visible")).to_have_count(0)
     expect(page.get_by_role("button", name="Remove")).to_have_count(0)

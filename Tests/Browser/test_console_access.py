@@ -105,7 +105,7 @@ def test_pages_work_as_ever(visit):
 
 
 def test_files_are_uploaded_under_a_session(visit):
-    page = visit(CHAT + "/record?zone=Chats&name=Message%2Fpapers#assets")
+    page = visit(CHAT + "/record?zone=Chats&name=Message%2Fpapers")
     sign_in(page)
     page.wait_for_url("**/record?**")
     field = page.locator("[data-assets] [data-field]").first

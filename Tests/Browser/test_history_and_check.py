@@ -48,7 +48,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(open_page, plans, path):
 def test_a_version_is_restored_without_scripts(open_page, plans):
     save(plans, "door", {"title": {"value": "Oak", "type": "STRING"}})
     save(plans, "door", {"title": {"value": "Pine", "type": "STRING"}, "cost": {"value": 9, "type": "INT64"}})
-    page = open_page(f"{THERE}/record?zone=Plans&name=door", java_script_enabled=False)
+    page = open_page(f"{THERE}/record?zone=Plans&name=door#past", java_script_enabled=False)
     latest = page.locator(".versions > li").first
     expect(latest).to_contain_text("modified")
     expect(latest.locator(".differences > div", has_text="title").locator("del")).to_have_text("Oak")
@@ -94,7 +94,7 @@ def test_a_record_that_is_gone_comes_back(open_page, plans):
 
 
 def test_a_change_leads_to_its_request(open_page, plans):
-    page = open_page(f"{THERE}/record?zone=Plans&name=walls")
+    page = open_page(f"{THERE}/record?zone=Plans&name=walls#past")
     page.locator(".versions").get_by_role("link", name="request").first.click()
     expect(page.locator("main")).to_contain_text("records/modify")
 

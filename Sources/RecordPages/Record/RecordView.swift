@@ -40,8 +40,6 @@ struct RecordView: Page {
         let referrers: ReferrerPanel?
         /// `nil` for a record without references.
         let graph: ReferenceGraph?
-        /// True if there is at least one of both.
-        let hasReferences: Bool
         /// The users who see it; `nil` for records that can't be shared.
         let sharing: SharingPanel?
         /// The clients that received it and those that did not; `nil` if the engine can't tell.
@@ -197,7 +195,6 @@ extension RecordView.Body {
         parent = parentID.map { RecordLink(href: place.link(toRecord: $0.recordName, in: zoneID), recordName: $0.recordName.string, title: titles[$0]) }
         self.referrers = referrers.map { ReferrerPanel($0, to: record.recordID, titles, visit) }
         graph = try await ReferenceGraph(record, values, referrers: referrers ?? [], titles, visit)
-        hasReferences = referrers != nil || graph != nil
         self.deliveries = try await deliveries(record.recordID, record, visit)
         json = try RecordJSON.text(of: record, links: links)
         codes = try CodePanel.panels(of: record, visit: visit)

@@ -170,7 +170,7 @@ extension ReferenceGraph {
         return Node(
             x: x, y: y, name: shortened(title ?? name, to: nameLength), hasTitle: title != nil, note: shortened(note, to: noteLength),
             tip: "\(title.map { "\($0), " } ?? "")\(name): \(neighbour.words)\(fields.isEmpty ? "" : ", \(fields)")\(neighbour.tone == "missing" ? ", but it is \(absence(visit))" : "")",
-            href: visit.place.link(toRecord: neighbour.recordID.recordName, in: neighbour.recordID.zoneID) + "#references", tone: neighbour.tone)
+            href: visit.place.link(toRecord: neighbour.recordID.recordName, in: neighbour.recordID.zoneID) + "#around", tone: neighbour.tone)
     }
 
     private static func shortened(_ text: String, to length: Int) -> String {

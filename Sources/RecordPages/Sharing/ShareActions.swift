@@ -48,7 +48,7 @@ enum ShareActions {
             return .page(confirmation(of: try await ShareTarget.existing(visit), isChanged: true, visit))
         }
         guard let root = share.rootName else { return .redirect(visit.place.link("zone", [Notice.shareStopped.parameter])) }
-        return .redirect(visit.place.link("record", [("name", root.string), Notice.shareStopped.parameter]))
+        return .redirect(visit.place.link("record", [("name", root.string), Notice.shareStopped.parameter]) + "#shared")
     }
 
     private static func confirmation(of share: ZoneShare, isChanged: Bool = false, _ visit: Visit) -> ConfirmationView {
