@@ -10,10 +10,14 @@ import servers
 import skylight
 import tools
 
-_LAYOUT = tools.FOLDER.parent / "Sources/SQLRecordStore/SQL/SQLite/StoreMigrations.swift"
+_TABLES = tools.FOLDER.parent / "Sources/SQLRecordStore/SQL/SQLite/Tables"
 
 #: Containers and what part of the records each holds.
 MILLION, HUNDRED_THOUSAND, THOUSAND, ONE = (f"iCloud.bench.{name}" for name in ("Million", "HundredThousand", "Thousand", "One"))
+
+
+def _digest(files):
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 class Bench:
@@ -26,17 +30,12 @@ class Bench:
         self.records, self.rounds, self.quick, self.say = records, rounds, quick, say
         self.sizes = {MILLION: records, HUNDRED_THOUSAND: peer_records, THOUSAND: max(records // 1000, 20), ONE: 1}
         self.legend = {}
-        layout = hashlib.sha256(_LAYOUT.read_bytes()).hexdigest()[:12]
-        self._filled = cache / f"filled-{records}-{peer_records}-{layout}"
-        self._baseline = cache / f"baseline-{records}-{self._sources()}.sqlite"
+        self._filled = cache / f"filled-{records}-{peer_records}-{_digest(sorted(_TABLES.iterdir()))}"
+        sources = [tools.FOLDER / name for name in ("baseline/store.c", "baseline/notes.c", "BenchmarkRecords/benchmark_records.c")]
+        self._baseline = cache / f"baseline-{records}-{_digest(sources)}.sqlite"
         self.peers = cache / f"peers-{peer_records}"
         self.work = cache / "work"
         self._fill()
-
-    @staticmethod
-    def _sources():
-        sources = [tools.FOLDER / name for name in ("baseline/store.c", "baseline/notes.c", "BenchmarkRecords/benchmark_records.c")]
-        return hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 
     def _fill(self):
         """Fills what is not there from an earlier run, and copies it: what a run changes is gone after it."""
