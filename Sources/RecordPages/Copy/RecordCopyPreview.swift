@@ -8,6 +8,7 @@ internal import Records
 struct RecordCopyPreview: ViewModel {
     struct Row: ViewModel {
         let recordName: String
+        let title: String?
         let href: String
         let type: String
         let size: String
@@ -44,7 +45,7 @@ struct RecordCopyPreview: ViewModel {
     let canCopy: Bool
     let button: String
 
-    init(_ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherPlace, _ existing: RecordCopier.Existing) {
+    init(_ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherPlace, _ existing: RecordCopier.Existing) throws {
         let visit = source.visit
         there = other.words
         isProduction = other.place.address.environment == .production
@@ -56,10 +57,10 @@ struct RecordCopyPreview: ViewModel {
         additions = plan.additions.isEmpty ? nil : plan.additions.prefix(RecordCopyView.shownLimit).joined(separator: ", ")
         let lacksSchema = plan.items.contains { if case .unfit = $0.fate { true } else { false } }
         deploy = lacksSchema && isProduction ? visit.place.with { $0.address.environment = .development }.link(Tab.deploy.rawValue) : nil
-        rows = plan.items.map { Row($0, visit, other, existing) }
+        rows = try plan.items.map { try Row($0, visit, other, existing) }
             + plan.gone.map { name in
                 Row(
-                    recordName: name.string, href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "", files: nil,
+                    recordName: name.string, title: nil, href: visit.place.link(toRecord: name, in: visit.place.zoneID ?? .default), type: "", size: "", files: nil,
                     verdict: "deleted", tone: "deleted", compare: nil, problem: "It was deleted after you selected it")
             }
         dangling = plan.dangling.prefix(RecordCopyView.shownLimit).map { Dangling($0) }
@@ -86,9 +87,10 @@ struct RecordCopyPreview: ViewModel {
 }
 
 extension RecordCopyPreview.Row {
-    fileprivate init(_ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherPlace, _ existing: RecordCopier.Existing) {
+    fileprivate init(_ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherPlace, _ existing: RecordCopier.Existing) throws {
         let name = item.record.recordID.recordName
         recordName = name.string
+        title = try visit.titles.title(of: item.record)
         href = visit.place.link(toRecord: name, in: item.record.recordID.zoneID)
         type = item.record.recordType.string
         size = Digits.bytes(Int64(item.record.fields.bytes.count))

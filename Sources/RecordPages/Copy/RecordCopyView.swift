@@ -24,6 +24,8 @@ struct RecordCopyView: Page {
     struct Source {
         let visit: Visit
         let names: [Name]
+        /// The record in words, if it is only one.
+        let words: String?
         /// The page to return to.
         let back: String
     }
@@ -45,13 +47,13 @@ struct RecordCopyView: Page {
 extension RecordCopyView {
     /// The form, with the preview if the address requests it.
     static func load(_ visit: Visit) async throws -> RecordCopyView {
-        let source = try source(visit)
+        let source = try await source(visit)
         return visit.fields["do"] == "preview" ? try await preview(source) : page(source)
     }
 
     /// Handles the submitted form: shows the preview, or copies the records if the preview is still accurate.
     static func submit(_ visit: Visit) async throws -> Answer {
-        let source = try source(visit)
+        let source = try await source(visit)
         switch visit.fields["do"] {
         case "choose": return .page(page(source))
         case "copy": break
@@ -97,7 +99,7 @@ extension RecordCopyView {
             }
             existing = RecordCopyView.existing(visit)
             plan = try await RecordCopyPlan(source.names, visit, to: other, try await visit.elsewhere(other.place), existing)
-            preview = RecordCopyPreview(plan, source, to: other, existing)
+            preview = try RecordCopyPreview(plan, source, to: other, existing)
             isShown = visit.fields.text(RecordCopyView.shownField).map { [plan] in Name($0) == Name(plan.fingerprint) } ?? false
         }
     }
@@ -113,9 +115,9 @@ extension RecordCopyView {
     ) -> RecordCopyView {
         let visit = source.visit
         let existing = existing(visit)
-        let count = source.names.count == 1 ? source.names[0].string : Digits.count(source.names.count, "record")
+        let records = source.words ?? Digits.count(source.names.count, "record")
         return RecordCopyView(
-            title: "Copy \(count)", source: OtherPlace.words(visit.place, visit.people.actor), picked: fields(source),
+            title: "Copy \(records)", source: OtherPlace.words(visit.place, visit.people.actor), picked: fields(source),
             there: OtherPlaceInputs(visit, scopes: [.private, .public]),
             existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) }, preview: preview,
             complaint: complaint.map { Complaint($0) }, remark: remark, action: visit.place.link("record/copy"), back: source.back,
@@ -136,7 +138,7 @@ extension RecordCopyView {
     }
 
     /// The records that the request names: by `name` in the zone of the place, or picked in a table.
-    private static func source(_ visit: Visit) throws -> Source {
+    private static func source(_ visit: Visit) async throws -> Source {
         var seen: Set<Name> = []
         let named = visit.fields.all("name").filter { !$0.isEmpty }.map { Name($0) }.filter { seen.insert($0).inserted }
         if named.count > RecordCopier.recordLimit {
@@ -150,14 +152,23 @@ extension RecordCopyView {
             let own = named.count == 1
                 ? there.place.link(toRecord: named[0], in: zoneID)
                 : there.place.link("fetch", [("names", named.map(\.string).joined(separator: "\n"))])
-            return Source(visit: there, names: named, back: back ?? own)
+            return Source(visit: there, names: named, words: try await words(named, in: zoneID, there), back: back ?? own)
         }
         let picked = try visit.pickedRecords()
         let zoneID = picked[0].recordID.zoneID
         guard picked.allSatisfy({ visit.place.isSame($0.recordID.zoneID, zoneID) }) else {
             throw RecordError(.badRequest, "The selected records are in several zones; copy the records of one zone at a time")
         }
-        return Source(visit: visit.inZone(zoneID), names: picked.map(\.recordID.recordName), back: back ?? visit.place.link("query"))
+        let (there, names) = (visit.inZone(zoneID), picked.map(\.recordID.recordName))
+        return Source(visit: there, names: names, words: try await words(names, in: zoneID, there), back: back ?? visit.place.link("query"))
+    }
+
+    /// The only record in words; `nil` for several.
+    private static func words(_ names: [Name], in zoneID: ZoneID, _ visit: Visit) async throws -> String? {
+        guard names.count == 1 else { return nil }
+        let recordID = RecordID(recordName: names[0], zoneID: zoneID)
+        let titles = try await ReferencedTitles([recordID], known: [], visit)
+        return visit.titles.words(for: names[0], title: titles[recordID])
     }
 
     private static func copy(_ asked: Asked, _ source: Source) async throws -> RecordCopyResultView {

@@ -14,21 +14,21 @@ enum ShareActions {
         let form = ShareForm(visit.fields)
         // Somebody has shared it, or has stopped sharing, since the form was loaded.
         guard form.isNew ? target.share == nil : form.shareName == target.share?.record.recordID.recordName else {
-            return .page(ShareView(ShareForm(target), target, remark: tooLate, visit))
+            return .page(try ShareView(ShareForm(target), target, remark: tooLate, visit))
         }
-        guard visit.fields["do"] == "save" else { return .page(ShareView(form, target, visit)) }
+        guard visit.fields["do"] == "save" else { return .page(try ShareView(form, target, visit)) }
         do {
             guard let operation = try form.operation(on: target, visit.people) else {
-                return .page(ShareView(form, target, remark: "Nothing was changed, so nothing was saved.", visit))
+                return .page(try ShareView(form, target, remark: "Nothing was changed, so nothing was saved.", visit))
             }
             for result in try await modify([operation], in: target.zoneID, visit) { _ = try result.get() }
             let notice = target.share == nil ? Notice.shareMade : .shareChanged
             return .redirect(visit.place.link("share", target.parameters + [notice.parameter]))
         } catch let error as RecordError where error.code == .conflict || error.code == .exists {
             let now = try await ShareTarget.load(visit)
-            return .page(ShareView(ShareForm(now), now, complaint: Complaint(error), remark: tooLate, visit))
+            return .page(try ShareView(ShareForm(now), now, complaint: Complaint(error), remark: tooLate, visit))
         } catch let error as RecordError {
-            return .page(ShareView(form, target, complaint: Complaint(error), visit))
+            return .page(try ShareView(form, target, complaint: Complaint(error), visit))
         }
     }
 

@@ -55,10 +55,10 @@ struct ShareView: Page {
 
     static func load(_ visit: Visit) async throws -> ShareView {
         let target = try await ShareTarget.load(visit)
-        return ShareView(ShareForm(target), target, visit)
+        return try ShareView(ShareForm(target), target, visit)
     }
 
-    init(_ form: ShareForm, _ target: ShareTarget, complaint: Complaint? = nil, remark: String? = nil, _ visit: Visit) {
+    init(_ form: ShareForm, _ target: ShareTarget, complaint: Complaint? = nil, remark: String? = nil, _ visit: Visit) throws {
         let place = visit.place
         let isOwner = place.address.scope == .private
         let share = target.share
@@ -66,7 +66,7 @@ struct ShareView: Page {
         var operation: RecordOperation?
         do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? Complaint(error) }
         code = operation.map { CodePanel(savingShare: $0, in: target.zoneID, visit: visit) }
-        title = share.map { "Shared: \($0.title)" } ?? "Share \(target.root?.recordID.recordName ?? target.zoneID.zoneName)"
+        title = try share.map { "Shared: \($0.title)" } ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
         notice = Notice.text(visit.fields["notice"])
         self.complaint = complaint
         self.remark = remark
