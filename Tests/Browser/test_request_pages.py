@@ -148,7 +148,7 @@ def test_who_misses_a_record_is_named_with_the_reason(open_page, watched):
     hasty.pull(limit=2)
     hasty.pull(limit=2)
     never.ask("records/lookup", {"zoneID": ZONE, "records": [{"recordName": "note-2"}]})
-    page = open_page(f"{THERE}/record?zone=Notes&name={wanted}", at=watched)
+    page = open_page(f"{THERE}/record?zone=Notes&name={wanted}#deliveries", at=watched)
     panel = page.get_by_role("region", name="Clients and this record")
 
     def row(name):

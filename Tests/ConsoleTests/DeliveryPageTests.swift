@@ -11,7 +11,7 @@ import Traffic
     /// The result for a client in the panel of a record, with its reason.
     private func answer(_ stage: RequestStage, _ name: String, record: String = "wanted") async throws -> (verdict: String, because: String) {
         let page = try await stage.page("record?zone=Notes&name=\(record)")
-        let panel = try #require(page.firstMatch(of: /<section class="deliveries"[\s\S]*?<\/section>/)).output
+        let panel = try #require(page.firstMatch(of: /<section class="tabbed deliveries"[\s\S]*?<\/section>/)).output
         let rows = panel.split(separator: "<tr>").filter { $0.contains(">\(name)</a>") }
         let row = try #require(rows.first, "\(name) is not on the page")
         #expect(rows.count == 1)

@@ -64,7 +64,7 @@ import Traffic
 
     private func rows(_ stage: RequestStage, _ record: String) async throws -> [String] {
         let page = try await stage.page("record?zone=Notes&name=\(record)")
-        let panel = try #require(page.firstMatch(of: /<section class="deliveries"[\s\S]*?<\/section>/)).output
+        let panel = try #require(page.firstMatch(of: /<section class="tabbed deliveries"[\s\S]*?<\/section>/)).output
         return panel.split(separator: "<tr>").dropFirst(2).map(String.init)
     }
 
