@@ -16,7 +16,7 @@ extension Console {
         show("users", on: router) { .page(try await UsersView.load($0, access)) }
         show("users/user", on: router) { .page(try await UserView.load($0)) }
         show("users/remove", on: router) { .page(try UserRemovalActions.confirm($0)) }
-        submit("types/create", on: router) { try await TypeActions.create($0) }
+        submit("types/create", carries: .choices, on: router) { try await TypeActions.create($0) }
         act("type/remove", on: router) { try await TypeActions.remove($0) }
         act("field/add", on: router) { try await TypeActions.addField($0) }
         act("field/remove", on: router) { try await TypeActions.removeField($0) }

@@ -7,9 +7,6 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// A private key has some 200 bytes, and an API token 64.
-    private static let connectionFormLimit = 64 << 10
-
     /// Adds the page Connected containers, and the way to a sign-in at iCloud and back.
     /// - Parameter open: for the pages to which iCloud's site leads: browsers send no session with such a request.
     func addConnectionPages(to router: Routes.Group, open: Routes.Group) {
@@ -20,7 +17,7 @@ extension Console {
             return try alone(ConnectView(self, origin: request.ownOrigin, notice: notice))
         }
         router.post(ConnectActions.path) { request, _ in
-            let fields = try await request.form(limit: Self.connectionFormLimit)
+            let fields = try await request.form(.names)
             switch try await actions.connect(fields, origin: request.ownOrigin) {
             case .connected: return .redirect(to: Self.connectedAddress)
             case .complaint(let draft): return try alone(ConnectView(self, origin: request.ownOrigin, draft: draft))
@@ -43,7 +40,7 @@ extension Console {
         }
         // The message that the window of the sign-in posted to the page that opened it.
         router.post(ConnectActions.answerPath) { request, _ in
-            let body = String(decoding: try await request.bodyBytes(limit: Self.connectionFormLimit), as: UTF8.self)
+            let body = String(decoding: try await request.bodyBytes(limit: FormLimit.names.bytes), as: UTF8.self)
             guard let signIn = actions.signIns.signIn(FormFields(encoded: body.utf8)["id"] ?? ""), let answer = SignInAnswer(query: body) else {
                 throw RecordError(.badRequest, "The form belongs to no sign-in in progress")
             }
@@ -53,7 +50,7 @@ extension Console {
         addSignInReturn(to: open, actions)
         router.get(ConnectActions.forgetPath) { request, _ in try alone(try actions.confirmForgetting(request.queryFields)) }
         router.post(ConnectActions.forgetPath) { request, _ in
-            try await actions.forget(try await request.form(limit: Self.connectionFormLimit))
+            try await actions.forget(try await request.form(.names))
             return .redirect(to: FormFields.url(ConnectActions.path, [Notice.connectionForgotten.parameter]))
         }
     }

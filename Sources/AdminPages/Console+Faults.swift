@@ -10,8 +10,8 @@ extension Console {
     func addFaults(to router: Routes.Group) {
         show("rehearsals", on: router) { .page(FaultsView.load($0, faults: faults)) }
         show("rehearsals/confirm", on: router) { .page(try FaultActions.confirm($0)) }
-        act("rehearsals/start", on: router, fromThisMachineOnly: true) { try await FaultActions.start($0, faults: faults) }
-        act("rehearsals/stop", on: router, fromThisMachineOnly: true) { try FaultActions.stop($0, faults: faults) }
+        act("rehearsals/start", on: router, [.fromThisMachineOnly]) { try await FaultActions.start($0, faults: faults) }
+        act("rehearsals/stop", on: router, [.fromThisMachineOnly]) { try FaultActions.stop($0, faults: faults) }
         router.post("/rehearsals/stop") { request, context in
             try checkPeer(of: request, context)
             faults.stop()

@@ -15,11 +15,7 @@ extension Console {
         show("snapshots/delete", on: router) { .page(try await SnapshotActions.confirmDeletion($0)) }
         act("snapshots/delete", on: router) { try await SnapshotActions.delete($0) }
         act("snapshots/restore", on: router) { try await actions.restore($0) }
-        router.post("\(Self.placePath)/snapshots/save") { request, context in
-            let fields = try await request.form(limit: 1 << 16)
-            let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { try await actions.save(visit) }
-        }
+        submit("snapshots/save", carries: .names, on: router) { try await actions.save($0) }
         router.get("\(Self.placePath)/snapshots/file") { request, context in
             try await SnapshotActions.file(try await Visit(request, context, fields: request.queryFields, console: self))
         }
@@ -44,7 +40,7 @@ extension Console {
 
     /// The fields of a form, and the file that it brings; empty if the user chose none.
     private func sharedFile(of request: Request) async throws -> (FormFields, [UInt8]) {
-        let bytes = try await request.bodyBytes(limit: Self.largestForm)
+        let bytes = try await request.bodyBytes(limit: FormLimit.file.bytes)
         guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else { return (FormFields(encoded: bytes), []) }
         let parts = try await WorkPool.prompt.run(on: bytes.count) { MultipartForm(bytes, boundary: boundary).parts }
         let fields = FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })

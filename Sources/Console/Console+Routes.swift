@@ -7,9 +7,6 @@ internal import RecordStore
 internal import Records
 
 extension Console {
-    /// The default size limit of a form, in bytes.
-    private static let formLimit = 1 << 20
-    private static let containerFormLimit = 16 << 10
     package static let placePath = "/c/{container}/{environment}/{database}"
 
     func addStaticFiles(to router: Routes.Group) {
@@ -29,7 +26,7 @@ extension Console {
             return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
         }
         router.post("/containers") { request, _ in
-            let fields = try await request.form(limit: Self.formLimit)
+            let fields = try await request.form(.names)
             do {
                 return Response.redirect(to: try await HomeView.create(fields, engine: engine, accounts: accounts))
             } catch let error as RecordError where error.code == .badRequest {
@@ -39,7 +36,7 @@ extension Console {
         }
         if let loadDemo {
             router.post("/demo") { request, _ in
-                _ = try await request.form(limit: Self.containerFormLimit)
+                _ = try await request.form(.names)
                 try await loadDemo()
                 return Response.redirect(to: "/")
             }
@@ -58,10 +55,10 @@ extension Console {
             try answer(.page(try await ContainerView.load(request.queryFields, console: self)))
         }
         router.post("/containers/rename") { request, _ in
-            try answer(try await ContainerView.rename(try await request.form(limit: Self.containerFormLimit), console: self))
+            try answer(try await ContainerView.rename(try await request.form(.names), console: self))
         }
         router.post("/containers/delete") { request, _ in
-            try answer(try await ContainerView.delete(try await request.form(limit: Self.containerFormLimit), console: self))
+            try answer(try await ContainerView.delete(try await request.form(.names), console: self))
         }
     }
 
@@ -98,24 +95,56 @@ extension Console {
         }
     }
 
-    /// Adds a form that changes data and then redirects to the address that the action returns.
+    /// Adds a form that changes data and then redirects to the address that the action returns. It carries choices.
     package func act(
-        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
-        _ action: @escaping @Sendable (Visit) async throws -> String
+        _ path: String, on router: Routes.Group, _ traits: Set<FormTrait> = [], _ action: @escaping @Sendable (Visit) async throws -> String
     ) {
-        submit(path, on: router, fromThisMachineOnly: fromThisMachineOnly) { .redirect(try await action($0)) }
+        submit(path, carries: .choices, on: router, traits) { .redirect(try await action($0)) }
+    }
+
+    /// How a form differs from others.
+    package enum FormTrait: Sendable {
+        /// The action may run so long that it must stop when the client disconnects.
+        case takesLong
+        /// The page of the answer shows the zones.
+        case readsZones
+        /// Only clients on the server's own machine may send it.
+        case fromThisMachineOnly
+        /// The answer may have a secret that is shown once, so no cache may keep it.
+        case showsSecret
     }
 
     /// Adds a form that changes data and then redirects, or answers with its page, which says what was refused.
     package func submit(
-        _ path: String, on router: Routes.Group, fromThisMachineOnly: Bool = false,
+        _ path: String, carries limit: FormLimit, on router: Routes.Group, _ traits: Set<FormTrait> = [],
         _ action: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post("\(Self.placePath)/\(path)") { request, context in
-            if fromThisMachineOnly { try checkPeer(of: request, context) }
-            let fields = try await request.form(limit: Self.formLimit)
-            let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { try await action(visit) }
+            if traits.contains(.fromThisMachineOnly) { try checkPeer(of: request, context) }
+            let fields = try await request.form(limit)
+            let visit = try await Visit(request, context, fields: fields, console: self, readsZones: traits.contains(.readsZones))
+            var response = try await response(to: visit) {
+                traits.contains(.takesLong) ? try await context.lengthy { try await action(visit) } : try await action(visit)
+            }
+            if traits.contains(.showsSecret) { response.headers[.cacheControl] = "no-store" }
+            return response
+        }
+    }
+
+    /// The longest text in a link, in bytes: servers and mail programs usually accept it.
+    private static let linkLimit = 1_500
+
+    /// Adds the form of a page that only reads. A short one redirects to a link that users can keep and send. A longer one, which no address holds,
+    /// is answered with the page itself.
+    /// - Parameter names: the fields of the link; `nil` for all that have a value.
+    package func ask(
+        _ page: String, _ names: [String]? = nil, carries limit: FormLimit, on router: Routes.Group, _ traits: Set<FormTrait> = [],
+        _ answer: @escaping @Sendable (Visit) async throws -> any Page
+    ) {
+        submit(page, carries: limit, on: router, traits) { visit in
+            let sent = visit.fields.pairs.filter { pair in !pair.value.isEmpty && names.map { $0.contains(pair.name) } ?? true }
+            let isShort = sent.reduce(0) { $0 + $1.value.utf8.count } <= Self.linkLimit
+            return isShort ? .redirect(visit.place.link(page, sent)) : .page(try await answer(visit))
         }
     }
 

@@ -6,9 +6,6 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// The size limit of a record form, in bytes. A record has up to 1 MB, and the form carries it twice, percent-encoded.
-    private static let recordFormLimit = 12 << 20
-
     /// Adds the pages that change data: single records, all records that match a query, and imports from files.
     func addEditPages(to router: Routes.Group) {
         let uploads = ImportUploads()
@@ -17,36 +14,26 @@ extension Console {
         show("record/new", on: router, readsZones: true) { .page(try await EditActions.new($0)) }
         show("record/edit", on: router, readsZones: true) { try await EditActions.edit($0) }
         show("record/duplicate", on: router, readsZones: true) { .page(try await EditActions.duplicate($0)) }
-        submit("record/save", on: router) { try await EditActions.submit($0) }
-        submit("record/resolve", on: router) { try await EditActions.resolve($0) }
+        // As it was, and as it is now.
+        submit("record/save", carries: .record(times: 2), on: router) { try await EditActions.submit($0) }
+        // As it was, mine and theirs.
+        submit("record/resolve", carries: .record(times: 3), on: router) { try await EditActions.resolve($0) }
         router.get("\(Self.placePath)/record/names") { request, context in
             let visit = try await Visit(request, context, fields: request.queryFields, console: self)
             return Response.content(try await RecordNames.json(visit), type: "application/json")
         }
         show("bulk", on: router, readsZones: true) { .page(try await BulkView.load($0)) }
-        submit("bulk/run", on: router) { try await BulkView.run($0, runs: runs) }
+        // A value may be too long for an address.
+        ask("bulk", carries: .record(times: 1), on: router, [.readsZones]) { try await BulkView.load($0) }
+        submit("bulk/run", carries: .record(times: 1), on: router) { try await BulkView.run($0, runs: runs) }
         show("record/compare", on: router, readsZones: true) { .page(try await RecordComparisonView.load($0)) }
         show("record/copy", on: router, readsZones: true) { .page(try await RecordCopyView.load($0)) }
-        submit("record/copy", on: router, takesLong: true) { try await RecordCopyView.submit($0) }
+        submit("record/copy", carries: .choices, on: router, [.takesLong]) { try await RecordCopyView.submit($0) }
         show("zone/copy", on: router, readsZones: true) { .page(try await ZoneCopyView.load($0)) }
-        submit("zone/copy", on: router) { try await ZoneCopyView.copy($0, runs: runs) }
+        submit("zone/copy", carries: .choices, on: router) { try await ZoneCopyView.copy($0, runs: runs) }
         show("importing", on: router, readsZones: true) { .page(ImportingView(ImportForm($0.fields, visit: $0), visit: $0)) }
         bring("importing/preview", to: uploads, on: router) { visit, sent in try await ImportActions.preview(visit, sent: sent, uploads: uploads) }
         bring("importing/run", to: uploads, on: router) { visit, sent in try await ImportActions.run(visit, sent: sent, uploads: uploads, runs: runs) }
-    }
-
-    /// Adds a form that answers with a page or a redirect.
-    /// - Parameters:
-    ///   - takesLong: true if the action may run so long that it must stop when the client disconnects.
-    ///   - readsZones: true if the page of the answer shows the zones.
-    func submit(
-        _ path: String, on router: Routes.Group, takesLong: Bool = false, readsZones: Bool = false, _ action: @escaping @Sendable (Visit) async throws -> Answer
-    ) {
-        router.post("\(Self.placePath)/\(path)") { request, context in
-            let fields = try await request.form(limit: Self.recordFormLimit)
-            let visit = try await Visit(request, context, fields: fields, console: self, readsZones: readsZones)
-            return try await response(to: visit) { takesLong ? try await context.lengthy { try await action(visit) } : try await action(visit) }
-        }
     }
 
     /// A form that may bring rows to import, and takes long. What it brought is on the disk meanwhile, and nothing of it in memory.
@@ -65,7 +52,7 @@ extension Console {
     private func keepRows(
         of request: Request, _ context: ServingRequestContext, in uploads: ImportUploads
     ) async throws -> (Visit, Result<ImportUploads.Upload, RecordError>?) {
-        let bytes = try await request.bodyBytes(limit: Self.largestForm)
+        let bytes = try await request.bodyBytes(limit: FormLimit.file.bytes)
         let contentType = request.headers[.contentType]
         let (fields, file) = try await WorkPool.prompt.run(on: bytes.count) { Self.form(bytes, contentType) }
         let others = FormFields(fields.pairs.filter { $0.name != "text" })

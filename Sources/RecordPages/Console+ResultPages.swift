@@ -5,9 +5,6 @@ internal import Hummingbird
 internal import Records
 
 extension Console {
-    /// The size limit in bytes of a form with 200 records with names and zones of maximum length.
-    private static let pickedLimit = 1 << 20
-
     /// Adds result downloads and the actions for the records ticked on a page.
     func addResultPages(to router: Routes.Group) {
         for format in ResultFormat.allCases {
@@ -40,7 +37,7 @@ extension Console {
         _ path: String, on router: Routes.Group, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.post("\(Self.placePath)/\(path)") { request, context in
-            let fields = try await request.form(limit: Self.pickedLimit)
+            let fields = try await request.form(.choices)
             let visit = try await Visit(request, context, fields: fields, console: self)
             guard let format = fields["do"].flatMap(ResultFormat.init(rawValue:)) else { return try await response(to: visit) { try await answer(visit) } }
             do {

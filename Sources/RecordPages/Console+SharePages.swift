@@ -6,15 +6,12 @@ internal import RecordStore
 internal import Records
 
 extension Console {
-    /// The size limit of the form that accepts an invitation, in bytes.
-    private static let acceptanceLimit = 16 << 10
-
     /// Adds the pages that make and change shares, and those that links of shares open.
     func addSharePages(to router: Routes.Group) {
         show("share", on: router) { .page(try await ShareView.load($0)) }
-        submit("share", on: router) { try await ShareActions.submit($0) }
+        submit("share", carries: .record(times: 1), on: router) { try await ShareActions.submit($0) }
         show("share/stop", on: router) { .page(try await ShareActions.confirmStop($0)) }
-        submit("share/stop", on: router) { try await ShareActions.stop($0) }
+        submit("share/stop", carries: .choices, on: router) { try await ShareActions.stop($0) }
         show("share/leave", on: router) { .page(try await ShareActions.confirmLeaving($0)) }
         act("share/leave", on: router) { try await ShareActions.leave($0) }
         router.get("\(ShareLink.path)/{id}") { request, context in
@@ -32,7 +29,7 @@ extension Console {
         }
         router.post("\(ShareLink.path)/{id}") { request, context in
             let shortGUID = String(context.parts[1])
-            let fields = try await request.form(limit: Self.acceptanceLimit)
+            let fields = try await request.form(.names)
             return try await accept(shortGUID, as: fields.text("user") ?? fields["who"] ?? "")
         }
     }

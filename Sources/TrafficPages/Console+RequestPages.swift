@@ -32,7 +32,7 @@ extension Console {
         guard let webServices else { return }
         show("requests/replay", on: router) { visit in .page(try RequestReplay(visit.fields["id"], in: log).confirmation(visit)) }
         router.post("\(Self.placePath)/requests/replay") { request, context in
-            let fields = try await request.form(limit: 1 << 16)
+            let fields = try await request.form(.names)
             let visit = try await Visit(request, context, fields: fields, console: self)
             return try await response(to: visit) {
                 let replay = try RequestReplay(fields["id"], in: log)

@@ -19,7 +19,7 @@ extension Console {
         show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }
         show("zone/purge", on: router) { .page(try await ZoneActions.confirmPurge($0)) }
         show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }
-        submit("zones/create", on: router) { try await ZoneActions.create($0) }
+        submit("zones/create", carries: .choices, on: router) { try await ZoneActions.create($0) }
         act("zone/delete", on: router) { try await ZoneActions.delete($0) }
         act("zone/purge", on: router) { try await ZoneActions.purge($0) }
         act("zone/share", on: router) { try await ZoneActions.share($0) }

@@ -188,7 +188,7 @@ struct ConnectedStage: Sendable {
     func send(
         _ path: String, of page: String, _ changes: [String: String] = [:], button: (String, String)? = nil
     ) async throws -> TestResponse {
-        let form = try #require(EditStage.Form(page, sentTo: path), "There is no form for \(path)")
+        let form = try #require(HTMLForm(page, sentTo: path), "There is no form for \(path)")
         var fields = form.fields.map { ($0.0, changes[$0.0] ?? $0.1) }
         fields += changes.filter { change in !form.fields.contains { $0.0 == change.key } }.map { ($0.key, $0.value) }
         return try await post(form.action, fields + (button.map { [$0] } ?? []))

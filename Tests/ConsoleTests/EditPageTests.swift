@@ -4,6 +4,7 @@ import JSON
 import NIOCore
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 /// Creating, changing and copying records with forms, without scripts.
@@ -159,7 +160,7 @@ import Testing
             let row = try #require(again.firstRange(of: "id=\"f\(number)\"").map { again[$0.lowerBound...] })
             #expect(row.firstRange(of: complaint).map { $0.lowerBound < (row.dropFirst().firstRange(of: "class=\"line")?.lowerBound ?? row.endIndex) } == true)
             // The form keeps all input, including the invalid value.
-            let form = try #require(EditStage.Form(again, sentTo: Self.form))
+            let form = try #require(HTMLForm(again, sentTo: Self.form))
             for (name, value) in changes { #expect(form.fields.contains { $0.0 == name && $0.1 == value }, "\(name)") }
         }
     }
@@ -234,7 +235,7 @@ import Testing
             let names = found.matches(of: try Regex("name=\"pick-\(room)-1\" value=\"([^\"]*)\"")).compactMap { $0.output[1].substring.map(String.init) }
             #expect(names == ["Room", "Room/a", "Room/b"])
             let picked = EditStage.text(try await stage.send(Self.form, of: found, button: ("pick-\(room)-1", "Room/b")))
-            #expect(EditStage.Form(picked, sentTo: Self.form)?.fields.contains { $0.0 == "text-\(room)-1" && $0.1 == "Room/b" } == true)
+            #expect(HTMLForm(picked, sentTo: Self.form)?.fields.contains { $0.0 == "text-\(room)-1" && $0.1 == "Room/b" } == true)
             let json = String(buffer: try await stage.get("record/names?zone=Notes&q=Ru").body)
             #expect(json == #"{"names":[{"recordName":"Ruin","recordType":"Note"}]}"#)
         }

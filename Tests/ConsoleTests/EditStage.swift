@@ -71,6 +71,14 @@ struct EditStage: Sendable {
         return record
     }
 
+    /// Saves a record as an import does, which keeps what earlier versions accepted.
+    func restore(_ name: Name, below parent: Name) async throws {
+        let signature = Signature(timestamp: .now(), userRecordName: caller.userRecordName, deviceID: "")
+        let operation = RecordOperation(
+            .forceUpdate, recordName: name, recordType: "Note", parent: .record(parent), provenance: Provenance(created: signature, modified: signature))
+        _ = try await database().modify(ModifyRequest([operation], zoneID: Self.notes)).first?.get()
+    }
+
     func record(_ name: Name, in zoneID: ZoneID = notes) async throws -> StoredRecord {
         let results = try await database().fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)
         return try #require(results.first).get()
@@ -111,7 +119,7 @@ struct EditStage: Sendable {
 
     static func text(_ answer: TestResponse) -> String {
         let text = String(buffer: answer.body)
-        #expect(!text.contains("{{") && !text.contains("Optional(") && text.hasSuffix("</html>"))
+        #expect(!text.holds("{{") && !text.holds("Optional(") && text.hasSuffix("</html>"))
         return text
     }
 
@@ -119,7 +127,7 @@ struct EditStage: Sendable {
     func send(
         _ path: String, of page: String, _ changes: [String: String?] = [:], button: (name: String, value: String)? = nil
     ) async throws -> TestResponse {
-        let form = try #require(Form(page, sentTo: path), "There is no form for \(path)")
+        let form = try #require(HTMLForm(page, sentTo: path), "There is no form for \(path)")
         var fields = form.fields.compactMap { name, value -> (String, String)? in
             guard let change = changes[name] else { return (name, value) }
             return change.map { (name, $0) }
@@ -138,52 +146,5 @@ struct EditStage: Sendable {
     func location(_ answer: TestResponse) throws -> String {
         #expect(answer.status == .seeOther)
         return try #require(answer.headers[.location])
-    }
-
-    /// The fields that a browser would send with a form.
-    struct Form {
-        let action: String
-        let isGet: Bool
-        var fields: [(String, String)] = []
-
-        init?(_ page: String, sentTo path: String) {
-            let forms = page.matches(of: /<form\b([^>]*)>((?s:.*?))<\/form>/)
-            guard let form = forms.first(where: { form in
-                Self.attribute("action", of: form.output.1).map { $0.split(separator: "?")[0].hasSuffix("/" + path) } ?? false
-            }) else { return nil }
-            action = Self.attribute("action", of: form.output.1) ?? ""
-            isGet = Self.attribute("method", of: form.output.1) == "get"
-            for control in form.output.2.matches(of: /<(input|textarea|select)\b([^>]*)>/) {
-                let attributes = control.output.2
-                guard let name = Self.attribute("name", of: attributes), !attributes.contains(/\bdisabled\b/) else { continue }
-                switch control.output.1 {
-                case "input":
-                    let type = Self.attribute("type", of: attributes) ?? "text"
-                    if type == "file" || (type == "checkbox" || type == "radio") && !attributes.contains(/\schecked\b/) { continue }
-                    fields.append((name, Self.attribute("value", of: attributes) ?? ""))
-                case "textarea":
-                    let rest = form.output.2[control.range.upperBound...]
-                    var text = Self.plain(rest[..<(rest.firstRange(of: "</textarea>")?.lowerBound ?? rest.endIndex)])
-                    // The first line break belongs to the tag, and browsers send CRLF.
-                    if text.utf8.first == UInt8(ascii: "\n") { text = String(decoding: text.utf8.dropFirst(), as: UTF8.self) }
-                    fields.append((name, text.replacing("\n", with: "\r\n")))
-                default:
-                    let rest = form.output.2[control.range.upperBound...]
-                    let options = rest[..<(rest.firstRange(of: "</select>")?.lowerBound ?? rest.endIndex)].matches(of: /<option\b([^>]*)>/)
-                    let chosen = options.first { $0.output.1.contains(/\sselected\b/) } ?? options.first
-                    if let chosen { fields.append((name, Self.attribute("value", of: chosen.output.1) ?? "")) }
-                }
-            }
-        }
-
-        private static func attribute(_ name: String, of tag: Substring) -> String? {
-            guard let match = tag.matches(of: /([a-z-]+)="([^"]*)"/).first(where: { $0.output.1 == name }) else { return nil }
-            return plain(match.output.2)
-        }
-
-        private static func plain(_ html: Substring) -> String {
-            String(html).replacing("&lt;", with: "<").replacing("&gt;", with: ">").replacing("&quot;", with: "\"").replacing("&#39;", with: "'")
-                .replacing("&amp;", with: "&")
-        }
     }
 }

@@ -40,6 +40,15 @@ import Testing
         }
     }
 
+    @Test func theLargestValueGoesThroughTheForm() async throws {
+        try await RequestStage.with { stage in
+            let count = (KeyValueLimits.bytes - 3) / 3
+            let made = try await stage.post("keyvalues", "key=k&kind=STRING&value=" + String(repeating: "%E3%81%82", count: count))
+            #expect(made.status == .seeOther)
+            #expect(try await Self.values(stage) == ["k": .string(String(repeating: "あ", count: count))])
+        }
+    }
+
     /// Browsers send LF, CR and CR LF all as CR LF.
     @Test func linesInKeysAreKept() async throws {
         try await RequestStage.with { stage in

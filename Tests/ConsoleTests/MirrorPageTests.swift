@@ -157,6 +157,17 @@ import Testing
         }
     }
 
+    @Test func aConflictOfTheLargestRecordsIsMerged() async throws {
+        try await ConnectedStage.run { stage in
+            let text = String(repeating: "あ", count: 349_000)
+            try await conflict(stage, mine: ["title": text + "m"], theirs: ["title": .string(text + "t")])
+            let versions = try await stage.page("\(ConnectedStage.mirror)/unsent/conflict?zone=Notes&name=note")
+            _ = try stage.location(try await stage.send("unsent/resolve", of: versions, button: ("do", "mine")))
+            _ = try await sendNow(stage)
+            #expect(try await stage.values("note")["title"] == .string(text + "m"))
+        }
+    }
+
     @Test(arguments: [("mine", "mine"), ("theirs", "theirs")])
     func aConflictIsSettledAsAWhole(version: String, title: String) async throws {
         try await ConnectedStage.run { stage in

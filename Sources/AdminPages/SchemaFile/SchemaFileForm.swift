@@ -9,13 +9,15 @@ struct SchemaFileForm: ViewModel {
     let isMerging: Bool
     let sizeLimit: String
 
-    /// The size limit of the form, in bytes. A form can contain a file and a text, and URL encoding triples the size of the text.
-    static let formLimit = 4 * SchemaText.serverLimit
-
     init(_ visit: Visit, text: String = "", isMerging: Bool = false) {
         action = visit.place.link("schema/import")
         self.text = text
         self.isMerging = isMerging
         sizeLimit = Digits.limit(Int64(SchemaText.serverLimit))
     }
+}
+
+extension FormLimit {
+    /// The text of a schema file, or such a file, and a text beside it.
+    static let schemaFile = texts(of: SchemaText.serverLimit)
 }

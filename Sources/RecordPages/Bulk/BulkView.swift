@@ -144,8 +144,8 @@ struct BulkView: Page {
         heading = all.map { "Change all \(Digits.count($0, "\(type.name) record"))" } ?? "Change all matching \(type.name) records"
         query = QuerySentence.text(of: plan.query, type: type)
         back = place.link("query", form.query.parameters)
-        action = "\(place.path)/bulk"
-        hidden = (place.parameters + form.query.parameters).map { Frame.Hidden(name: $0.name, value: $0.value) }
+        action = place.link("bulk")
+        hidden = form.query.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
         changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map { value, text in
             Choice(value, text, isSelected: value == form.change.rawValue)
         }
