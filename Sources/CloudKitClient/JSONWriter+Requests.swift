@@ -62,7 +62,10 @@ extension JSONWriter {
                 writer.null()
             case .record(let parent):
                 writer.name("parent")
-                writer.object { $0.member("recordName", parent) }
+                writer.object { writer in
+                    writer.member("recordName", parent)
+                    if let zoneID = operation.parentZoneID { writer.member(zoneID: zoneID) }
+                }
             }
             if operation.createsShortGUID { writer.member("createShortGUID", true) }
             writer.members(of: operation.share.asCloudKitHasIt)

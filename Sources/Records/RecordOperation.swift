@@ -51,6 +51,8 @@ public struct RecordOperation: Sendable, Hashable {
     public var fields: [Name: FieldInput]
     /// The record with which this one is shared.
     public var parent: Parent
+    /// The zone in which a request names the parent. A store refuses any but the zone of the record; `nil` is that zone.
+    public var parentZoneID: ZoneID?
     /// True to assign a short GUID, by which the record can be shared.
     public var createsShortGUID = false
     /// The top level of a share, as a save gives it.

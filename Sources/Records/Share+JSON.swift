@@ -46,6 +46,10 @@ extension JSONWriter {
             name("forRecord")
             object { writer in
                 writer.member("recordName", root.recordName)
+                if let zoneID = root.zoneID {
+                    writer.name("zoneID")
+                    writer.value(zoneID)
+                }
                 if let tag = root.recordChangeTag { writer.member("recordChangeTag", tag) }
             }
         }
@@ -120,6 +124,8 @@ extension Share {
         self.init(
             rootName: root, shortGUID: shortGUID, publicPermission: try SharePermission(members["publicPermission"] ?? .null, member: "publicPermission"),
             participants: try participants.map { try ShareParticipant($0) })
+        // Earlier versions stored another permission of a public user, who never had it.
+        alignPublicUsers()
     }
 }
 

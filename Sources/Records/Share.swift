@@ -91,6 +91,11 @@ public struct Share: Sendable, Hashable {
         return permission(of: participant)
     }
 
+    /// Gives public users the right of everybody with the link: they have no other one.
+    public mutating func alignPublicUsers() {
+        for index in participants.indices where participants[index].role == .publicUser { participants[index].permission = publicPermission }
+    }
+
     /// The users who accepted, without the owner.
     public var members: [Name] { accepted.compactMap(\.userRecordName) }
 
@@ -144,7 +149,7 @@ public struct ShareParticipant: Sendable, Hashable {
     public var role: Role
     /// How far the user has come with the invitation.
     public var status: Status
-    /// The user's own right. `Share.permission(of:)` has the one that counts.
+    /// The user's own right; for a public user, that of everybody with the link. `Share.permission(of:)` has the one that counts.
     public var permission: SharePermission
     /// When the invitation was accepted.
     public var accepted: Timestamp?
@@ -216,12 +221,15 @@ public struct ShareInput: Sendable, Hashable {
     public struct Root: Sendable, Hashable {
         /// The name of the record, in the share's zone.
         public var recordName: Name
+        /// The zone in which a request names the record. A store refuses any but that of the share; `nil` is that zone.
+        public var zoneID: ZoneID?
         /// The tag of the version that the client knows.
         public var recordChangeTag: String?
 
         /// A record that was saved before, or is saved in the same request.
-        public init(recordName: Name, recordChangeTag: String?) {
+        public init(recordName: Name, zoneID: ZoneID? = nil, recordChangeTag: String?) {
             self.recordName = recordName
+            self.zoneID = zoneID
             self.recordChangeTag = recordChangeTag
         }
     }

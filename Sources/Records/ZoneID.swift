@@ -27,6 +27,14 @@ public struct ZoneID: Sendable, Hashable {
     /// The caller's default zone, which is also that of the public database.
     public static let `default` = ZoneID(zoneName: defaultZoneName)
 
+    /// True if a reference to the zone from a record in another one stays within that zone: the names are equal, and so are the owners, if both
+    /// are told. A placeholder tells no owner.
+    public func isSame(as other: ZoneID) -> Bool {
+        func owner(_ zoneID: ZoneID) -> Name? { zoneID.ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 } }
+        guard zoneName == other.zoneName, let mine = owner(self), let theirs = owner(other) else { return zoneName == other.zoneName }
+        return mine == theirs
+    }
+
     /// True for the default zone of any owner.
     public var isDefault: Bool { zoneName == Self.defaultZoneName }
 }

@@ -60,7 +60,10 @@ extension JSONWriter {
             null()
         case .record(let parent):
             name("parent")
-            object { $0.member("recordName", parent) }
+            object { writer in
+                writer.member("recordName", parent)
+                if let zoneID = operation.parentZoneID { writer.member(zoneID: zoneID) }
+            }
         }
         if operation.createsShortGUID { member("createShortGUID", true) }
         members(of: operation.share)

@@ -69,6 +69,7 @@ struct RecordsModify: Endpoint {
             kind, recordName: try record.name("recordName"), zoneID: try record.zoneID(), recordType: try record.name("recordType"),
             recordChangeTag: try record.string("recordChangeTag"), fields: kind.isDeletion ? [:] : try fields(of: record),
             parent: try parent(of: record))
+        if case .record = operation.parent { operation.parentZoneID = try record.object("parent")?.zoneID() }
         operation.createsShortGUID = record.value("createShortGUID") == .bool(true)
         if !kind.isDeletion { operation.share = try share(of: record) }
         return operation
@@ -95,7 +96,8 @@ struct RecordsModify: Endpoint {
         var share = ShareInput()
         if let root = try record.object("forRecord") {
             share.root = ShareInput.Root(
-                recordName: try root.required("recordName", "a string", root.name("recordName")), recordChangeTag: try root.string("recordChangeTag"))
+                recordName: try root.required("recordName", "a string", root.name("recordName")), zoneID: try root.zoneID(),
+                recordChangeTag: try root.string("recordChangeTag"))
         }
         if let permission = record.value("publicPermission") { share.publicPermission = try SharePermission(permission, member: "publicPermission") }
         share.participants = try record.objects("participants")?.map { try ShareParticipant(.object($0.members)) }

@@ -106,7 +106,8 @@ import Testing
             func note(_ number: Int) -> Name { Name("note \(number + 1000)") }
             try await stage.save("a", [:])
             try await stage.save("b", [:])
-            let pairs = (0..<200).map { (note($0 + 200), note($0)) } + (0..<50).map { (note($0), note($0 + 400)) } + [("a", "b"), ("b", "a")]
+            let pairs = (0..<200).map { (note($0 + 200), note($0)) } + (0..<50).map { (note($0), note($0 + 400)) }
+            for (name, parent) in [("a", "b"), ("b", "a")] as [(Name, Name)] { try await stage.restore(name, below: parent) }
             for start in [0, 200] {
                 let operations = pairs.dropFirst(start).prefix(200).map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Note", parent: .record($1)) }
                 for result in try await stage.database().modify(ModifyRequest(operations, zoneID: EditStage.notes)) { _ = try result.get() }

@@ -97,7 +97,11 @@ import Testing
                 invited.append(invitation(user, Bool.random(using: &random) ? .readOnly : .readWrite, Int.random(in: 0..<4, using: &random) == 0 ? .administrator : .user))
             }
             let permission = SharePermission.allCases.randomElement(using: &random) ?? .none
-            #expect(try await send(share(name, of: root, permission, with: invited), to: owner) == nil)
+            var operation = share(name, of: root, permission, with: invited)
+            // Earlier versions accepted a share within another one.
+            let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_ada", deviceID: "")
+            operation.provenance = Provenance(created: signature, modified: signature)
+            #expect(try await send(operation, to: owner) == nil)
             shares.append(name)
         }
         for _ in 0..<8 {

@@ -68,9 +68,9 @@ class Connection:
     def __init__(self, host, port):
         self.connection = http.client.HTTPConnection(host, port, timeout=60)
 
-    def post(self, action, scope="private", user=None, refusals=(), **body):
-        """Sends a request as a user. The refusals are codes of answers that are expected."""
-        path = f"/database/1/{CONTAINER}/development/{scope}/{action}"
+    def post(self, action, scope="private", user=None, refusals=(), way="database", **body):
+        """Sends a request as a user. The refusals are codes of answers that are expected. The way is `skylight` to services of our own."""
+        path = f"/{way}/1/{CONTAINER}/development/{scope}/{action}"
         try:
             self.connection.request("POST", path, json.dumps(body).encode(), {"X-Skylight-User": user} if user else {})
             response = self.connection.getresponse()

@@ -66,6 +66,28 @@ class Model:
             name = self.records[name][0]
         return True
 
+    def ancestors(self, name):
+        """The records above a record, the nearest first; one that is in a circle is above itself."""
+        found = []
+        while name in self.records and (name := self.records[name][0]) in self.records and name not in found:
+            found.append(name)
+        return found
+
+    def may_have(self, name, before):
+        """True unless a save puts a record below itself, or a share within another one. What stays, stays."""
+        parent = self.records[name][0]
+        if parent is None or before.records.get(name, (None,))[0] == parent:
+            return True
+        return name not in self.ancestors(name) and not self.is_nested(name)
+
+    def is_nested(self, name):
+        """True for the root of a share below the root of another one, and for a shared record above a root."""
+        roots = {details["root"] for details in self.shares.values()} - {None}
+        below_root = not roots.isdisjoint(self.ancestors(name))
+        if name in roots and below_root:
+            return True
+        return (name in roots or below_root) and any(name in self.ancestors(root) for root in roots - {name})
+
     def forget(self, name):
         self.records.pop(name, None)
         self.shares = {share: details for share, details in self.shares.items() if details["root"] != name}
@@ -125,7 +147,10 @@ class Sharer:
         """Sends operations, whose outcome the model knows: all are done, or all are refused with one of the codes."""
         scope, zone = ("private", self.zone) if user == self.owner else ("shared", self.seen)
         self.open = [] if refusal else [after]
-        answers = connection.post("records/modify", scope, user, zoneID=zone, operations=operations)["records"]
+        # An import restores what earlier versions accepted.
+        restores = any("created" in operation["record"] for operation in operations)
+        way = "skylight" if restores else "database"
+        answers = connection.post("records/restore" if restores else "records/modify", scope, user, way=way, zoneID=zone, operations=operations)["records"]
         codes = {answer.get("serverErrorCode") for answer in answers}
         if codes == {"ZONE_BUSY"}:
             # Nothing has happened.
@@ -154,18 +179,39 @@ class Sharer:
         return {"operationType": kind, "record": record}
 
     def parent(self, name):
-        """A parent that makes no circle, or none, or the one there is."""
+        """A parent, which may make a circle or be named in another zone, or none, or the one there is."""
         choice = self.random.random()
         if choice < 0.15:
             return {"parent": None}
         if choice < 0.3:
             return {}
-        candidates = [other for other in [*NAMES, "big"] if other in self.model.records and not self.model.is_below(other, name)]
-        return {"parent": {"recordName": self.random.choice(candidates)}} if candidates else {"parent": None}
+        candidates = [other for other in [*NAMES, "big"] if other in self.model.records]
+        # Most make no circle.
+        if choice < 0.9:
+            candidates = [other for other in candidates if not self.model.is_below(other, name)]
+        if not candidates:
+            return {"parent": None}
+        parent = {"recordName": self.random.choice(candidates)}
+        if choice < 0.34:
+            parent["zoneID"] = {"zoneName": self.random.choice(["Other", self.zone["zoneName"]])}
+        return {"parent": parent}
+
+    def restoration(self):
+        """Some saves restore a record, as an import does: with what earlier versions accepted."""
+        signature = {"timestamp": 1, "userRecordName": self.names[self.owner], "deviceID": "2"}
+        return {"created": signature, "modified": signature} if self.random.random() < 0.15 else {}
+
+    def place(self, connection, name, parent):
+        """The owner saves a record with a parent."""
+        after, restoration = self.model.copy(), self.restoration()
+        operations = [self.item("forceUpdate", name, after, **parent, **restoration)]
+        is_foreign = parent.get("parent") and parent["parent"].get("zoneID", self.zone) != self.zone
+        is_refused = is_foreign or not restoration and not after.may_have(name, self.model)
+        self.send(connection, self.owner, operations, after, ["BAD_REQUEST"] if is_refused else None)
 
     def save(self, connection):
-        name, after = self.random.choice(NAMES), self.model.copy()
-        self.send(connection, self.owner, [self.item("forceUpdate", name, after, **self.parent(name))], after)
+        name = self.random.choice(NAMES)
+        self.place(connection, name, self.parent(name))
 
     def delete(self, connection):
         name, after = self.random.choice(NAMES), self.model.copy()
@@ -187,7 +233,7 @@ class Sharer:
             operations += [self.item("forceUpdate", f"b{number}", after, parent={"recordName": "big"}) for number in range(first, min(BIG, first + 150))]
             self.send(connection, self.owner, operations, after)
         elif not self.model.is_root("big"):
-            self.send(connection, self.owner, [self.item("forceUpdate", "big", after, **self.parent("big"))], after)
+            self.place(connection, "big", self.parent("big"))
 
     def participant(self, user):
         permission = self.random.choice(["READ_ONLY", "READ_WRITE"])
@@ -205,7 +251,7 @@ class Sharer:
         public = self.random.choice(["NONE", "NONE", "NONE", "READ_ONLY", "READ_WRITE"])
         record = {
             "recordType": "cloudkit.share", "recordName": name, "publicPermission": public, "participants": [given for _, given in people.values()],
-        } | ({} if is_whole else {"forRecord": {"recordName": root}})
+        } | ({} if is_whole else {"forRecord": {"recordName": root}}) | self.restoration()
         refusal = None
         if name in self.model.shares:
             refusal = ["CONFLICT"]
@@ -216,6 +262,8 @@ class Sharer:
         elif self.model.is_root(root):
             refusal = ["BAD_REQUEST"]
         after.shares[name] = {"root": root, "public": public, "people": {user: ("INVITED", permission, False) for user, (permission, _) in people.items()}}
+        if not refusal and not is_whole and "created" not in record and after.is_nested(root):
+            refusal = ["BAD_REQUEST"]
         answers = self.send(connection, self.owner, [{"operationType": "create", "record": record}], after, refusal)
         if answers and not refusal:
             self.links[name] = answers[0]["shortGUID"]
@@ -240,6 +288,8 @@ class Sharer:
         assert self.people(record) == self.model.shares[share]["people"], (record, self.model.shares[share])
         details = after.shares[share]
         people, details["people"], kept, seen = details["people"], {}, [], set()
+        former, refusal = details["public"], None
+        details["public"] = self.random.choice([former, "NONE", "READ_ONLY", "READ_WRITE"])
         for participant in record["participants"]:
             if participant["type"] == "OWNER":
                 continue
@@ -249,20 +299,22 @@ class Sharer:
                 continue
             status, permission, is_public = people[user]
             permission = self.random.choice(["READ_ONLY", "READ_WRITE"])
-            details["people"][user] = (status, permission, is_public)
             kept.append(participant | {"permission": permission})
+            # Who came by the link has the right of the link.
+            if is_public and permission not in (former, details["public"]):
+                refusal = ["BAD_REQUEST"]
+            details["people"][user] = (status, details["public"] if is_public else permission, is_public)
         for user in GUESTS:
             if user not in seen and self.random.random() < 0.4:
                 permission, given = self.participant(user)
                 details["people"][user] = ("INVITED", permission, False)
                 kept.append(given)
-        details["public"] = self.random.choice([details["public"], "NONE", "READ_ONLY", "READ_WRITE"])
         if details["public"] == "NONE":
             details["people"] = {user: entry for user, entry in details["people"].items() if not entry[2]}
         changed = {
             "recordType": "cloudkit.share", "recordName": share, "recordChangeTag": record["recordChangeTag"], "participants": kept, "publicPermission": details["public"],
         }
-        self.send(connection, self.owner, [{"operationType": "update", "record": changed}], after)
+        self.send(connection, self.owner, [{"operationType": "update", "record": changed}], after, refusal)
 
     def user(self, participant):
         users = {name: user for user, name in self.names.items()} | {f"{user.upper()}@example.org": user for user in GUESTS}
@@ -333,10 +385,12 @@ class Sharer:
             if self.model.is_below(parent, name):
                 return
             operations = [self.item("create", name, after, parent={"recordName": parent})]
+            refusal = None if after.may_have(name, self.model) else ["BAD_REQUEST"]
         elif choice < 0.5 and not self.model.is_root(name):
             operations, refusal = [self.item("forceDelete", name, after)], self.refusal_of_deletion(name)
         elif choice < 0.7 and not self.model.is_root(name) and not self.model.is_below(parent, name):
             operations = [self.item("forceUpdate", name, after, parent={"recordName": parent})]
+            refusal = None if after.may_have(name, self.model) else ["BAD_REQUEST"]
         else:
             operations = [self.item("forceUpdate", name, after)]
         self.send(connection, user, operations, after, refusal)

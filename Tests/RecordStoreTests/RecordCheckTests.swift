@@ -149,6 +149,28 @@ import Testing
         #expect(try await found(after: 2) == [])
     }
 
+    @Test func sharesWithinSharesAndCirclesOfParentsAreNamed() async throws {
+        let stage = try await SharingStage(on: engine)
+        try await stage.share("milk", as: "inner")
+        try await stage.restoreShare("list", as: "share", with: [])
+        let links = [("x", "y"), ("y", "x"), ("own", "own"), ("below", "x"), ("deep", "brand")] as [(Name, Name)]
+        for (name, parent) in links {
+            let operation = RecordOperation(.create, recordName: name, recordType: "Item", parent: .record(parent), provenance: SharingStage.provenance)
+            #expect(try await stage.owner.outcomes([operation], in: notes) == [nil])
+        }
+        let found = try await findings(in: stage.owner).0.filter { [.nestedShare, .parentCircle].contains($0.kind) }
+        #expect(
+            found.map { "\($0.kind.rawValue) \($0.recordID.recordName) \($0.target?.recordName ?? "")" } == [
+                "nestedShare milk list", "parentCircle own own", "parentCircle x y", "parentCircle y x",
+            ])
+        #expect(found.allSatisfy { $0.fieldName == "parent" && !$0.explanation.hasSuffix(".") })
+        // The remedies.
+        for (name, parent) in [("x", nil), ("own", nil), ("milk", nil)] as [(Name, Name?)] {
+            try await stage.owner.save(name, in: notes, parent: parent.map { .record($0) } ?? .cleared)
+        }
+        #expect(try await findings(in: stage.owner).0.filter { [.nestedShare, .parentCircle].contains($0.kind) } == [])
+    }
+
     /// A restored share keeps the time of the copy, whatever that is.
     @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool) async throws {
         let signature = Signature(timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")

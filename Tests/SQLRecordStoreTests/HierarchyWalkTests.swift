@@ -173,7 +173,8 @@ import Testing
         try await stage.owner.save("x", in: notes, parent: .cleared)
         try await gate.allow(1)
         #expect(try await stage.current("y").sharing?.hierarchy == nil)
-        try await stage.owner.save("x", in: notes, parent: .record("y"))
+        let circle = RecordOperation(.forceUpdate, recordName: "x", recordType: "Item", parent: .record("y"), provenance: SharingStage.provenance)
+        #expect(try await stage.owner.outcomes([circle], in: notes) == [nil])
         try await Self.settle(stage, gate)
         let list: [Name] = ["list", "share", "milk", "brand", "bread"]
         #expect(try await stage.visible(to: grace, of: list + ["x", "y"]) == list)

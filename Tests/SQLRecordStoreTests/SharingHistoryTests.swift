@@ -142,9 +142,13 @@ private struct SharingHistory {
         for share in model.shares.values where share.root == name { model.shares[share.name] = nil }
     }
 
-    private mutating func save(_ name: Name, _ parent: RecordOperation.Parent, in database: any RecordDatabase, _ zone: ZoneID) async throws -> Bool {
+    private mutating func save(
+        _ name: Name, _ parent: RecordOperation.Parent, in database: any RecordDatabase, _ zone: ZoneID, parentZone: ZoneID? = nil, restores: Bool = false
+    ) async throws -> Bool {
         let value = FieldInput(FieldValue.int64(Int64.random(in: 0..<1000, using: &random)))
-        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Item", fields: ["n": value], parent: parent)
+        var operation = RecordOperation(
+            .forceUpdate, recordName: name, recordType: "Item", fields: ["n": value], parent: parent, provenance: restores ? SharingStage.provenance : nil)
+        operation.parentZoneID = parentZone
         let codes = (try? await database.outcomes([operation], in: zone)) ?? [.zoneNotFound]
         if codes != [nil] { refusals += 1 }
         return codes == [nil]
@@ -159,16 +163,28 @@ private struct SharingHistory {
             case 6: anyShare().map { .record($0.name) } ?? .cleared
             default: .record(pick(Self.names) ?? name)
             }
-        let isThere = if case .record(let parent) = parent { parent == name || model.parents[parent] != nil || model.shares[parent] != nil } else { true }
         var after = model
         swap(&after, &model)
         note(name, parent)
         swap(&after, &model)
-        let isDone = try await save(name, parent, in: owner, notes)
-        // Circles are refused in hierarchies only.
-        if isDone != isThere, isDone || !after.isInCircle(name) { return "moving \(name) to \(parent): \(isDone)" }
+        // What an earlier version accepted comes back with a restored record, and a parent is never in another zone.
+        let restores = once(in: 6)
+        let parentZone = once(in: 10) ? ZoneID(zoneName: once(in: 2) ? "Other" : notes.zoneName, ownerRecordName: ada.userRecordName) : nil
+        var isAllowed = restores || mayBecome(after, by: name)
+        if case .record(let parent) = parent {
+            isAllowed = isAllowed && (restores || parent == name || model.parents[parent] != nil || model.shares[parent] != nil)
+            isAllowed = isAllowed && parentZone.map { $0.zoneName == notes.zoneName } ?? true
+        }
+        let isDone = try await save(name, parent, in: owner, notes, parentZone: parentZone, restores: restores)
+        if isDone != isAllowed { return "moving \(name) to \(parent): \(isDone)" }
         if isDone { model = after }
         return nil
+    }
+
+    /// True unless a save of a record puts it below itself, or a share within another one.
+    private func mayBecome(_ after: SharingModel, by name: Name) -> Bool {
+        guard let parent = after.parents[name] ?? nil, model.parents[name] != .some(parent) else { return true }
+        return !after.isInCircle(name) && !after.isNested(name)
     }
 
     private mutating func share(_ root: Name?) async throws -> String? {
@@ -185,12 +201,17 @@ private struct SharingHistory {
         var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType)
         operation.share = ShareInput(
             root: root.map { .init(recordName: $0, recordChangeTag: nil) }, publicPermission: publicPermission, participants: participants)
+        let restores = once(in: 6)
+        if restores { operation.provenance = SharingStage.provenance }
         let result = try await owner.modify(ModifyRequest([operation], zoneID: notes))[0]
-        let isPossible = model.zoneShare == nil && (root.map { model.parents[$0] != nil && !model.isRoot($0) } ?? model.shares.isEmpty)
+        var after = model
+        after.shares[name] = SharingModel.Share(name: name, root: root, link: "", publicPermission: publicPermission, parts: parts)
+        let isPossible = model.zoneShare == nil
+            && (root.map { model.parents[$0] != nil && !model.isRoot($0) && (restores || !after.isNested($0)) } ?? model.shares.isEmpty)
         guard case .success(.saved(let record)) = result else { return isPossible ? "sharing \(name): \(result)" : nil }
         if !isPossible { return "shared \(name)" }
-        model.shares[name] = SharingModel.Share(
-            name: name, root: root, link: record.sharing?.shortGUID ?? "", publicPermission: publicPermission, parts: parts)
+        after.shares[name]?.link = record.sharing?.shortGUID ?? ""
+        model = after
         return nil
     }
 
@@ -262,6 +283,7 @@ private struct SharingHistory {
         // Others change something for sure.
         after.publicPermission = mayManage ? (once(in: 3) ? pick(SharePermission.allCases) ?? .none : share.publicPermission) : share.publicPermission == .none ? .readOnly : .none
         var participants: [ShareParticipant] = []
+        var isOfOthers = false
         for var participant in record.sharing?.share?.participants ?? [] where participant.role != .owner {
             if participant.status == .removed {
                 // Clients send what they have.
@@ -279,6 +301,11 @@ private struct SharingHistory {
                 participant.role = part.isAdministrator ? .administrator : .user
                 participant.permission = part.mayWrite ? .readWrite : .readOnly
             }
+            // Who came by the link has the right of the link.
+            if part.cameByLink, once(in: 4) {
+                participant.permission = pick(SharePermission.allCases) ?? .none
+                if ![.none, share.publicPermission, after.publicPermission].contains(participant.permission) { isOfOthers = true }
+            }
             if !part.cameByLink || after.publicPermission != .none { after.parts[user] = part }
             participants.append(participant)
         }
@@ -290,8 +317,8 @@ private struct SharingHistory {
         var operation = RecordOperation(.update, recordName: share.name, recordType: Share.recordType, recordChangeTag: record.recordChangeTag)
         operation.share = ShareInput(publicPermission: after.publicPermission, participants: participants)
         let codes = try await database.outcomes([operation], in: zone)
-        if codes != (mayManage ? [nil] : [.accessDenied]) { return "\(actor?.userRecordName ?? "the owner") changing \(share.name): \(codes)" }
-        if mayManage { model.shares[share.name] = after }
+        if codes != (!mayManage ? [.accessDenied] : isOfOthers ? [.badRequest] : [nil]) { return "\(actor?.userRecordName ?? "the owner") changing \(share.name): \(codes)" }
+        if mayManage, !isOfOthers { model.shares[share.name] = after }
         return nil
     }
 
@@ -320,12 +347,12 @@ private struct SharingHistory {
         swap(&after, &model)
         let isAllowed: Bool
         if isWhole {
-            isAllowed = mayWriteSomewhere && (model.parents[parent] != nil || parent == name)
+            isAllowed = mayWriteSomewhere && model.parents[parent] != nil && mayBecome(after, by: name)
         } else if isRoot {
             isAllowed = isSeen && model.mayWrite(name, user)
         } else {
             // The record itself may be above its new parent.
-            isAllowed = (!exists || isSeen && model.mayWrite(name, user)) && after.mayWrite(name, user) && model.parents[parent] != nil
+            isAllowed = (!exists || isSeen && model.mayWrite(name, user)) && after.mayWrite(name, user) && model.parents[parent] != nil && mayBecome(after, by: name)
         }
         let isDone = try await save(name, isRoot ? .unchanged : .record(parent), in: database, SharingStage.seen)
         if isDone != isAllowed { return "\(user) saving \(name) below \(parent): \(isDone)" }

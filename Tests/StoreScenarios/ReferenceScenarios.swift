@@ -97,10 +97,64 @@ enum ReferenceScenarios {
             #expect(renamed?.code == .validatingReferenceError)
             // Restored records may come in any order.
             var restored = save("g", under: "h")
-            restored.provenance = Provenance(
-                created: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"),
-                modified: Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2"))
+            restored.provenance = SharingStage.provenance
             #expect(try await database.outcomes([restored], in: notes) == [nil])
+        },
+        .init("no record is below itself, whatever the order") { engine, _ in
+            let database = try await engine.withZone()
+            func save(_ pairs: (Name, Name?)...) -> [RecordOperation] {
+                pairs.map { name, parent in RecordOperation(.forceUpdate, recordName: name, recordType: "Item", parent: parent.map { .record($0) } ?? .cleared) }
+            }
+            func outcomes(_ operations: [RecordOperation], atomic: Bool = true) async throws -> [ServerErrorCode?] {
+                try await database.outcomes(operations, in: notes, atomic: atomic)
+            }
+            let names: [Name] = ["a", "b", "c"]
+            for isAtomic in [true, false] {
+                #expect(try await outcomes(save(("a", "a")), atomic: isAtomic) == [.badRequest])
+                #expect(try await outcomes(save(("a", "b"), ("b", "a")), atomic: isAtomic) == [.badRequest, .badRequest])
+                let circle = save(("a", "b"), ("b", "c"), ("c", "a"))
+                for operations in [circle, circle.reversed()] { #expect(try await outcomes(operations, atomic: isAtomic) == [.badRequest, .badRequest, .badRequest]) }
+            }
+            #expect(try await database.names(in: notes, of: names) == [])
+            #expect(try await outcomes(save(("a", nil), ("b", "a"), ("c", "b"))) == [nil, nil, nil])
+            for (name, parent) in [("a", "a"), ("a", "b"), ("a", "c"), ("b", "c"), ("b", "b")] as [(Name, Name)] {
+                let results = try await database.modify(ModifyRequest(save((name, parent)), zoneID: notes))
+                guard case .failure(let error)? = results.first else {
+                    Issue.record("\(name) below \(parent)")
+                    continue
+                }
+                #expect(error.code == .badRequest && error.reason.hasPrefix("Cycle detected in record graph") && error.reason.contains("'\(name)'"))
+            }
+            // Records may change their places in one request.
+            let turned = save(("a", "b"), ("b", nil))
+            #expect(try await outcomes(turned) == [nil, nil])
+            #expect(try await outcomes(save(("b", "a"), ("a", nil))) == [nil, nil])
+            // One that is missing above its own children does not come back below them.
+            try await database.save("target", in: notes)
+            try await database.save("a", in: notes, link("target", .deleteSelf))
+            try await database.delete("target", in: notes)
+            #expect(try await outcomes(save(("a", "c"))) == [.badRequest])
+            #expect(try await outcomes(save(("a", nil))) == [nil])
+        },
+        .init("a parent, and what a reference keeps or deletes, is in the record's own zone") { engine, _ in
+            let database = try await engine.withZone()
+            let other = ZoneID(zoneName: "Other")
+            _ = try await database.modifyZones([.create(other)])
+            for zoneID in [notes, other] { try await database.save("p", in: zoneID) }
+            let foreign = [other, ZoneID(zoneName: "Nowhere"), .default, ZoneID(zoneName: notes.zoneName, ownerRecordName: grace.userRecordName)]
+            let own = [notes, ZoneID(zoneName: notes.zoneName, ownerRecordName: ada.userRecordName), ZoneID(zoneName: notes.zoneName, ownerRecordName: "_defaultOwner")]
+            for (zoneIDs, code) in [(foreign, ServerErrorCode.badRequest), (own, nil)] as [([ZoneID], ServerErrorCode?)] {
+                for zoneID in zoneIDs {
+                    var child = RecordOperation(.forceUpdate, recordName: "child", recordType: "Item", parent: .record("p"))
+                    child.parentZoneID = zoneID
+                    #expect(try await database.outcomes([child], in: notes) == [code], "\(zoneID)")
+                    for action in [Reference.Action.deleteSelf, .validate] {
+                        let fields: [Name: FieldInput] = ["link": FieldInput(.reference(Reference(recordName: "p", zoneID: zoneID, action: action)))]
+                        let link = RecordOperation(.forceReplace, recordName: "link", recordType: "Item", fields: fields)
+                        #expect(try await database.outcomes([link], in: notes) == [code], "\(zoneID) \(action)")
+                    }
+                }
+            }
         },
         .init("a record with children stays, unless they move away or go with it") { engine, _ in
             let database = try await engine.withZone()

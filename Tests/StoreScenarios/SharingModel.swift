@@ -71,6 +71,24 @@ public struct SharingModel: Sendable {
         return false
     }
 
+    /// True if a record is the root of a share below the root of another one, or shared and above the root of another one.
+    public func isNested(_ record: Name) -> Bool {
+        func isBelow(_ other: Name, _ isMeant: (Name) -> Bool) -> Bool {
+            var passed: Set<Name> = []
+            var next = parents[other] ?? nil
+            while let name = next, parents[name] != nil, passed.insert(name).inserted {
+                if isMeant(name) { return true }
+                next = parents[name] ?? nil
+            }
+            return false
+        }
+        let isBelowRoot = isBelow(record, isRoot)
+        if isRoot(record), isBelowRoot { return true }
+        return (isRoot(record) || isBelowRoot) && shares.values.contains { share in
+            share.root.map { root in root != record && isBelow(root) { $0 == record } } ?? false
+        }
+    }
+
     /// A record and all records below it.
     public func family(of record: Name) -> [Name] {
         var family = [record]

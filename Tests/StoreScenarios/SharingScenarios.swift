@@ -11,6 +11,38 @@ enum SharingScenarios {
 
     /// For engines that list shares, and are told the addresses of callers.
     static let here: [Scenario] = [
+        .init("shares within another one and circles of parents that were stored stay as they are") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let inner = try await stage.share("milk", as: "inner", with: [SharingStage.invitation(mary)])
+            try await stage.accept(inner, as: mary)
+            let outer = try await stage.restoreShare("list", as: "share", with: [SharingStage.invitation(grace)])
+            try await stage.accept(outer, as: grace)
+            let names = everything + ["inner"]
+            func areSeen(_ outer: [Name], _ inner: [Name]) async throws -> Bool {
+                let (graces, marys) = (try await stage.visible(to: grace, of: names), try await stage.visible(to: mary, of: names))
+                return graces == outer && marys == inner
+            }
+            #expect(try await areSeen(["list", "bread", "share"], ["milk", "brand", "inner"]))
+            // Saves that don't touch the parent go through, also with the parent that is there.
+            for parent in [.unchanged, .record("list")] as [RecordOperation.Parent] { try await stage.owner.save("milk", in: notes, ["text": .string("m")], parent: parent) }
+            try await stage.shared(mary).save("brand", in: SharingStage.seen, ["text": .string("b")])
+            for share in [inner, outer] {
+                let name = share.recordID.recordName
+                try await stage.save(name, tag: stage.current(name).recordChangeTag, ShareInput(publicPermission: .readOnly))
+            }
+            #expect(try await areSeen(["list", "bread", "share"], ["milk", "brand", "inner"]))
+            try await stage.owner.delete("inner", in: notes)
+            #expect(try await areSeen(hierarchy, []))
+            for (name, parent) in [("x", "y"), ("y", "x"), ("own", "own")] as [(Name, Name)] {
+                let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Item", parent: .record(parent), provenance: SharingStage.provenance)
+                #expect(try await stage.owner.outcomes([operation], in: notes) == [nil])
+            }
+            for name in ["x", "own"] as [Name] { try await stage.owner.save(name, in: notes, ["text": .string("again")]) }
+            try await stage.owner.save("z", in: notes, parent: .record("x"))
+            #expect(try await stage.current("x").parent == "y")
+            try await stage.owner.save("y", in: notes, parent: .record("list"))
+            #expect(try await stage.visible(to: grace, of: hierarchy + ["x", "y", "z", "own"]) == hierarchy + ["x", "y", "z"])
+        },
         .init("an invitation to an e-mail address is for whoever has it") { engine, _ in
             let stage = try await SharingStage(on: engine)
             var invited = SharingStage.invitation(grace)
@@ -235,7 +267,30 @@ enum SharingScenarios {
             let readable = try await stage.save("share", tag: open.recordChangeTag, ShareInput(publicPermission: .readOnly))
             #expect(await refusal { try await stage.shared(mary).save("milk", in: SharingStage.seen) }?.code == denied)
             #expect(try await stage.visible(to: mary, of: everything) == hierarchy)
-            let closed = try await stage.save("share", tag: readable.recordChangeTag, ShareInput(publicPermission: SharePermission.none))
+            // Who came by the link has the right of the link: the entry says so, and takes no other one.
+            #expect(readable.sharing?.share?.participants.map(\.permission) == [.readWrite, .readOnly])
+            func told(_ permission: SharePermission, as role: ShareParticipant.Role = .publicUser, id: String? = nil) throws -> ShareInput {
+                var participants = try #require(readable.sharing?.share?.participants)
+                (participants[1].permission, participants[1].role) = (permission, role)
+                if let id { participants[1].participantID = id }
+                return ShareInput(participants: participants)
+            }
+            let other = await refusal { try await stage.save("share", tag: readable.recordChangeTag, told(.readWrite)) }
+            #expect(other?.code == .badRequest && other?.reason.contains("publicPermission") == true)
+            // A client sends back what it has, also with another right of the link.
+            var both = try told(.readOnly)
+            both.publicPermission = .readWrite
+            let writable = try await stage.save("share", tag: readable.recordChangeTag, both)
+            #expect(writable.sharing?.share?.participants.map(\.permission) == [.readWrite, .readWrite])
+            try await stage.shared(mary).save("milk", in: SharingStage.seen)
+            // The remedy that the refusal names.
+            let named = try await stage.save("share", tag: writable.recordChangeTag, told(.readOnly, as: .user, id: "named"))
+            #expect(named.sharing?.share?.permission(of: mary.userRecordName) == .readOnly && named.sharing?.share?.participants.last?.status == .accepted)
+            #expect(await refusal { try await stage.shared(mary).save("milk", in: SharingStage.seen) }?.code == denied)
+            let again = try await stage.save("share", tag: named.recordChangeTag, ShareInput(participants: []))
+            try await stage.accept(again, as: mary)
+            let opened = try await stage.current("share")
+            let closed = try await stage.save("share", tag: opened.recordChangeTag, ShareInput(publicPermission: SharePermission.none))
             #expect(closed.sharing?.share?.participants.count == 1)
             #expect(try await stage.visible(to: mary, of: everything) == [])
             #expect(await refusal { _ = try await stage.accept(share, as: mary) }?.code == denied)
@@ -335,21 +390,66 @@ enum SharingScenarios {
             #expect(try await graces.modifyZones([.delete(SharingStage.seen)])[0] == .failure(.zoneNotFound))
             #expect(try await stage.owner.names(in: notes, of: everything) == ["list", "milk", "brand", "bread", "diary"])
         },
-        .init("a hierarchy ends at the root of another one, and with its zone") { engine, _ in
+        .init("a record is shared once: not below a share, nor above one, in any order") { engine, _ in
             let stage = try await SharingStage(on: engine)
-            let inner = try await stage.share("milk", as: "inner", with: [SharingStage.invitation(mary)])
-            try await stage.accept(inner, as: mary)
             let outer = try await stage.share(with: [SharingStage.invitation(grace)])
             try await stage.accept(outer, as: grace)
-            let names = everything + ["inner"]
-            #expect(try await stage.visible(to: mary, of: names) == ["milk", "brand", "inner"])
-            #expect(try await stage.visible(to: grace, of: names) == ["list", "bread", "share"])
-            try await stage.owner.delete("inner", in: notes)
-            #expect(try await stage.visible(to: mary, of: names) == [])
-            #expect(try await stage.visible(to: grace, of: names) == hierarchy)
+            let (above, below) = ("it has a parent, and its parent has a share", "it is a parent, and one of its children has a share")
+            func refused(_ reason: String, _ body: () async throws -> Void) async throws {
+                let error = await refusal(body)
+                #expect(error?.code == .badRequest && error?.reason.contains(reason) == true, "\(reason): \(String(describing: error))")
+                #expect(try await stage.visible(to: grace, of: everything + ["inner"]) == hierarchy)
+            }
+            for root in ["milk", "brand"] as [Name] { try await refused(above) { try await stage.share(root, as: "inner") } }
+            // By moving a shared record, or one with a shared record below it, under a shared one.
+            try await stage.owner.save("leaf", in: notes, parent: .record("diary"))
+            try await stage.share("diary", as: "diary share")
+            try await refused(above) { try await stage.owner.save("diary", in: notes, parent: .record("bread")) }
+            try await stage.owner.delete("diary share", in: notes)
+            try await stage.share("leaf", as: "leaf share")
+            try await refused(below) { try await stage.share("diary", as: "diary share") }
+            try await refused(below) { try await stage.owner.save("diary", in: notes, parent: .record("bread")) }
+            // What leads to no share within another one goes through.
+            try await stage.owner.save("shelf", in: notes)
+            try await stage.owner.save("diary", in: notes, parent: .record("shelf"))
+            try await stage.owner.save("leaf", in: notes, ["text": .string("again")], parent: .record("diary"))
+            // The whole request counts, in each order.
+            func share(_ root: Name, as name: Name) -> RecordOperation {
+                var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType)
+                operation.share = ShareInput(root: .init(recordName: root, recordChangeTag: nil))
+                return operation
+            }
+            let apart = [share("milk", as: "inner"), RecordOperation(.forceUpdate, recordName: "milk", recordType: "Item", parent: .cleared)]
+            for operations in [apart, apart.reversed()] {
+                #expect(try await stage.owner.outcomes(operations, in: notes) == [nil, nil])
+                try await stage.owner.delete("inner", in: notes)
+                try await stage.owner.save("milk", in: notes, parent: .record("list"))
+            }
+            try await stage.owner.delete("share", in: notes)
+            let both = [share("list", as: "outer"), share("milk", as: "inner")]
+            for operations in [both, both.reversed()] {
+                #expect(try await stage.owner.outcomes(operations, in: notes) == [.badRequest, .badRequest])
+                #expect(try await stage.owner.outcomes(operations, in: notes, atomic: false) == [nil, .badRequest])
+                for name in ["outer", "inner"] as [Name] { try await stage.owner.delete(name, in: notes) }
+            }
+        },
+        .init("a share ends with its zone") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            let share = try await stage.share(with: [SharingStage.invitation(grace)])
+            try await stage.accept(share, as: grace)
             _ = try await stage.owner.modifyZones([.delete(notes)])
-            #expect(try await stage.visible(to: grace, of: names) == [])
-            #expect(try await engine.full(.public, as: grace).resolve([outer.sharing?.shortGUID ?? ""], by: LookupInfo()).map { (try? $0.get()) == nil } == [true])
+            #expect(try await stage.visible(to: grace, of: everything) == [])
+            #expect(try await engine.full(.public, as: grace).resolve([share.sharing?.shortGUID ?? ""], by: LookupInfo()).map { (try? $0.get()) == nil } == [true])
+        },
+        .init("a share is in the zone of its root") { engine, _ in
+            let stage = try await SharingStage(on: engine)
+            for zoneID in [ZoneID(zoneName: "Other"), ZoneID(zoneName: notes.zoneName, ownerRecordName: grace.userRecordName)] {
+                let refused = await refusal {
+                    try await stage.save("share", .create, tag: nil, ShareInput(root: .init(recordName: "list", zoneID: zoneID, recordChangeTag: nil)))
+                }
+                #expect(refused?.code == .badRequest && refused?.reason.contains("'forRecord'") == true)
+            }
+            try await stage.save("share", .create, tag: nil, ShareInput(root: .init(recordName: "list", zoneID: SharingStage.seen, recordChangeTag: nil)))
         },
         .init("a share of the zone shows everything in it") { engine, _ in
             let stage = try await SharingStage(on: engine)

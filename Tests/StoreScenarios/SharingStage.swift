@@ -31,6 +31,20 @@ public struct SharingStage: Sendable {
         try await save(name, .create, tag: nil, ShareInput(root: .init(recordName: root, recordChangeTag: tag), publicPermission: publicPermission, participants: participants))
     }
 
+    /// Shares a record as an import does, which keeps what earlier versions accepted: also within another share.
+    @discardableResult
+    public func restoreShare(_ root: Name, as name: Name, with participants: [ShareParticipant]) async throws -> StoredRecord {
+        var operation = RecordOperation(.create, recordName: name, recordType: Share.recordType, provenance: Self.provenance)
+        operation.share = ShareInput(root: .init(recordName: root, recordChangeTag: nil), participants: participants)
+        let results = try await owner.modify(ModifyRequest([operation], zoneID: notes))
+        guard case .saved(let record)? = try results.first?.get() else { throw RecordError(.internalError, "not a save") }
+        return record
+    }
+
+    /// The creator and editor of what the tests restore.
+    public static let provenance = Provenance(created: signature, modified: signature)
+    private static let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "2")
+
     /// Changes a share, and returns it.
     @discardableResult
     public func save(_ name: Name, _ kind: RecordOperation.Kind = .update, tag: String?, _ input: ShareInput, as caller: Caller? = nil) async throws -> StoredRecord {

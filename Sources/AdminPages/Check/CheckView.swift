@@ -169,6 +169,8 @@ extension RecordFinding.Kind {
         case .entityName: "Core Data entities that don't match"
         case .missingAsset: "Assets without a file"
         case .besideHierarchies: "Records that are not shared, unlike others of their type"
+        case .parentCircle: "Parents in a circle"
+        case .nestedShare: "Shares within another share"
         case .unacceptedShare: "Shares that nobody accepted"
         case .unknownAddress: "Invitations to unknown addresses"
         }
@@ -183,6 +185,8 @@ extension RecordFinding.Kind {
         case .entityName: "The type begins with CD_, but CD_entityName does not match. Core Data silently skips such records."
         case .missingAsset: "The file is not stored, so its download fails."
         case .besideHierarchies: "The record has no parent, so guests do not see it, and others of its type are shared. Often the app forgot the parent."
+        case .parentCircle: "Following the parents leads back to the record. Save one record of the circle with another parent, or without one."
+        case .nestedShare: "Guests of the outer share see nothing of the inner one. CloudKit refuses such shares. Stop one of the two, or clear the parent."
         case .unacceptedShare: "The share is at least a day old and has no guests."
         case .unknownAddress: "No user of this server has the address, so nobody can accept the invitation."
         }

@@ -88,16 +88,20 @@ public struct RecordCheck: Sendable {
     // MARK: A page
 
     private func findings(in records: [StoredRecord], _ hierarchies: ZoneHierarchies?, _ known: inout Known) async throws -> [RecordFinding] {
-        known.targets.turnPage()
-        known.files.turnPage()
+        known.turnPage()
         let rules = try records.map { try RecordRules($0) }
-        for record in records { known.targets.note(record.recordID, isThere: true) }
+        for record in records { known.note(record) }
         try await lookUp(Set(rules.flatMap { $0.links.map(\.target) }), &known)
         try await lookUp(Set(rules.flatMap { $0.assets.compactMap { FileChecksum($0.asset.fileChecksum) } }), &known)
         var findings: [RecordFinding] = []
-        var doubtful: Set<RecordID> = []
+        let circling = try await circling(records, &known)
+        var doubtful = circling
         for rule in rules {
             findings += rule.findings
+            if circling.contains(rule.record.recordID) { findings.append(rule.circle) }
+            if let hierarchies, let parent = rule.parentID, hierarchies.isNested(rule.record, below: known.ancestor(parent)?.hierarchy) {
+                findings.append(rule.nestedShare)
+            }
             if let finding = hierarchies?.finding(for: rule.record) { findings.append(finding) }
             findings += try await ShareCheck.findings(in: rule.record, at: now, isKnown: isKnown)
             let missing = rule.links.filter { known.targets.isMissing($0.target) }.map(rule.dangling)
@@ -114,12 +118,39 @@ public struct RecordCheck: Sendable {
         return findings.filter { !doubtful.contains($0.recordID) || unchanged.contains($0.recordID) }
     }
 
+    /// The records that are among their own ancestors.
+    private func circling(_ records: [StoredRecord], _ known: inout Known) async throws -> Set<RecordID> {
+        var circling: Set<RecordID> = []
+        var climbs = records.filter { $0.parent != nil }.map { Climb(start: $0.recordID, top: $0.recordID, passed: [$0.recordID]) }
+        while !climbs.isEmpty {
+            try Task.checkCancellation()
+            let unknown = Set(climbs.map(\.top)).filter { known.ancestor($0) == nil && !known.targets.isMissing($0) }
+            try await fetch(Array(unknown), &known)
+            climbs = climbs.compactMap { climb in
+                var climb = climb
+                guard !known.rooted.isKnown(climb.top), let next = known.ancestor(climb.top)?.parentID else {
+                    for recordID in climb.passed { known.rooted.note(recordID, isThere: true) }
+                    return nil
+                }
+                if next == climb.start { circling.insert(next) }
+                // A record below a circle is not among its own ancestors.
+                guard climb.passed.insert(next).inserted else { return nil }
+                climb.top = next
+                return climb
+            }
+        }
+        return circling
+    }
+
     private func lookUp(_ targets: Set<RecordID>, _ known: inout Known) async throws {
-        let unknown = targets.filter { !known.targets.isKnown($0) }
+        try await fetch(targets.filter { !known.targets.isKnown($0) }, &known)
+    }
+
+    private func fetch(_ unknown: some Collection<RecordID>, _ known: inout Known) async throws {
         for part in unknown.inParts(of: Self.lookupSize) {
             for (target, result) in zip(part, try await database.fetch(part, desiredKeys: [])) {
                 switch result {
-                case .success: known.targets.note(target, isThere: true)
+                case .success(let record): known.note(record, as: target)
                 case .failure(let error) where error.code == .notFound || error.code == .zoneNotFound: known.targets.note(target, isThere: false)
                 case .failure(let error): throw error
                 }
@@ -144,14 +175,50 @@ public struct RecordCheck: Sendable {
     }
 }
 
+/// The way up from a record, as far as it is known.
+private struct Climb {
+    let start: RecordID
+    var top: RecordID
+    var passed: Set<RecordID>
+}
+
 /// Results of earlier lookups.
 private struct Known {
+    struct Ancestor {
+        let parentID: RecordID?
+        let hierarchy: Int64?
+    }
+
     var targets: Lookups<RecordID>
     var files: Lookups<FileChecksum>
+    /// Records whose ways up end.
+    var rooted: Lookups<RecordID>
+    private let limit: Int
+    private var young: [RecordID: Ancestor] = [:]
+    private var old: [RecordID: Ancestor] = [:]
 
     init(limit: Int) {
+        self.limit = limit
         targets = Lookups(limit: limit)
         files = Lookups(limit: limit)
+        rooted = Lookups(limit: limit)
+    }
+
+    func ancestor(_ recordID: RecordID) -> Ancestor? { young[recordID] ?? old[recordID] }
+
+    /// - Parameter target: the ID by which the record was asked for, which may leave out the owner of the zone.
+    mutating func note(_ record: StoredRecord, as target: RecordID? = nil) {
+        let recordID = target ?? record.recordID
+        targets.note(recordID, isThere: true)
+        young[recordID] = Ancestor(parentID: record.parent.map { RecordID(recordName: $0, zoneID: recordID.zoneID) }, hierarchy: record.sharing?.hierarchy)
+    }
+
+    /// Called between pages, so that all lookups of a page are kept.
+    mutating func turnPage() {
+        targets.turnPage()
+        files.turnPage()
+        rooted.turnPage()
+        if young.count > limit { (old, young) = (young, [:]) }
     }
 }
 
@@ -166,8 +233,7 @@ private struct Lookups<Key: Hashable & Sendable> {
         self.limit = limit
     }
 
-    /// Drops old results, and all misses, which may exist by now. Called between pages, so that all lookups of a page
-    /// are kept.
+    /// Drops old results, and all misses, which may exist by now.
     mutating func turnPage() {
         missing = []
         if young.count > limit { (old, young) = (young, []) }

@@ -8,6 +8,8 @@ public struct RecordFinding: Sendable, Hashable {
         case danglingReference
         /// The parent does not exist.
         case danglingParent
+        /// The record is among its own ancestors.
+        case parentCircle
         /// A reference into another zone.
         case referenceAcrossZones
         /// The fields are close to the size limit of a record.
@@ -18,6 +20,8 @@ public struct RecordFinding: Sendable, Hashable {
         case missingAsset
         /// The record has no parent, beside shared hierarchies that hold records of its type.
         case besideHierarchies
+        /// The root of a share is below the root of another one.
+        case nestedShare
         /// Nobody accepted a share for a day or longer.
         case unacceptedShare
         /// An invitation to a share names no user.

@@ -77,10 +77,7 @@ struct RecordRules {
                     isInOtherZone: zoneID != record.recordID.zoneID)
             }
         }
-        if let parent = record.parent {
-            let target = RecordID(recordName: parent, zoneID: record.recordID.zoneID)
-            links.append(Link(field: Self.parentField, target: target, action: nil, isInOtherZone: false))
-        }
+        if let parentID { links.append(Link(field: Self.parentField, target: parentID, action: nil, isInOtherZone: false)) }
         return links
     }
 
@@ -95,6 +92,24 @@ struct RecordRules {
 
     var assets: [(field: Name, asset: Asset)] {
         fields.flatMap { field in field.value.assets.map { (field.name, $0) } }
+    }
+
+    var parentID: RecordID? { record.parent.map { RecordID(recordName: $0, zoneID: record.recordID.zoneID) } }
+
+    /// The finding for a record that is among its own ancestors.
+    var circle: RecordFinding {
+        finding(
+            .parentCircle, field: Self.parentField, target: parentID,
+            "Its parents lead back to it. No share reaches the record, and an app can't place it in a tree. An earlier version accepted that; save one "
+                + "record of the circle with another parent, or without one")
+    }
+
+    /// The finding for the root of a share that is below the root of another one.
+    var nestedShare: RecordFinding {
+        finding(
+            .nestedShare, field: Self.parentField, target: parentID,
+            "It has a share, and its parent is shared, too. Guests of the share above see neither this record nor those below it. CloudKit refuses "
+                + "that, and an earlier version accepted it; stop one of the shares, or clear the parent")
     }
 
     /// The finding for a link whose target does not exist.

@@ -74,6 +74,12 @@ struct ZoneHierarchies {
         }
     }
 
+    /// True if a record and its parent are in hierarchies of different shares: the record is the root of one.
+    func isNested(_ record: StoredRecord, below parent: Int64?) -> Bool {
+        guard record.sharing?.shareName != nil, let own = record.sharing?.hierarchy, let parent else { return false }
+        return own != parent && living.contains(own) && living.contains(parent)
+    }
+
     /// The finding for a record beside the hierarchies that looks as if it belonged below one of them.
     func finding(for record: StoredRecord) -> RecordFinding? {
         guard record.parent == nil, types.contains(record.recordType), !(record.sharing?.hierarchy.map(living.contains) ?? false) else { return nil }

@@ -5,10 +5,13 @@ internal import Records
 
 extension BatchModifier {
     /// Checks the references of a saved record as far as possible at this point.
-    mutating func checkReferences(of fields: some Sequence<Field>, in zone: TransactionZone, at index: Int) throws {
+    /// - Parameter before: the fields of the replaced record; `nil` for a restored record. What stays, and what is restored, may name another owner
+    ///   of the zone, as earlier versions did not look at it.
+    mutating func checkReferences(of fields: some Sequence<Field>, replacing before: [Name: Field]?, in zone: TransactionZone, at index: Int) throws {
         for field in fields {
+            let isKept = before.map { $0[field.name]?.value == field.value } ?? true
             for reference in field.value.references where reference.action != .none {
-                let isOwnZone = reference.zoneID.map { $0.zoneName == zone.zoneID.zoneName } ?? true
+                let isOwnZone = reference.zoneID.map { isKept ? $0.zoneName == zone.zoneID.zoneName : $0.isSame(as: zone.zoneID) } ?? true
                 guard isOwnZone else {
                     throw RecordError(
                         .badRequest,
@@ -123,6 +126,9 @@ extension BatchModifier {
             return try transaction.record(named: name, in: zone.key).map { guest.canWrite($0) } ?? true
         case .target: return try transaction.record(orUser: name, in: zone, of: database, at: now) != nil
         case .parent: return try transaction.record(named: name, in: zone.key) != nil
+        case .acyclic: return try !isAboveItself(name, in: zone.key)
+        case .noShareAbove: return try !isRoot(name, in: zone.key) || !isBelowRoot(name, in: zone.key)
+        case .noShareBelow: return try !isRoot(name, in: zone.key) && !isBelowRoot(name, in: zone.key) || !isAboveRoot(name, in: zone.key)
         case .notValidated:
             return try transaction.record(named: name, in: zone.key) != nil || !transaction.actions(on: name, in: zone.key).contains(.validate)
         }

@@ -74,7 +74,9 @@ extension BatchModifier {
     }
 
     /// Follows the save of a record.
-    mutating func followSave(of saved: StoredRecord, replacing existing: StoredRecord?, in zone: TransactionZone, at index: Int) throws {
+    mutating func followSave(
+        of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone, at index: Int
+    ) throws {
         if zone.guest != nil { deferred.add(.reach(isNew: existing == nil), saved.recordID.recordName, in: zone, at: index) }
         let (before, after) = (existing?.sharing?.hierarchy, saved.sharing?.hierarchy)
         if before == nil, after == nil { return }
@@ -86,12 +88,11 @@ extension BatchModifier {
                 if let hierarchy = try transaction.hierarchy(after) {
                     for user in share.guests { _ = try transaction.admit(user, to: hierarchy, share.permission(of: user)) }
                 }
-                if let root = share.rootName { try begin(after, at: root, for: saved, in: zone) }
+                if let root = share.rootName {
+                    try begin(after, at: root, for: saved, in: zone)
+                    if operation.provenance == nil { checkShares(around: root, in: zone, at: index) }
+                }
             }
-        }
-        // The hierarchies may differ although the new parent is below the record, as long as a walk has not come to that parent.
-        if after != nil, saved.parent != existing?.parent, try isAboveItself(saved, in: zone.key) {
-            throw RecordError(.badRequest, "The parent '\(saved.parent ?? "")' is below the record '\(saved.recordID.recordName)' itself")
         }
         let isMoved = before != after || saved.parent != existing?.parent
         let change = try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && isMoved, by: signature)
@@ -108,18 +109,58 @@ extension BatchModifier {
         }
     }
 
-    /// True if a record is among its own ancestors. Then it would stay in the hierarchy without a way to the root.
-    private func isAboveItself(_ record: StoredRecord, in zone: Int64) throws -> Bool {
-        if try transaction.isRoot(record) || transaction.children(of: record.recordID.recordName, in: zone, after: nil, limit: 1).isEmpty { return false }
-        var next = record.parent
-        // A hierarchy that a walk has not finished may have a circle elsewhere.
+    // MARK: Parents
+
+    /// Notes what must be true in the end of a record that was saved with another parent. A restored record may be as it was, in any order.
+    mutating func checkPlace(of saved: StoredRecord, replacing existing: StoredRecord?, by operation: RecordOperation, in zone: TransactionZone, at index: Int) {
+        guard operation.provenance == nil, case .record(let parent) = operation.parent else { return }
+        let name = saved.recordID.recordName
+        if existing?.parent != parent {
+            deferred.add(.acyclic, name, in: zone, at: index)
+            if zone.hasHierarchies || hasBegunHierarchy { checkShares(around: name, in: zone, at: index) }
+        }
+        deferred.add(.parent, parent, in: zone, at: index)
+    }
+
+    /// A record is shared once: Apple's page of `CKError.alreadyShared` names a share above it, and one below it.
+    private mutating func checkShares(around name: Name, in zone: TransactionZone, at index: Int) {
+        deferred.add(.noShareAbove, name, in: zone, at: index)
+        deferred.add(.noShareBelow, name, in: zone, at: index)
+    }
+
+    func isAboveItself(_ name: Name, in zone: Int64) throws -> Bool {
+        // Most records have no children, and some have many ancestors.
+        if try transaction.children(of: name, in: zone, after: nil, limit: 1).isEmpty { return false }
+        return try ancestor(of: name, in: zone) { $0.recordID.recordName == name } != nil
+    }
+
+    func isRoot(_ name: Name, in zone: Int64) throws -> Bool { try transaction.record(named: name, in: zone).map(isRootOfOthers) ?? false }
+
+    func isBelowRoot(_ name: Name, in zone: Int64) throws -> Bool {
+        try ancestor(of: name, in: zone, isRootOfOthers) != nil
+    }
+
+    /// True if a record below this one is the root of a share. Looks up from the roots, which are fewer than the records below.
+    func isAboveRoot(_ name: Name, in zone: Int64) throws -> Bool {
+        if try transaction.children(of: name, in: zone, after: nil, limit: 1).isEmpty { return false }
+        return try transaction.hierarchies(in: zone).contains { hierarchy in
+            guard let root = hierarchy.rootName, root != name else { return false }
+            return try ancestor(of: root, in: zone) { $0.recordID.recordName == name } != nil
+        }
+    }
+
+    /// True for the root of a hierarchy. The record of a share shares nothing with those that have it as their parent.
+    private func isRootOfOthers(_ record: StoredRecord) throws -> Bool { try record.sharing?.share == nil && transaction.isRoot(record) }
+
+    /// The nearest ancestor that meets a condition. Parents that were saved by an earlier version may form a circle.
+    private func ancestor(of name: Name, in zone: Int64, _ isMeant: (StoredRecord) throws -> Bool) throws -> StoredRecord? {
+        var next = try transaction.record(named: name, in: zone)?.parent
         var passed: Set<Name> = []
-        while let name = next, passed.insert(name).inserted {
-            if name == record.recordID.recordName { return true }
-            guard let ancestor = try transaction.record(named: name, in: zone), try !transaction.isRoot(ancestor) else { return false }
+        while let name = next, passed.insert(name).inserted, let ancestor = try transaction.record(named: name, in: zone) {
+            if try isMeant(ancestor) { return ancestor }
             next = ancestor.parent
         }
-        return false
+        return nil
     }
 
     mutating func followDeletion(of record: StoredRecord, in zone: TransactionZone) throws {
@@ -185,8 +226,9 @@ extension BatchModifier {
             }
             if Name(tag) != existing.map({ Name($0.recordChangeTag) }) { throw RecordError(.conflict, "client oplock error updating record") }
         }
-        let after = try ShareRules.apply(operation.share, to: share)
         let mayManage = share.owner?.userRecordName == caller.userRecordName || share.participant(caller.userRecordName)?.role == .administrator
+        let after: Share
+        do { after = try ShareRules.apply(operation.share, to: share) } catch { throw mayManage ? error : ShareRules.ownersOnly }
         if after != share, !mayManage { throw ShareRules.ownersOnly }
         return RecordSharing(shortGUID: share.shortGUID, share: after, hierarchy: sharing.hierarchy)
     }

@@ -87,6 +87,10 @@ public struct BatchModifier {
             }
         }
         for index in order.indices {
+            if order.circles.contains(index), let name = operations[index].recordName {
+                outcomes[index] = .failure(ParentOrder.cycle(name))
+                continue
+            }
             outcomes[index] = try attempt { modifier in
                 defer { modifier.deferred = DeferredChecks() }
                 let outcome = try modifier.apply(operations[index], in: zones[index].get(), at: index)
@@ -188,7 +192,13 @@ public struct BatchModifier {
             fields[name] = before[name]
         }
         for reference in values.values.lazy.flatMap(\.value.references) { try NameRules.checkRecordName(reference.recordName) }
-        if case .record(let parent) = operation.parent { try NameRules.checkRecordName(parent) }
+        if case .record(let parent) = operation.parent {
+            try NameRules.checkRecordName(parent)
+            if let zoneID = operation.parentZoneID, !zoneID.isSame(as: zone.zoneID) {
+                throw RecordError(
+                    .badRequest, "The parent '\(parent)' is in the zone '\(zoneID.zoneName)'; a parent is in the zone of its record. Refer to records of other zones with a field")
+            }
+        }
         let text = FieldsText(fields.values)
         if text.bytes.count > Self.recordSizeLimit {
             throw RecordError(
@@ -208,11 +218,10 @@ public struct BatchModifier {
             modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
             previousFields: before, sharing: sharing)
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
-        try followSave(of: saved, replacing: existing, in: zone, at: index)
-        try checkReferences(of: fields.values, in: zone, at: index)
+        try followSave(of: saved, replacing: existing, by: operation, in: zone, at: index)
+        try checkReferences(of: fields.values, replacing: operation.provenance == nil ? before : nil, in: zone, at: index)
         if zone.guest != nil, existing?.sharing?.shareName != nil { try checkDependence(of: fields.values, before: before) }
-        // Restored records come in any order, so their parents are not checked.
-        if case .record(let parent) = operation.parent, operation.provenance == nil { deferred.add(.parent, parent, in: zone, at: index) }
+        checkPlace(of: saved, replacing: existing, by: operation, in: zone, at: index)
         // A save must not reveal a record that the caller can't read.
         let isReadable = try grants.canRead(saved, transaction.schema)
         return .saved(isReadable ? saved : try saved.keeping(Set(operation.fields.keys)))

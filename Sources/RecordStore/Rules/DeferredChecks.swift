@@ -13,9 +13,15 @@ struct DeferredChecks {
         case parent
         /// The record exists again, or no VALIDATE reference to it is left.
         case notValidated
+        /// The record is not among its own ancestors.
+        case acyclic
+        /// The record is not the root of a share below the root of another one.
+        case noShareAbove
+        /// The record is not shared, or has no root of another share below it.
+        case noShareBelow
     }
 
-    enum Kind: Hashable { case reach, target, parent, notValidated }
+    enum Kind: Hashable { case reach, target, parent, notValidated, acyclic, noShareAbove, noShareBelow }
 
     /// Identifies checks with the same result.
     struct Question: Hashable {
@@ -55,6 +61,9 @@ extension DeferredChecks.Rule {
         case .target: .target
         case .parent: .parent
         case .notValidated: .notValidated
+        case .acyclic: .acyclic
+        case .noShareAbove: .noShareAbove
+        case .noShareBelow: .noShareBelow
         }
     }
 }
@@ -71,6 +80,14 @@ extension DeferredChecks.Check {
                 .validatingReferenceError,
                 "The parent '\(question.name)' does not exist in the zone; save it first, or in the same request")
         case .notValidated: RecordError(.validatingReferenceError, "Record delete would violate validating reference, rejecting update")
+        case .acyclic: ParentOrder.cycle(question.name)
+        case .noShareAbove:
+            RecordError(
+                .badRequest, "The record '\(question.name)' can't have a share: it has a parent, and its parent has a share. Stop one of the shares first, or clear the parent")
+        case .noShareBelow:
+            RecordError(
+                .badRequest,
+                "The record '\(question.name)' can't be shared: it is a parent, and one of its children has a share. Stop that share first, or clear its parent")
         }
     }
 }

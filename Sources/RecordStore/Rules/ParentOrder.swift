@@ -9,6 +9,12 @@ struct ParentOrder {
     }
 
     private(set) var indices: [Int] = []
+    /// The saves of records that the request puts below themselves.
+    private(set) var circles: Set<Int> = []
+
+    static func cycle(_ name: Name) -> RecordError {
+        RecordError(.badRequest, "Cycle detected in record graph: the parent of the record '\(name)' is the record itself, or below it")
+    }
 
     /// - Parameters:
     ///   - zones: the engine's zone key for each operation; `nil` if the zone does not exist.
@@ -33,6 +39,8 @@ struct ParentOrder {
                 line.append(current)
                 next = savesAbove[current]
             }
+            // Restored records may be as they were.
+            if let next, let start = line.firstIndex(of: next) { circles.formUnion(line[start...].filter { operations[$0].provenance == nil }) }
             indices += line.reversed()
         }
         // A single deletion needs no look at its record.

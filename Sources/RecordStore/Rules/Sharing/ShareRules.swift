@@ -18,6 +18,10 @@ extension Share {
 enum ShareRules {
     static let noRoot = RecordError(.notFound, "Cannot share - no such record exists to share")
     static let alreadyShared = RecordError(.badRequest, "The record is already shared, and can't be in two shares")
+    static let publicUsersRight = RecordError(
+        .badRequest,
+        "The permission of a participant of the type \(ShareParticipant.Role.publicUser.rawValue) is the publicPermission of the share: change that, or give "
+            + "the user another right as \(ShareParticipant.Role.user.rawValue) with a new participantId")
     static let otherRoot = RecordError(.badRequest, "The zone has a share of this name, which shares another record")
     static let zoneAlreadyShared = RecordError(.badRequest, "The zone or a part of it is already shared: a zone has one share of all of it, or shares of hierarchies")
     static let tooManyParticipants = RecordError(.badRequest, "A share can't have more than \(Share.participantLimit) participants, with its owner")
@@ -34,6 +38,10 @@ enum ShareRules {
             if operation.share.isEmpty { return }
             throw RecordError(
                 .badRequest, "'forRecord', 'publicPermission' and 'participants' belong to records of type '\(Share.recordType)', not '\(type)'")
+        }
+        if let root = operation.share.root, let zoneID = root.zoneID, !zoneID.isSame(as: zone.zoneID) {
+            throw RecordError(
+                .badRequest, "'forRecord' names the record '\(root.recordName)' in the zone '\(zoneID.zoneName)'; a share is in the zone of its root: save it there")
         }
         if database == .public || zone.zoneID.isDefault {
             throw RecordError(.badRequest, "Only records in custom zones of a private database can be shared")
@@ -67,6 +75,7 @@ enum ShareRules {
             for participant in given where participant.role != .owner {
                 let known = share.participants.first { $0.participantID == participant.participantID && $0.role != .owner && !participant.participantID.isEmpty }
                 var next = known ?? participant
+                if let known, known.role == .publicUser, ![known.permission, after.publicPermission, .none].contains(participant.permission) { throw publicUsersRight }
                 (next.permission, next.role) = (participant.permission, role(participant, known))
                 if next.status == .removed, participant.status == .invited { (next.status, next.accepted) = (.invited, nil) }
                 if known == nil {
@@ -137,6 +146,7 @@ enum ShareRules {
     private static func admissible(_ share: Share, replacing former: Share) throws -> Share {
         var share = share
         if share.publicPermission == .none { share.participants.removeAll { $0.role == .publicUser } }
+        share.alignPublicUsers()
         // A zone that was shared before there was a limit may have more.
         if share.participants.count > max(Share.participantLimit, former.participants.count) { throw tooManyParticipants }
         return share
