@@ -8,10 +8,15 @@ export function enableCopying(root) {
     const button = document.createElement('button')
     button.type = 'button'
     button.textContent = 'Copy'
-    button.setAttribute('aria-label', `Copy ${name(source)}`)
     button.addEventListener('click', () => copy(source.textContent, button))
     holder.append(button)
+    nameButton(source)
   }
+}
+
+// The button is named after what it copies, so it is named again when that changes.
+export function nameButton(source) {
+  source.closest('.copyable')?.querySelector('button')?.setAttribute('aria-label', `Copy ${name(source)}`)
 }
 
 function name(source) {

@@ -1,6 +1,7 @@
 // Loads a feed as one stream, and follows it live. Both show the latest changes above those of the page.
 import { enableBeside } from './beside.js'
 import { enableCells } from './cells.js'
+import { enableCopying, nameButton } from './copy.js'
 import { bytes } from './sizes.js'
 import { enableTimes } from './times.js'
 
@@ -29,8 +30,11 @@ export function enableFeed() {
   panel.turn.addEventListener('click', () => panel.activity.turn())
 }
 
-// The counters, the table, and the new token in the footer of the page.
+// The counters, the table, and the tokens.
 class Panel {
+  // The token of followed changes, apart from the page's.
+  #ahead = null
+
   constructor(root) {
     this.root = root
     this.part = Object.fromEntries(['state', 'progress', 'count', 'pace', 'reason', 'said'].map(name => [name, root.querySelector(`[data-${name}]`)]))
@@ -39,6 +43,15 @@ class Panel {
     this.people = new Map([...root.querySelector('template[data-people]').content.querySelectorAll('data')].map(person => [person.value, person.textContent]))
     this.titles = new Titles(root)
     this.token = root.dataset.start
+    const { token, next } = this.#foot
+    // While more pages are coming, the foot leads from the end of the page to the next one, whatever is followed.
+    this.isOpen = next.rel === 'next'
+    this.skips = this.token !== token.textContent
+  }
+
+  get #foot() {
+    const [name, token, next] = ['[data-token-name]', '.tokentext', '[data-next]'].map(selector => document.querySelector(`.foot ${selector}`))
+    return { name, token, next }
   }
 
   // An activity takes over the panel. Shows its state in a word, and the next action of its button.
@@ -124,17 +137,41 @@ class Panel {
     return row
   }
 
-  // Shows the new token with its links, like the page does.
+  // The changes that replace the page have come up to a token, so the foot goes on from there.
   reach(token) {
-    this.token = token
-    const { again, explain } = this.root.dataset
-    const link = document.querySelector('.foot .tokentext')
-    link.textContent = token
-    link.href = explain + encodeURIComponent(token)
-    const next = document.querySelector('.foot [data-next]')
-    next.href = again + encodeURIComponent(token)
+    this.isOpen = false
+    this.#ahead?.remove()
+    const { name, token: link, next } = this.#foot
+    this.#lead(token, link, next)
+    name.textContent = 'new token'
     next.textContent = 'Fetch again'
     next.removeAttribute('rel')
+  }
+
+  // The followed changes have come up to a token. While there are pages between, it stands apart from the token of the page.
+  follow(token) {
+    if (!this.isOpen) return this.reach(token)
+    this.#ahead ??= this.#apart()
+    this.#lead(token, this.#ahead.querySelector('.tokentext'), this.#ahead.querySelector('[data-ahead-next]'))
+  }
+
+  #apart() {
+    const ahead = this.root.querySelector('template[data-ahead]').content.firstElementChild.cloneNode(true)
+    if (!this.skips) ahead.querySelector('[data-skips]').remove()
+    this.root.append(ahead)
+    enableCopying(ahead)
+    this.#foot.name.textContent = 'page’s token'
+    return ahead
+  }
+
+  // Shows the token with its links, like the page does.
+  #lead(token, link, next) {
+    const { again, explain } = this.root.dataset
+    this.token = token
+    link.textContent = token
+    link.href = explain + encodeURIComponent(token)
+    nameButton(link)
+    next.href = again + encodeURIComponent(token)
   }
 }
 
@@ -422,7 +459,7 @@ class Follow {
       const latest = changes.at(-1)
       panel.say(`${this.#draw()}: ${latest.record.recordName} ${latest.change ?? 'saved'}`)
     }
-    panel.reach(syncToken)
+    panel.follow(syncToken)
   }
 
   #draw() {

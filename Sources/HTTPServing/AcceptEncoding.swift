@@ -30,6 +30,8 @@ public struct AcceptEncoding: Sendable {
     }
 
     /// True if the client accepts gzip and prefers it at least as much as identity.
+    ///
+    /// For files with ranges, ``RequestedForm`` decides.
     public var prefersGzip: Bool {
         let gzip = quality(of: "gzip")
         // A star covers every coding, so only a named identity can be preferred to gzip.

@@ -48,6 +48,14 @@ struct Preconditions {
         return value.hasPrefix("\"") ? value == tag : HTTPDate.seconds(value) == lastModified
     }
 
+    /// True if the client names this form by its entity tag, as the one of which it holds a part: in `If-Range`, or in
+    /// `If-Match`, as some download managers do.
+    var continuesDownload: Bool {
+        let values = request.headers[values: .ifRange]
+        guard values.isEmpty else { return values.count == 1 && values.first == tag }
+        return tags(.ifMatch)?.contains { $0 == tag } ?? false
+    }
+
     private func date(_ name: HTTPField.Name) -> Int64? {
         let values = request.headers[values: name]
         return values.count == 1 ? values.first.flatMap(HTTPDate.seconds) : nil

@@ -4,6 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from folding import unfold
+from looks import check_looks
 from pages import CHAT, title
 
 
@@ -206,6 +207,81 @@ def test_following_a_first_page_starts_now(open_page, server):
     expect(page.get_by_role("region", name="Feed")).to_contain_text("Live")
     server.save(container, "Notes", {"recordType": "Note", "recordName": "new", "fields": {"n": {"value": 1}}})
     expect(page.locator("tbody.live th")).to_have_text(["new"])
+
+
+def test_a_followed_page_keeps_its_token_and_its_next_page(open_page, server):
+    container = "iCloud.com.example.Between"
+
+    def save(*names):
+        server.save(container, "Notes", *[{"recordType": "Note", "recordName": name, "fields": {"n": {"value": 1}}} for name in names])
+
+    old = [f"old{number}" for number in range(130)]
+    save(*old)
+    page = open_page(f"/c/{container}/development/private/changes?zone=Notes&limit=50")
+    foot = page.locator(".foot")
+    token = foot.locator(".tokentext").inner_text()
+    explanation = foot.locator(".tokentext").get_attribute("href")
+    following = foot.get_by_role("link", name="Next page").get_attribute("href")
+    page.get_by_role("button", name="Follow").click()
+    feed = page.get_by_role("region", name="Feed")
+    expect(feed).to_contain_text("Live")
+    save("new")
+    expect(page.locator("tbody.live th")).to_have_text(["new"])
+    # The live token stands apart, with what it leaves out.
+    ahead = feed.locator(".tokentext")
+    first = ahead.inner_text()
+    assert first != token
+    expect(feed).to_contain_text("It skips the changes between this page and the live ones.")
+    save("newer")
+    expect(page.locator("tbody.live th")).to_have_text(["newer", "new"])
+    expect(ahead).not_to_have_text(first)
+    expect(feed.get_by_role("button", name="Copy")).to_have_accessible_name(f"Copy {ahead.inner_text()[:24]}…")
+    expect(foot).to_contain_text("page’s token")
+    expect(foot.locator(".tokentext")).to_have_text(token)
+    expect(foot.locator(".tokentext")).to_have_attribute("href", explanation)
+    expect(foot.get_by_role("link", name="Next page")).to_have_attribute("href", following)
+    expect(foot.get_by_role("link", name="Next page")).to_have_attribute("rel", "next")
+    expect(foot.get_by_role("link", name="Fetch again")).to_have_count(0)
+    check_looks(page, picture="changes followed")
+    # Its button leads behind all changes; the pages between lead to all of them.
+    later = feed.get_by_role("link", name="Fetch later changes").get_attribute("href")
+    names = page.locator("tbody:not(.live) th a").all_text_contents()
+    while page.get_by_role("link", name="Next page").count():
+        page.get_by_role("link", name="Next page").click()
+        page.wait_for_load_state()
+        names += page.locator("tbody th a").all_text_contents()
+    assert names == [*old, "new", "newer"]
+    page.goto(later)
+    expect(page.get_by_text("No changes since the token.")).to_be_visible()
+
+
+def test_a_page_since_a_token_is_followed_without_a_gap(open_page, server):
+    container = "iCloud.com.example.NoGap"
+
+    def save(*names):
+        server.save(container, "Notes", *[{"recordType": "Note", "recordName": name, "fields": {"n": {"value": 1}}} for name in names])
+
+    save("start")
+    page = open_page(f"/c/{container}/development/private/changes?zone=Notes")
+    since = page.locator(".foot .tokentext").inner_text()
+    save(*[f"r{number}" for number in range(70)])
+    page.goto(f"/c/{container}/development/private/changes?zone=Notes&since=1&token={since}&limit=50")
+    foot, feed = page.locator(".foot"), page.get_by_role("region", name="Feed")
+    token = foot.locator(".tokentext").inner_text()
+    page.get_by_role("button", name="Follow").click()
+    # The rest of the pull comes as followed changes, so their token skips nothing.
+    expect(page.locator("tbody.live tr")).to_have_count(20)
+    expect(feed.locator(".tokentext")).not_to_have_text(token)
+    expect(feed).not_to_contain_text("It skips")
+    expect(foot.locator(".tokentext")).to_have_text(token)
+    expect(foot.get_by_role("link", name="Next page")).to_be_visible()
+    # All changes in place of the page: the foot goes on after them.
+    page.get_by_role("button", name="Load all").click()
+    expect(feed).to_contain_text("Loaded")
+    expect(feed.locator(".tokentext")).to_have_count(0)
+    expect(foot).to_contain_text("new token")
+    foot.get_by_role("link", name="Fetch again").click()
+    expect(page.get_by_text("No changes since the token.")).to_be_visible()
 
 
 def test_changes_are_followed_and_none_is_missed(open_page, server):

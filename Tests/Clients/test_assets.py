@@ -197,6 +197,22 @@ def test_curl_resumes_a_compressed_download(large_file, large_asset, folder):
     assert digest(inflated) == digest(large_file)
 
 
+def test_a_part_is_of_the_file_whatever_the_library_accepts(database):
+    # requests accepts gzip and deflate without being asked.
+    content = json.dumps([{"number": number, "square": number * number} for number in range(11_000)]).encode()[:400_000]
+    assert len(content) == 400_000
+    asset = requests.post(upload_address(database, "parts"), data=content, timeout=60).json()["singleFile"]
+    address = save(database, "parts", asset)
+    whole = requests.get(address, timeout=60)
+    assert whole.headers["Content-Encoding"] == "gzip" and whole.content == content
+    for start, end in [(100, 399_999), (100_000, 199_999), (399_999, 399_999)]:
+        part = requests.get(address, headers={"Range": f"bytes={start}-{end}"}, timeout=60)
+        assert part.status_code == 206 and "Content-Encoding" not in part.headers
+        assert part.headers["Content-Range"] == f"bytes {start}-{end}/400000" and part.content == content[start : end + 1]
+    beyond = requests.get(address, headers={"Range": "bytes=400000-"}, timeout=60)
+    assert beyond.status_code == 416 and beyond.headers["Content-Range"] == "bytes */400000"
+
+
 def test_curl_uploads_compressed(database, large_file, folder):
     compressed = folder / "large.gz"
     with open(compressed, "wb") as file:
@@ -229,14 +245,14 @@ def test_curl_uploads_a_large_form(process, database, large_file):
 class SlowReader:
     """Reads a little of a file now and then, through a small window."""
 
-    def __init__(self, address: str, coding: str, part: range):
+    def __init__(self, address: str, coding: str, tag: str, part: range):
         url = urllib.parse.urlsplit(address)
         self.socket = socket.socket()
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16 << 10)
         self.socket.settimeout(30)
         self.socket.connect((url.hostname, url.port))
         self.socket.sendall(
-            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nAccept-Encoding: {coding}\r\nRange: bytes={part.start}-{part.stop - 1}\r\n\r\n".encode()
+            f"GET {url.path} HTTP/1.1\r\nHost: {url.netloc}\r\nAccept-Encoding: {coding}\r\nIf-Range: {tag}\r\nRange: bytes={part.start}-{part.stop - 1}\r\n\r\n".encode()
         )
         self.received = b""
         self.read(1)
@@ -257,13 +273,15 @@ def test_slow_readers_cost_no_memory(process, database, large_file, large_asset)
     before = resident(process)
     chance = random.Random(2)
     # From random positions to the end of the file; half of them in compressed form.
-    sizes = {"identity": SIZE, "gzip": int(head(large_asset, "gzip")["content-length"])}
+    heads = {coding: head(large_asset, coding) for coding in ("identity", "gzip")}
+    sizes = {coding: int(fields["content-length"]) for coding, fields in heads.items()}
+    assert sizes["identity"] == SIZE > sizes["gzip"]
     readers = []
     for number in range(READERS):
         coding = "gzip" if number % 2 else "identity"
         readers.append((chance.randrange(sizes[coding] // 2), coding))
     with concurrent.futures.ThreadPoolExecutor(READERS) as pool:
-        slow = list(pool.map(lambda reader: SlowReader(large_asset, reader[1], range(reader[0], sizes[reader[1]])), readers))
+        slow = list(pool.map(lambda reader: SlowReader(large_asset, reader[1], heads[reader[1]]["etag"], range(reader[0], sizes[reader[1]])), readers))
         highest = resident(process)
         for _ in range(50):
             for reader in slow:

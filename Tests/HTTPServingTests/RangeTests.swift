@@ -140,32 +140,104 @@ struct RangeTests {
         let whole = text
         let identity = try TestFile(text)
         let gzip = try TestFile(try Gzip.compress(text))
-        try await FileServer.run(routes: { router in
-            router.serve(identity, at: "identity")
-            router.serve(gzip, at: "gzip", headers: [.contentType: "text/plain", .contentEncoding: "gzip"])
-        }) { server in
-            for (path, file) in [("/identity", identity), ("/gzip", gzip)] {
+        // The client accepts gzip all the time, as most do. It says by its tag which form it continues; without one it means the file's own bytes.
+        let forms: [(TestFile, [String], [String])] = [
+            (identity, [], ["If-Range: \"\(TestFile.etag)\""]),
+            (gzip, ["If-Range: \"\(TestFile.compressedTag)\""], ["If-Range: \"\(TestFile.compressedTag)\""]),
+        ]
+        try await FileServer.run(routes: { $0.serve(identity, compressed: gzip, at: "file") }) { server in
+            for (file, parted, resumed) in forms {
                 let size = file.bytes.count
+                let isCompressed = file === gzip
                 try await TestSocket.with(port: server.port) { socket in
+                    func part(_ start: Int, _ end: Int, _ fields: [String]) throws -> Answer {
+                        try socket.send(FileServer.head("GET", "/file", ["Accept-Encoding: gzip, deflate", "Range: bytes=\(start)-\(end)"] + fields))
+                        let answer = try socket.readAnswer()
+                        #expect(answer.status == 206)
+                        #expect(answer["content-encoding"] == (isCompressed ? "gzip" : nil))
+                        #expect(answer["content-range"] == "bytes \(start)-\(end)/\(size)")
+                        return answer
+                    }
                     // Random ranges, one after the other on the same connection.
                     for _ in 0..<150 {
                         let start = Int.random(in: 0..<size)
                         let end = Bool.random() ? Int.random(in: start..<size) : min(size - 1, start + Int.random(in: 0..<100_000))
-                        try socket.send(FileServer.head("GET", path, ["Range: bytes=\(start)-\(end)"]))
-                        let answer = try socket.readAnswer()
-                        #expect(answer.status == 206)
-                        #expect(answer.body.elementsEqual(file.bytes[start...end]), "\(path) \(start)-\(end)")
+                        let answer = try part(start, end, parted)
+                        #expect(answer.body.elementsEqual(file.bytes[start...end]), "\(isCompressed) \(start)-\(end)")
                     }
                     // The whole file in pieces, like a client that resumes.
                     var pieces: [UInt8] = []
                     while pieces.count < size {
                         let end = min(size - 1, pieces.count + Int.random(in: 1..<500_000))
-                        try socket.send(FileServer.head("GET", path, ["Range: bytes=\(pieces.count)-\(end)", "If-Range: \"\(TestFile.etag)\""]))
-                        pieces += try socket.readAnswer().body
+                        pieces += try part(pieces.count, end, resumed).body
                     }
-                    #expect(path == "/gzip" ? try Gzip.decompress(pieces) == whole : pieces == whole)
+                    #expect(isCompressed ? try Gzip.decompress(pieces) == whole : pieces == whole)
                 }
             }
+        }
+    }
+
+    /// What a request for a file in two forms says, and the status and coding of its answer.
+    private static let negotiations: [(fields: [String], status: Int, isCompressed: Bool)] = [
+        // Without a range the client's preference decides.
+        (["Accept-Encoding: gzip"], 200, true),
+        (["Accept-Encoding: gzip", "If-Range: \"cafe\""], 200, true),
+        ([], 200, false),
+        // A range is one of the file's own bytes.
+        (["Range: bytes=100-"], 206, false),
+        (["Range: bytes=100-", "Accept-Encoding: gzip"], 206, false),
+        (["Range: bytes=100-", "Accept-Encoding: *"], 206, false),
+        (["Range: bytes=-5", "Accept-Encoding: gzip, identity;q=0.1"], 206, false),
+        (["Range: bytes=60000-60001", "Accept-Encoding: gzip"], 206, false),
+        (["Range: bytes=99999999-", "Accept-Encoding: gzip"], 416, false),
+        // The tag says which form the client holds.
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: \"cafe\""], 206, false),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: \"cafe-gzip\""], 206, true),
+        (["Range: bytes=60000-", "Accept-Encoding: gzip", "If-Range: \"cafe-gzip\""], 416, true),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip;q=0.1, identity", "If-Range: \"cafe-gzip\""], 206, true),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Match: \"cafe-gzip\""], 206, true),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Match: \"cafe\""], 206, false),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Match: \"x\""], 412, false),
+        // A date is the same for both forms.
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: Sun, 06 Nov 1994 08:49:37 GMT"], 206, false),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: Sun, 06 Nov 1994 08:49:36 GMT"], 200, false),
+        // Tags that name no part of the file, or of a form that the client does not accept.
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: \"stale\""], 200, false),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: W/\"cafe-gzip\""], 200, false),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip", "If-Range: \"cafe-gzip\"", "If-Range: \"cafe\""], 200, false),
+        (["Range: bytes=5-9", "Accept-Encoding: identity", "If-Range: \"cafe-gzip\""], 200, false),
+        (["Range: bytes=5-9", "If-Range: \"cafe-gzip\""], 200, false),
+        // Ranges that are not answered with a part.
+        (["Range: bytes=0-1,5-6", "Accept-Encoding: gzip"], 200, false),
+        (["Range: lines=0-1", "Accept-Encoding: gzip"], 200, false),
+        // Who refuses the file as it is can only mean the compressed bytes.
+        (["Range: bytes=5-9", "Accept-Encoding: gzip, identity;q=0"], 206, true),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip, *;q=0", "If-Range: \"cafe\""], 200, true),
+        (["Range: bytes=5-9", "Accept-Encoding: gzip;q=0, identity;q=0"], 206, false),
+    ]
+
+    @Test("A range counts the file's own bytes, unless the client continues its compressed form")
+    func formsOfARange() async throws {
+        let text = Array((0..<20_000).map { "Line \($0)\n" }.joined().utf8)
+        let identity = try TestFile(text)
+        let gzip = try TestFile(try Gzip.compress(text))
+        #expect(text.count > 60_001 && gzip.bytes.count < 60_000)
+        try await FileServer.run(routes: { $0.serve(identity, compressed: gzip, at: "file") }) { server in
+            for (fields, status, isCompressed) in Self.negotiations {
+                let answer = try await server.answer("GET", "/file", fields)
+                #expect(answer.status == status, "\(fields)")
+                if status == 416 { #expect(answer["content-range"] == "bytes */\((isCompressed ? gzip : identity).bytes.count)", "\(fields)") }
+                guard status < 300 else { continue }
+                #expect(answer["content-encoding"] == (isCompressed ? "gzip" : nil), "\(fields)")
+                #expect(answer["etag"] == (isCompressed ? "\"cafe-gzip\"" : "\"cafe\""), "\(fields)")
+                #expect(answer["vary"] == "Accept-Encoding", "\(fields)")
+                if status == 200 { #expect(answer.body == (isCompressed ? gzip : identity).bytes, "\(fields)") }
+            }
+            // HEAD knows no ranges, so only the preference counts.
+            let head = try await server.answer("HEAD", "/file", ["Accept-Encoding: gzip", "Range: bytes=5-9"])
+            #expect(head.status == 200 && head["content-encoding"] == "gzip" && head["content-length"] == "\(gzip.bytes.count)")
+            #expect(try await identity.isReleased())
+            #expect(try await gzip.isReleased())
         }
     }
 }

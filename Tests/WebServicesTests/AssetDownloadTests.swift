@@ -161,6 +161,37 @@ struct AssetDownloadTests {
         }
     }
 
+    @Test("A part is of the file itself, unless the client continues the compressed form")
+    func partsOfEitherForm() async throws {
+        try await TestServer.run { server in
+            let client = AssetClient(server: server)
+            let path = try await client.store(Self.text)
+            let whole = try await client.send("GET", path, ["Accept-Encoding: gzip, deflate"])
+            let (gzip, tag) = (whole.body, try #require(whole.headers["etag"]))
+            let count = Self.text.count
+            #expect(whole.headers["content-encoding"] == "gzip" && gzip.count < count / 2)
+            // As many libraries send it: they accept gzip without being asked.
+            for (range, expected) in [("bytes=100-", 100..<count), ("bytes=\(count - 9)-\(count - 1)", count - 9..<count), ("bytes=-5", count - 5..<count)] {
+                let response = try await client.send("GET", path, ["Accept-Encoding: gzip, deflate", "Range: \(range)"])
+                #expect(response.status == 206 && response.body == Array(Self.text[expected]), "\(range)")
+                #expect(response.headers["content-encoding"] == nil && response.headers["vary"]?.contains("Accept-Encoding") == true, "\(range)")
+                #expect(response.headers["content-range"] == "bytes \(expected.lowerBound)-\(expected.upperBound - 1)/\(count)", "\(range)")
+            }
+            // The tag of the file itself goes on with the file itself, a tag that fits nothing brings all of it.
+            let plain = try #require(try await client.send("HEAD", path).headers["etag"])
+            let more = try await client.send("GET", path, ["Accept-Encoding: gzip", "Range: bytes=100-", "If-Range: \(plain)"])
+            #expect(more.status == 206 && more.body == Array(Self.text[100...]))
+            let stale = try await client.send("GET", path, ["Accept-Encoding: gzip", "Range: bytes=100-", "If-Range: \"stale\""])
+            #expect(stale.status == 200 && stale.headers["content-encoding"] == nil && stale.body == Self.text)
+            // These clients mean the compressed form: they hold a part of it, or refuse every other form.
+            for headers in [["Accept-Encoding: gzip", "If-Range: \(tag)"], ["Accept-Encoding: gzip", "If-Match: \(tag)"], ["Accept-Encoding: gzip, identity;q=0"]] {
+                let rest = try await client.send("GET", path, headers + ["Range: bytes=100-"])
+                #expect(rest.status == 206 && rest.headers["content-encoding"] == "gzip" && rest.headers["etag"] == tag, "\(headers)")
+                #expect(rest.body == Array(gzip[100...]), "\(headers)")
+            }
+        }
+    }
+
     @Test("A client with the current file gets status 304")
     func conditions() async throws {
         try await TestServer.run { server in

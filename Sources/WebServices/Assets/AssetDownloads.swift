@@ -17,11 +17,11 @@ struct AssetDownloads: Sendable {
         guard let store = try await place.existingStore(), let ticket = try await store.opened({ $0.openDownload(text, name: fileName) }) else {
             throw Self.unknown
         }
-        let accepted = AcceptEncoding(request)
-        let file = try await store.open(ticket, coding: accepted.prefersGzip ? .gzip : .identity)
+        let form = RequestedForm(request, compressedTag: Self.tag(of: ticket.checksum, .gzip))
+        let file = try await store.open(ticket, coding: form == .identity ? .identity : .gzip)
         let secondsLeft = max(0, ticket.expires.milliseconds - place.stores.now().milliseconds) / 1000
         let headers = Self.headers(of: file, named: fileName, secondsLeft: secondsLeft)
-        if file.coding == .identity, accepted.forbidsIdentity { return Self.compressed(file, headers, for: request) }
+        if file.coding == .identity, form == .onlyGzip { return Self.compressed(file, headers, for: request) }
         return ServedFile(
             handle: file.handle, size: file.size, etag: Self.tag(of: file.checksum, file.coding), lastModified: file.modified, headers: headers,
             holding: file

@@ -55,4 +55,20 @@ extension Routes {
         }
         get(path, answer)
     }
+
+    /// Serves a file that is kept as it is and compressed, like an asset.
+    func serve(_ identity: TestFile, compressed: TestFile, at path: String) {
+        let answer: @Sendable (Request, ServingRequestContext) throws -> Response = { request, context in
+            let isCompressed = RequestedForm(request, compressedTag: TestFile.compressedTag) != .identity
+            let file = isCompressed ? compressed : identity
+            let opened = try file.open()
+            var headers: HTTPFields = [.contentType: "text/plain", .vary: "Accept-Encoding"]
+            if isCompressed { headers[.contentEncoding] = "gzip" }
+            return ServedFile(
+                handle: opened.handle, size: Int64(file.bytes.count), etag: isCompressed ? TestFile.compressedTag : TestFile.etag,
+                lastModified: TestFile.lastModified, headers: headers, holding: opened
+            ).response(to: request, in: context)
+        }
+        get(path, answer)
+    }
 }

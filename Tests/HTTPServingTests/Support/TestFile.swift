@@ -6,6 +6,8 @@ import TestSupport
 /// A file with known bytes that counts the answers holding it.
 final class TestFile: Sendable {
     static let etag = "cafe"
+    /// The entity tag of the compressed form, where a file has one.
+    static let compressedTag = "cafe-gzip"
     /// Sunday, 6 November 1994, 08:49:37 GMT.
     static let lastModified: Int64 = 784_111_777
 
