@@ -3,6 +3,7 @@
 // F2 edits. All cells share one menu: a table has thousands of cells.
 
 import { editAddress, editInPlace } from './celledit.js'
+import { isLeft } from './menus.js'
 
 const interactive = 'a, button, input, textarea, form, summary, label, select'
 
@@ -67,8 +68,10 @@ class CellMenu {
     this.menu.setAttribute('role', 'group')
     table.parentElement.after(this.menu)
     // The cell is where it was only until the table scrolls.
-    table.parentElement.addEventListener('scroll', () => this.menu.matches(':popover-open') && this.menu.hidePopover())
-    this.menu.addEventListener('toggle', event => event.newState === 'closed' && this.cell?.classList.remove('chosen'))
+    table.parentElement.addEventListener('scroll', () => this.close())
+    document.addEventListener('focusin', event => isLeft(this.menu, event.target) && this.close())
+    // Afterwards, the menu may be that of another cell.
+    this.menu.addEventListener('beforetoggle', event => event.newState === 'closed' && this.cell?.classList.remove('chosen'))
   }
 
   open(cell) {
@@ -96,6 +99,10 @@ class CellMenu {
     this.menu.querySelector('a, button')?.focus()
   }
 
+  close() {
+    if (this.menu.matches(':popover-open')) this.menu.hidePopover()
+  }
+
   // Below the cell, or above it where the window ends.
   place(cell) {
     const { left, top, bottom } = cell.getBoundingClientRect()
@@ -113,7 +120,7 @@ class CellMenu {
 
   edit(cell) {
     const { name, isShort } = this.field(cell)
-    if (this.menu.matches(':popover-open')) this.menu.hidePopover()
+    this.close()
     if (isShort) editInPlace(cell, name)
     else location.assign(editAddress(cell, name))
   }
@@ -145,7 +152,7 @@ class CellMenu {
       try {
         await navigator.clipboard.writeText(text)
         button.textContent = 'Copied'
-        setTimeout(() => this.menu.hidePopover(), 700)
+        setTimeout(() => this.close(), 700)
       } catch {
         button.textContent = 'Not allowed'
       }

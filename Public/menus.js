@@ -1,16 +1,20 @@
-// Closes menus on a click outside and on the key Escape.
+// Closes menus on a press outside, on the key Escape, and when the focus goes elsewhere, and dialogs on a press on their backdrop.
 
-const menus = 'details.at, details.pick'
+const open = ':is(.at, .pick)[open]'
 
 export function enableMenus() {
-  document.addEventListener('click', event => close(menu => !menu.contains(event.target)))
-  document.addEventListener('focusin', event => close(menu => !menu.contains(event.target)))
+  // A press counts where it begins: a text may be selected beyond its menu. It counts at its end: a finger may scroll the page instead.
+  let pressed = null
+  document.addEventListener('pointerdown', event => { pressed = event.target })
+  document.addEventListener('pointerup', () => close(menu => !menu.contains(pressed)))
+  document.addEventListener('click', event => { if (event.target === pressed && pressed.matches('dialog')) pressed.close() })
+  document.addEventListener('focusin', event => close(menu => isLeft(menu, event.target)))
   document.addEventListener('keydown', event => {
     if (event.key !== 'Escape') return
-    const open = event.target.closest(`:is(${menus})[open]`) ?? document.querySelector(`:is(${menus})[open]`)
-    if (!open) return
-    open.open = false
-    open.querySelector('summary').focus()
+    const menu = event.target.closest(open) ?? document.querySelector(open)
+    if (!menu) return
+    menu.open = false
+    menu.querySelector('summary').focus()
   })
   // In a menu with a search box, what is typed goes there. Letters are no shortcuts then.
   for (const menu of document.querySelectorAll('details.at:has(input[type=search])')) {
@@ -22,8 +26,13 @@ export function enableMenus() {
   }
 }
 
-function close(isLeft) {
-  for (const menu of document.querySelectorAll(menus)) {
-    if (menu.open && isLeft(menu)) menu.open = false
+// A press on a text in a menu gives the focus to an element around the menu, because the text can't have it.
+export function isLeft(menu, focused) {
+  return !menu.contains(focused) && !focused.contains(menu)
+}
+
+function close(isOver) {
+  for (const menu of document.querySelectorAll(open)) {
+    if (isOver(menu)) menu.open = false
   }
 }

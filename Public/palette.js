@@ -48,8 +48,6 @@ class Palette {
     this.input.addEventListener('input', () => this.#wait())
     form.addEventListener('submit', event => this.#submit(event))
     this.dialog.addEventListener('keydown', event => this.#step(event))
-    // A click outside closes the palette.
-    this.dialog.addEventListener('click', event => { if (event.target === this.dialog) this.dialog.close() })
     this.dialog.addEventListener('close', () => this.#abort?.abort())
   }
 

@@ -25,8 +25,6 @@ class Preview {
     this.#dialog = dialog
     this.#part = Object.fromEntries(['name', 'facts', 'content', 'download', 'close'].map(name => [name, dialog.querySelector(`[data-${name}]`)]))
     this.#part.close.addEventListener('click', () => dialog.close())
-    // A click outside closes the dialog.
-    dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
     dialog.addEventListener('close', () => {
       this.#abort?.abort()
       // Stops audio and video.

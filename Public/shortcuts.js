@@ -13,8 +13,6 @@ export function enableShortcuts() {
   button.hidden = false
   button.addEventListener('click', () => dialog.showModal())
   dialog.querySelector('[data-close]').addEventListener('click', () => dialog.close())
-  // A click outside closes the list.
-  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close() })
 
   const keys = dialog.querySelector('[data-keys]')
   keys.checked = keysAreOn()

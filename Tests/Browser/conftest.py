@@ -50,9 +50,10 @@ def browser(playwright):
 
 
 def listen(page, address: str, complaints: list):
-    """Console messages of a page and its requests to other sites are errors."""
+    """Console messages of a page, its requests to other sites and its crash are errors."""
     page.on("console", lambda message: complaints.append(message.text) if message.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.on("crash", lambda: complaints.append("the page crashed"))
     page.on("dialog", lambda dialog: (complaints.append(f"dialog: {dialog.message}"), dialog.dismiss()))
     page.on("request", lambda request: None if request.url.startswith(address) else complaints.append(f"request to {request.url}"))
 

@@ -7,6 +7,7 @@ from axe import problems
 from looks import check_fits, check_looks
 from pages import CHAT, PAGES
 from pictures import keep
+from waiting import until
 
 # Tables that scroll horizontally.
 PUSHED = """
@@ -24,7 +25,7 @@ def test_axe_finds_nothing_and_nothing_sticks_out(look, name):
         check_fits(page, width)
         # On a phone, no table scrolls sideways.
         if width <= 640:
-            page.wait_for_function(f"() => ({PUSHED}).length === 0")
+            until(lambda: page.evaluate(PUSHED) == [])
         else:
             expect(page.locator("table.cards")).to_have_count(0)
 

@@ -50,6 +50,16 @@ def test_a_value_is_copied_and_the_menu_closes(table):
     expect(page.get_by_role("heading", level=1)).to_contain_text("Room/general")
 
 
+def test_only_the_cell_of_the_menu_is_marked(table):
+    page = table
+    for name in ["sentAt", "room"]:
+        cell(page, 1, name).click(position={"x": 2, "y": 4})
+        expect(page.locator(".cellmenu")).to_contain_text(name)
+        expect(page.locator(".chosen")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator(".chosen")).to_have_count(0)
+
+
 def test_the_keyboard_leads_through_the_cells(table):
     page = table
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()

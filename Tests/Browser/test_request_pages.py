@@ -4,6 +4,7 @@ import concurrent.futures
 import contextlib
 import http.client
 import json
+import re
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -14,6 +15,7 @@ from page_server import Server
 from playwright.sync_api import expect
 
 from looks import check_looks
+from waiting import until
 
 CONTAINER = "iCloud.com.example.Watched"
 THERE = f"/c/{CONTAINER}/development/private"
@@ -258,7 +260,7 @@ def test_requests_lost_from_the_log_during_a_pause_are_counted(forgetful, open_p
     kept = [request["id"] for request in json.load(urllib.request.urlopen(f"{forgetful.address}/skylight/1/requests?client=many&resultsLimit=1000", timeout=60))["requests"]]
     for page in (paused, following):
         # New ones, and those that were missed: together as many as there were.
-        page.wait_for_function("document.querySelector('[data-count]').textContent.match(/[0-9,]*[0-9]/g).reduce((sum, digits) => sum + Number(digits.replaceAll(',', '')), 0) === 440")
+        until(lambda: sum(int(digits.replace(",", "")) for digits in re.findall(r"[\d,]*\d", page.locator("[data-count]").inner_text())) == 440)
         links = page.locator("tbody[data-rows] th a").evaluate_all("links => links.map(link => new URL(link.href).searchParams.get('id'))")
         assert links[: len(kept)] == kept and len(links) == len(set(links))
 

@@ -15,6 +15,7 @@ from axe import problems
 from page_server import Server
 from pages import CHAT
 from pictures import keep
+from waiting import until
 
 PASSWORD = "correct horse battery"
 DATABASE = "/database/1/iCloud.com.example.Chat/development"
@@ -175,7 +176,7 @@ def test_the_window_that_asked_gets_the_session_and_closes(window, stage, app, a
         expect(popup.get_by_text(f"Then this window sends the token to {app}")).to_be_visible()
         with popup.expect_event("close"):
             popup.get_by_role("button", name=ending).click()
-        page.wait_for_function("window.told !== undefined")
+        until(lambda: page.evaluate("window.told !== undefined"))
         told = page.evaluate("window.told")
         assert page.evaluate("window.status421") == 421 and told["origin"] == stage.address
         if ending == "Cancel":

@@ -111,7 +111,7 @@ def test_a_download_is_paused_and_resumed(open_page, server, place, record_prope
     server.attach(place[0], "Notes", "with a file", ("walk.bin", content))
     line = SlowLine(server.address)
     request.addfinalizer(line.stop)
-    line.rate = 150_000
+    line.rate, line.slows_after = 150_000, 200_000
     hand = Hand(open_page(at=line), True)
     page = hand.page
     hand.go(place[1] + "/sync")
@@ -121,7 +121,7 @@ def test_a_download_is_paused_and_resumed(open_page, server, place, record_prope
     until(lambda: row.locator("progress").evaluate("it => it.value") > 100_000)
     hand.button("Pause walk.bin")
     expect(row).to_contain_text("paused at")
-    line.rate = None
+    line.rate = line.slows_after = None
     page.reload()
     expect(row).to_have_attribute("data-state", "done")
     assert "\r\nrange: bytes=" in line.requests[-1].lower()

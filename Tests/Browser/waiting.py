@@ -1,4 +1,4 @@
-"""Waiting for conditions that no locator can express."""
+"""Waiting for conditions that no locator can express. The console's Content-Security-Policy forbids Playwright's `wait_for_function` on its pages."""
 
 import time
 
