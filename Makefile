@@ -19,9 +19,11 @@ LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|C
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Secret|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
 QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
-# Flags of every release build; a build with other flags starts from the beginning. Nobody debugs a release, and without debug information
-# BoringSSL compiles a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
-RELEASE := --configuration release -debug-info-format none
+# One configuration for the server, its tests and its benchmarks, so that everything is built once; a build with other flags starts from the
+# beginning. Tests may look inside the modules, which costs a server nothing that can be measured. Without debug information BoringSSL compiles
+# a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
+BUILD := --configuration release -debug-info-format none -Xswiftc -enable-testing
+BIN = $$(swift build $(BUILD) --show-bin-path)
 
 # The tests that run on PostgreSQL, too: what the storage interface promises, histories against the model, its driver, the protocol over HTTP, and servers with a common folder.
 ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore|SeveralProcesses)Tests|WebServicesTests\.(Scenario|ProtocolAnswer|AssetRecord|AssetService|NotificationHistory|RoleMatrix)Tests|CommandLineTests\.RunningServerTests/aServerThatCannotListen
@@ -43,9 +45,9 @@ help:
 
 run: system-packages
 	@echo "==> Building Skylight (the first time this takes some minutes)"
-	swift build $(RELEASE) --product skylight
+	swift build $(BUILD) --product skylight
 	@echo "==> Starting Skylight; Ctrl-C ends it"
-	@exec "$$(swift build --configuration release --show-bin-path)/skylight" serve --demo --port $(PORT) $(ARGS)
+	@exec "$(BIN)/skylight" serve --demo --port $(PORT) $(ARGS)
 
 test: export PYTHON_TESTS = $(wildcard Tests/Clients Tests/Browser Tests/Durability)
 check: export PYTHON_TESTS = $(QUICK)
@@ -60,16 +62,17 @@ test: export STORE_TESTS = postgresql-tests
 
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"
-	@SKYLIGHT_BIN="$$(swift build --show-bin-path)/skylight" \
+	@SKYLIGHT_BIN="$(BIN)/skylight" \
 		$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) swift-tests $(STORE_TESTS) python-tests
 
 build-tests: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
-	swift build --build-tests
+	swift build $(BUILD) --product skylight
+	swift build $(BUILD) --product skylightPackageTests
 
 # Thousands of tests pass for each that fails, so those that failed come last.
 swift-tests:
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test $(BUILD) --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
 		tail -n 500 $(SWIFT_LOG); echo "==> Tests in Swift that failed (all output is in $(SWIFT_LOG)):"; \
 		grep -E '^✘|recorded an issue|: error: |Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
 
@@ -84,17 +87,17 @@ python-tests:
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
-	swift build $(RELEASE) --product skylight
-	SKYLIGHT_BENCHMARKS=1 swift build $(RELEASE) --product skylight-benchmarks
+	swift build $(BUILD) --product skylight
+	SKYLIGHT_BENCHMARKS=1 swift build $(BUILD) --product skylight-benchmarks
 	@echo "==> Measuring; nothing else should run on this machine"
-	@bin=$$(swift build --configuration release --show-bin-path) && \
+	@bin=$(BIN) && \
 		SKYLIGHT_POSTGRESQL_FSYNC=on Scripts/with-postgresql --tcp $(BENCH)/venv/bin/python Benchmarks/driver --skylight "$$bin/skylight" --store "$$bin/skylight-benchmarks" $(ARGS)
 
 screenshots: system-packages test-packages picture-packages $(VENV)/installed
 	@echo "==> Building Skylight"
-	swift build $(RELEASE) --product skylight
+	swift build $(BUILD) --product skylight
 	@echo "==> Taking the pictures of the README"
-	@SKYLIGHT_BIN="$$(swift build --configuration release --show-bin-path)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
+	@SKYLIGHT_BIN="$(BIN)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
 
 system-packages:
 	@Scripts/require-swift
