@@ -83,7 +83,7 @@ struct IncomingBody {
         isBegun = true
         guard let declared else { return 0 }
         if declared > (try sentLimit) { throw Self.tooLarge(limit) }
-        return Int(clamping: declared)
+        return Int(clamping: max(0, declared))
     }
 
     /// The maximum size of the encoded body in bytes. Incompressible data grows slightly when compressed.
