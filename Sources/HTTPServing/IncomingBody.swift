@@ -22,7 +22,7 @@ struct IncomingBody {
     private var waited = Duration.zero
     private var arrived: Int64 = 0
     private var isBegun = false
-    /// The declared size in bytes.
+    /// The declared size in bytes, at most the largest number.
     let declared: Int64?
     private(set) var received: Int64 = 0
 
@@ -31,7 +31,7 @@ struct IncomingBody {
         self.limit = limit
         self.watch = watch
         offered = Self.coding(headers)
-        declared = headers[.contentLength].flatMap { Int64($0) }
+        declared = headers[.contentLength].map { Int64($0) ?? .max }
         parts = body.makeAsyncIterator()
     }
 
