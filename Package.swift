@@ -406,7 +406,7 @@ let package = Package(
         tests(
             "CommandLineTests",
             of: [
-                "TestSupport", "LoopbackServing", "skylight", "HTTPServing", "Accounts", "CloudKitRecordStore", "CloudKitClient", "Records", "JSON",
+                "TestSupport", "LoopbackServing", "skylight", "HTTPServing", "Accounts", "AssetStore", "CloudKitRecordStore", "CloudKitClient", "RecordStore", "Records", "JSON",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

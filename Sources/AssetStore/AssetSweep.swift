@@ -20,7 +20,7 @@ public struct AssetSweep: Sendable, Hashable {
     /// The number of unused files that are within their grace time or being downloaded.
     public var waiting = 0
     public var isDryRun = false
-    public var removedBytes: Int64 { removed.reduce(0) { $0 + $1.bytes } }
+    public var removedBytes: Int64 { removed.map(\.bytes).saturatedSum }
 
     public init() {}
 }

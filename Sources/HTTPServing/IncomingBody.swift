@@ -22,7 +22,7 @@ struct IncomingBody {
     private var waited = Duration.zero
     private var arrived: Int64 = 0
     private var isBegun = false
-    /// The declared size in bytes.
+    /// The declared size in bytes, at most the largest number.
     let declared: Int64?
     private(set) var received: Int64 = 0
 
@@ -31,7 +31,7 @@ struct IncomingBody {
         self.limit = limit
         self.watch = watch
         offered = Self.coding(headers)
-        declared = headers[.contentLength].flatMap { Int64($0) }
+        declared = headers[.contentLength].map { Int64($0) ?? .max }
         parts = body.makeAsyncIterator()
     }
 
@@ -83,7 +83,7 @@ struct IncomingBody {
         isBegun = true
         guard let declared else { return 0 }
         if declared > (try sentLimit) { throw Self.tooLarge(limit) }
-        return Int(clamping: declared)
+        return Int(clamping: max(0, declared))
     }
 
     /// The maximum size of the encoded body in bytes. Incompressible data grows slightly when compressed.

@@ -10,4 +10,15 @@ extension FixedWidthInteger where Self: SignedInteger {
         let (difference, isBeyond) = subtractingReportingOverflow(other)
         return isBeyond ? (other < 0 ? .max : .min) : difference
     }
+
+    /// The product, clamped to the range of the type.
+    public func multipliedSaturated(by other: Self) -> Self {
+        let (product, isBeyond) = multipliedReportingOverflow(by: other)
+        return isBeyond ? ((self < 0) == (other < 0) ? .max : .min) : product
+    }
+}
+
+extension Sequence where Element: FixedWidthInteger & SignedInteger {
+    /// The sum, clamped to the range of the type. Use it for numbers that another server or a file tells.
+    public var saturatedSum: Element { reduce(0) { $0.addingSaturated($1) } }
 }

@@ -14,7 +14,8 @@ struct MortonCell {
 
     /// Index of the step that contains the coordinate, of 2³¹ steps from `lowest` over `span` degrees.
     static func step(_ coordinate: Double, from lowest: Double, span: Double) -> Int64 {
-        min(steps - 1, max(0, Int64((coordinate - lowest) / span * Double(steps))))
+        let step = (coordinate - lowest) / span * Double(steps)
+        return step >= Double(steps) ? steps - 1 : step > 0 ? Int64(step) : 0
     }
 
     static func interleaved(latitude: Int64, longitude: Int64) -> Int64 {

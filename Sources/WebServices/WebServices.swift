@@ -231,7 +231,7 @@ public struct WebServices: Sendable {
     ) async throws -> Response {
         let note = RequestNote.current
         note?.asked(by: caller)
-        let bytes = request.method == .post ? try await ConnectionLost.reading { try await request.bodyBytes() } : []
+        let bytes = request.method == .post ? try await request.receivedBytes() : []
         note?.received(bytes)
         let body = request.method == .post ? try await RequestObject.reading(bytes) : try RequestObject(parametersOf: request)
         let call = EndpointCall(
@@ -353,5 +353,13 @@ struct ConnectionLost: Error {
         } catch {
             throw ConnectionLost(cause: error)
         }
+    }
+}
+
+extension Request {
+    /// The whole body after content decoding. One that ends too early is the client's fault.
+    /// - Throws: ``ConnectionLost`` if the body does not arrive, and as `bodyBytes(limit:)`.
+    func receivedBytes() async throws -> [UInt8] {
+        try await ConnectionLost.reading { try await bodyBytes() }
     }
 }

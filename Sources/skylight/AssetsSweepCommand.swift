@@ -48,7 +48,7 @@ struct AssetsSweepCommand: AsyncParsableCommand {
             }
         }
         let (count, bytes) = Self.sum(swept)
-        let waiting = swept.reduce(0) { $0 + $1.files.waiting }
+        let waiting = swept.map { $0.files.waiting }.saturatedSum
         Output.say("\(dryRun ? "Would remove" : "Removed") \(Output.files(count)), \(ByteCount(bytes)).")
         if waiting > 0 {
             Output.say("Kept: \(Output.files(waiting)) that no record refers to, within the grace time or in use.")
@@ -56,7 +56,7 @@ struct AssetsSweepCommand: AsyncParsableCommand {
     }
 
     private static func sum(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) -> (count: Int, bytes: Int64) {
-        swept.reduce((0, 0)) { ($0.0 + $1.files.removed.count, $0.1 + $1.files.removedBytes) }
+        (swept.reduce(0) { $0 + $1.files.removed.count }, swept.map { $0.files.removedBytes }.saturatedSum)
     }
 
     private func sayJSON(_ swept: [(assets: any EnvironmentAssets, files: AssetSweep)]) {

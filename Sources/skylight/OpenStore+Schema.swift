@@ -42,7 +42,7 @@ extension OpenStore {
                         // Cancellation ends the sleep. Errors of the progress request are ignored.
                         try? await Task.sleep(for: .milliseconds(250))
                         guard let builds = try? await editing.indexBuilds() else { continue }
-                        total = max(total, builds.reduce(0) { $0 + $1.total })
+                        total = max(total, builds.map(\.total).saturatedSum)
                         bar.show(builds, of: total)
                     }
                     return nil

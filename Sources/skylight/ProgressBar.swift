@@ -60,9 +60,10 @@ final class ProgressBar: Sendable {
 
     func show(_ findings: AssetVerification) {
         // Each file counts as one more byte, because many small files take longer than their sizes suggest.
-        let (done, total) = (findings.bytesDone + Int64(findings.filesDone), findings.bytesTotal + Int64(findings.filesTotal))
+        let done = Double(findings.bytesDone) + Double(findings.filesDone)
+        let total = Double(findings.bytesTotal) + Double(findings.filesTotal)
         show(
-            "Verifying", fraction: total == 0 ? 1 : Double(done) / Double(total),
+            "Verifying", fraction: total == 0 ? 1 : done / total,
             "\(ByteCount(findings.bytesDone)) of \(ByteCount(findings.bytesTotal)), \(Output.grouped(findings.filesDone)) of "
                 + Output.files(findings.filesTotal))
     }
@@ -70,7 +71,7 @@ final class ProgressBar: Sendable {
     /// - Parameter total: the entries of all builds since the start. Completed builds are no longer in the list.
     func show(_ builds: [IndexBuildProgress], of total: Int) {
         guard let build = builds.first(where: { $0.done > 0 }) ?? builds.first else { return }
-        let rest = builds.reduce(0) { $0 + max(0, $1.total - $1.done) }
+        let rest = builds.map { max(0, $0.total.subtractingSaturated($0.done)) }.saturatedSum
         show("Indexing", fraction: total == 0 ? nil : Double(total - rest) / Double(total), "\(build.recordType): \(Self.words(for: build.subject))")
     }
 

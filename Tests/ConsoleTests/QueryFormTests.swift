@@ -54,6 +54,16 @@ import Testing
         #expect(self.form("type=Note&marker=m1").previousPage?.markers.isEmpty == true)
     }
 
+    @Test(arguments: ["9223372036854775807", "9223372036854775808", "-9223372036854775808", "0", "nonsense"])
+    func anyNumberIsAPageWithNeighbours(page: String) {
+        for markers in ["", "&marker=m1", "&marker=m1&marker=m2"] {
+            let form = form("type=Note&page=\(page)\(markers)")
+            #expect(QueryForm(fields(form)).page == form.page && form.page > form.markers.count)
+            #expect(form.nextPage("m").page == form.page + 1)
+            #expect(form.previousPage.map { $0.page == form.page - 1 } ?? true)
+        }
+    }
+
     @Test func anotherTypeDropsTheRows() {
         #expect(form("type=Note&of=Note&filter1=title&value1=x").filters.count == 1)
         #expect(form("type=List&of=Note&filter1=title&value1=x&sort1=rank&key=title").filters.isEmpty)

@@ -28,6 +28,16 @@ import Testing
         #expect(FormFields(encoded: "x=%ff%fe".utf8)["x"] == "\u{FFFD}\u{FFFD}")
     }
 
+    @Test(
+        arguments: [
+            ("", nil), ("1", 1), ("0", 1), ("-1", 1), ("+2", 2), ("20", 20), ("21", 20), ("9223372036854775807", 20), ("-9223372036854775808", 1),
+            ("9223372036854775808", nil), ("1.0", nil), ("1e2", nil), ("0x10", nil), ("NaN", nil), (" 1", nil), ("１", nil),
+        ] as [(String, Int?)])
+    func aNumberIsBroughtIntoItsRange(text: String, number: Int?) {
+        #expect(FormFields([("page", text), ("page", "7")]).number("page", in: 1...20) == number)
+        #expect(FormFields().number("page", in: 1...20) == nil)
+    }
+
     // MARK: Places
 
     private static func place(_ scope: DatabaseScope, zone: Place.Zone) throws -> Place {
@@ -106,6 +116,8 @@ import Testing
         #expect(Digits.fixed(-0.04, 1) == "0.0")
         #expect(Digits.fixed(12.345, 2) == "12.35" || Digits.fixed(12.345, 2) == "12.34")
         #expect(Digits.fixed(.infinity, 2) == "inf")
+        // Scaled, they would be beyond 64 bits.
+        #expect([9e12, -9.9e14, 1e308, .nan].map { Digits.fixed($0, 6) } == ["9000000000000.000000", "-990000000000000.0", "1e+308", "nan"])
     }
 
     // MARK: Ways back

@@ -34,6 +34,20 @@ import Testing
             as: Caller(userRecordName: user, deviceID: device))
     }
 
+    /// A database of a server that tells any numbers.
+    private struct Telling: ForwardingDatabase {
+        let base: any RecordDatabase
+
+        func counts(in zoneID: ZoneID) async throws -> ZoneCounts { ZoneCounts(records: ["Item": .max, "Note": .max], deletions: 0) }
+    }
+
+    @Test func theTotalOfAnExportStopsAtTheLargestNumber() async throws {
+        let database = try await Telling(base: database(of: InMemoryRecordEngine()))
+        var totals: Set<Int?> = []
+        _ = try await Exporter(database).run(progress: { totals.insert($0.total) }, write: { _ in })
+        #expect(totals == [Int.max])
+    }
+
     private func exported(_ database: any RecordDatabase, _ options: ExportOptions = ExportOptions()) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         _ = try await Exporter(database, options: options).run { bytes += $0 }

@@ -310,6 +310,21 @@ import Testing
         await place.close()
     }
 
+    /// Snapshots come from other people too, so their descriptions may have any numbers.
+    @Test(
+        arguments: [([.max, .max], .max), ([.min, 3], 3), ([-1, 0], 0), ([1, .max], .max), ([2, 3], 5)] as [([Int64], Int)])
+    func theCountsOfASnapshotMayBeAny(told: [Int64], count: Int) async throws {
+        let place = try place()
+        try await place.save("all", "for all", in: .default, of: nil)
+        let first = try await place.snapshots.save("First", of: place.source())
+        let file = first.url.appending(path: Snapshot.manifestFile)
+        guard case .object(var manifest) = try JSONReader.value(of: Data(contentsOf: file)) else { throw SnapshotError(.damaged, "no object") }
+        manifest["records"] = ["Note": .integer(told[0]), "Pin": .integer(told[1])]
+        try Data(JSONWriter.bytes(of: .object(manifest))).write(to: file)
+        #expect(try place.snapshots.snapshot(named: "First").recordCount == count)
+        await place.close()
+    }
+
     @Test func largeFilesHaveTheirSize() throws {
         for size in [0, 511, 512, 1 << 33, 1 << 40] as [Int64] {
             let header = try #require(try TarHeader(TarHeader(path: "folder/assets/x", size: size).block(modified: 1_700_000_000), in: "a.tar"))

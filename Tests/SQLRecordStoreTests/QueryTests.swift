@@ -17,6 +17,14 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
+    @Test(
+        arguments: [
+            (-.infinity, 0), (-1e308, 0), (-90, 0), (.nan, 0), (0, 1 << 30), (89.999_999_999_999, 1 << 31 - 1), (90, 1 << 31 - 1), (1e308, 1 << 31 - 1),
+        ] as [(Double, Int64)])
+    func anyLatitudeIsOnTheCurve(latitude: Double, step: Int64) {
+        #expect(MortonCell.step(latitude, from: -90, span: 180) == step)
+    }
+
     /// During saves, every record that is not changed appears exactly once, in either sort direction.
     @Test(arguments: [true, false]) func pagesStayWholeWhileOthersSave(ascending: Bool) async throws {
         let engine = try StoreUnderTest.engine(folder: folder.url)

@@ -74,7 +74,7 @@ final class SnapshotActions: Sendable {
     func restore(_ visit: Visit) async throws -> String {
         let shelf = visit.shelf
         let snapshot = try await RecordError.ofSnapshots { try shelf.folder.snapshot(named: visit.fields["name"] ?? "") }
-        let run = try await restore(snapshot, on: shelf, total: min(max(0, Int(visit.fields["total"] ?? "") ?? 0), snapshot.recordCount), place: visit.place)
+        let run = try await restore(snapshot, on: shelf, total: visit.fields.number("total", in: 0...snapshot.recordCount) ?? 0, place: visit.place)
         return visit.place.link("run", [("id", run.id)])
     }
 

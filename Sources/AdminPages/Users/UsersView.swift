@@ -65,7 +65,7 @@ struct UsersView: Page {
         let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
         let users = found.isEmpty ? all : all.filter(Search(found).finds)
         let last = max(1, (users.count + limit - 1) / limit)
-        let page = min(max(visit.fields["page"].flatMap { Int($0) } ?? 1, 1), last)
+        let page = visit.fields.number("page", in: 1...last) ?? 1
         let existing = try await UserData.environments(visit)
         let same = SamePage(asked: visit)
         var rows: [Row] = []

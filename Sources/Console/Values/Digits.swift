@@ -15,10 +15,10 @@ package enum Digits {
 
     /// The number with a fixed number of fraction digits.
     package static func fixed(_ number: Double, _ digits: Int) -> String {
-        guard number.isFinite, abs(number) < 1e15 else { return number.description }
         var scale: Int64 = 1
         for _ in 0..<digits { scale *= 10 }
-        let scaled = Int64((number * Double(scale)).rounded())
+        // The number may be any, and the scaled one beyond 64 bits.
+        guard abs(number) < 1e15, let scaled = Int64(exactly: (number * Double(scale)).rounded()) else { return number.description }
         let sign = scaled < 0 ? "-" : ""
         let whole = scaled.magnitude / scale.magnitude
         if digits == 0 { return sign + String(whole) }

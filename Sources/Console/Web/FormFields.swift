@@ -36,6 +36,12 @@ package struct FormFields: Sendable {
         self[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
+    /// A whole number, which an address may say to be any: one beyond the range is the nearest in it.
+    /// - Returns: `nil` without the field, and for a text that is no whole number of the type.
+    package func number<Number: FixedWidthInteger>(_ name: String, in range: ClosedRange<Number>) -> Number? {
+        self[name]?.number(in: range)
+    }
+
     /// The other fields.
     func without(_ name: String) -> FormFields { FormFields(pairs.filter { $0.name != name }) }
 
@@ -49,6 +55,11 @@ package struct FormFields: Sendable {
 }
 
 extension String {
+    /// As ``FormFields/number(_:in:)``.
+    package func number<Number: FixedWidthInteger>(in range: ClosedRange<Number>) -> Number? {
+        Number(self).map { min(max($0, range.lowerBound), range.upperBound) }
+    }
+
     /// The nonempty lines of a form field. Browsers end lines with CR LF. Other line separators may be part of names.
     package var formLines: [String] {
         unicodeScalars.split { $0 == "\n" || $0 == "\r" }.map { String($0) }

@@ -128,7 +128,8 @@ public struct Exporter: Sendable {
         var total = 0
         for zoneID in zones {
             let counts = try await database.counts(in: zoneID).records
-            total += counts.filter { exports($0.key) && options.recordTypes?.contains($0.key) ?? true }.values.reduce(0, +)
+            let exported = counts.filter { exports($0.key) && options.recordTypes?.contains($0.key) ?? true }
+            total = total.addingSaturated(exported.values.saturatedSum)
         }
         return total
     }

@@ -32,7 +32,7 @@ public struct Snapshot: Sendable, Hashable {
     /// The folder of its files.
     public let url: URL
 
-    public var recordCount: Int { records.values.reduce(0, +) }
+    public var recordCount: Int { records.values.saturatedSum }
     /// The number of users with data.
     public var userCount: Int { files.count { $0 != Self.publicFile } }
 

@@ -26,7 +26,7 @@ struct BulkForm: Sendable {
         var field = EditedField(name, definition.type, was: nil, showing: nil, place: visit.place)
         let sent = Dictionary(visit.fields.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
         if definition.type.isList {
-            let count = min(max(sent["count1"].flatMap { Int($0) } ?? 1, 1), EditedField.elementLimit)
+            let count = visit.fields.number("count1", in: 1...EditedField.elementLimit) ?? 1
             field.entries = (1...count).map { FieldEntry(sent, suffix: "1-\($0)") }
             field.isEmptyList = sent["emptylist1"] != nil
             if visit.fields["do"] == "grow-1", count < EditedField.elementLimit { field.entries.append(FieldEntry()) }

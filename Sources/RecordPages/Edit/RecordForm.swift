@@ -121,7 +121,7 @@ extension EditedField {
             if type.valueType != .asset { entries = [FieldEntry(fields, suffix: "\(number)-1")] }
             return
         }
-        let count = min(max(fields["count\(number)"].flatMap { Int($0) } ?? 0, 0), Self.elementLimit)
+        let count = fields["count\(number)"]?.number(in: 0...Self.elementLimit) ?? 0
         entries = (0..<count).map { FieldEntry(fields, suffix: "\(number)-\($0 + 1)") }
         isEmptyList = fields["emptylist\(number)"] != nil
     }

@@ -88,7 +88,7 @@ extension KeyValuesView {
         let database = try await visit.privateDatabase()
         let kept = try await visit.measure { try await database.keyValues(since: nil) }
         let changes = kept.changes.sorted { $0.key < $1.key }
-        let start = visit.fields.text("from").flatMap { Int($0) }.map { max(0, min($0, changes.count)) } ?? 0
+        let start = visit.fields.number("from", in: 0...changes.count) ?? 0
         let shown = changes[start...].prefix(limit)
         let asked = visit.fields["key"].map { Name($0) }
         let form = sent ?? changes.first { $0.key == asked }.flatMap { KeyValueForm($0) } ?? KeyValueForm()

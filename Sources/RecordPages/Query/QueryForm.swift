@@ -28,6 +28,8 @@ package struct QueryForm: Sendable {
     static let rowLimit = 20
     /// The number of pages that the user can go back through. Before them, only the first page is available.
     static let markerLimit = 20
+    /// The greatest number of a page.
+    private static let lastPage = 1_000_000_000
 
     var type: Name?
     var filters: [Filter]
@@ -67,9 +69,9 @@ package struct QueryForm: Sendable {
         showsAllColumns = fields["columns"] == "all"
         facet = fields.text("facet").map { Name($0) }
         map = fields.text("map").map { Name($0) }
-        limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 50
+        limit = fields.number("limit", in: 1...200) ?? 50
         markers = Array(fields.all("marker").filter { !$0.isEmpty }.suffix(Self.markerLimit))
-        page = max(fields["page"].flatMap { Int($0) } ?? 1, markers.count + 1)
+        page = fields.number("page", in: (markers.count + 1)...Self.lastPage) ?? markers.count + 1
         // The form names the type of its rows. They are dropped when the user picks another type.
         if let madeFor = fields.text("of"), Name(madeFor) != type {
             filters = []

@@ -32,7 +32,7 @@ enum ConnectedFile {
     static func response(_ visit: Visit) async throws -> Response {
         guard let database = try visit.cloudKit() else { throw RecordError(.notFound, "The files of this container have addresses of their own") }
         guard let name = visit.fields.text("name").map({ Name($0) }), let field = visit.fields.text("field").map({ Name($0) }),
-            let zoneID = visit.place.zoneID, let index = Int(visit.fields["index"] ?? "0"), index >= 0
+            let zoneID = visit.place.zoneID, case let index = visit.fields.number("index", in: 0...Int.max) ?? 0
         else { throw RecordError(.badRequest, "The address needs the record's name, its zone, and a field") }
         let recordID = RecordID(recordName: name, zoneID: zoneID)
         let record = try await RecordView.record(name, in: zoneID, visit: visit)

@@ -59,7 +59,7 @@ extension SubscriptionsView {
                 StandingSubscription(
                     user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false, subscription: subscription)
             }
-        let start = visit.fields.text("from").flatMap { Int($0) }.map { max(0, min($0, all.count)) } ?? 0
+        let start = visit.fields.number("from", in: 0...all.count) ?? 0
         let shown = all[start...].prefix(limit)
         struct Key: Hashable {
             let user: Name

@@ -81,7 +81,7 @@ public struct RecordCheck: Sendable {
     private func total(in zones: [ZoneID]) async throws -> Int? {
         guard database.can(.countRecords) else { return nil }
         var total = 0
-        for zoneID in zones { total += try await database.counts(in: zoneID).total }
+        for zoneID in zones { total = total.addingSaturated(try await database.counts(in: zoneID).total) }
         return total
     }
 

@@ -13,5 +13,5 @@ public struct ZoneCounts: Sendable, Hashable {
         self.deletions = deletions
     }
 
-    public var total: Int { records.values.reduce(0) { $0.addingSaturated($1) } }
+    public var total: Int { records.values.saturatedSum }
 }

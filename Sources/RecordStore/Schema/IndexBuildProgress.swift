@@ -33,5 +33,5 @@ public struct IndexBuildProgress: Sendable, Hashable {
     }
 
     /// From 0 to 99; 100 is never reached while work is left.
-    public var percent: Int { total <= 0 ? 0 : min(99, done * 100 / total) }
+    public var percent: Int { total <= 0 ? 0 : min(99, max(0, done.multipliedSaturated(by: 100) / total)) }
 }

@@ -34,7 +34,7 @@ struct RecordFeedForm: Sendable {
         returnsSystemFieldsOnly = fields["return"] == "system"
         isReverse = fields["order"] == "reverse"
         type = fields.text("type").map { Name($0) }
-        limit = fields["limit"].flatMap { Int($0) }.map { min(max($0, 1), 200) } ?? 100
+        limit = fields.number("limit", in: 1...200) ?? 100
     }
 
     var since: ChangeToken? { isSince && !tokenText.isEmpty ? ChangeToken(text: tokenText) : nil }

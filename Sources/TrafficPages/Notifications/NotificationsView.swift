@@ -44,7 +44,7 @@ extension NotificationsView {
         let place = visit.place
         let actor = visit.people.actor
         let isOfUser = visit.fields["in"] == "user"
-        let before = visit.fields.text(beforeField).flatMap { Int64($0) }
+        let before = visit.fields.number(beforeField, in: 0...Int64.max)
         let found = visit.log.notifications.latest(limit + 1, before: before) { notification in
             notification.address.container == place.address.container && notification.address.environment == place.address.environment
                 && (!isOfUser || notification.user == actor.userRecordName)

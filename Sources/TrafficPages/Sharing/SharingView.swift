@@ -47,7 +47,7 @@ extension SharingView {
     static func load(_ visit: Visit) async throws -> SharingView {
         let zoneID = visit.place.zoneID
         if visit.place.address.scope == .public { throw RecordError(.badRequest, "The public database has no shares; everybody sees its records") }
-        let after = visit.fields.text(afterField).flatMap { Int64($0) }
+        let after = visit.fields.number(afterField, in: 0...Int64.max)
         let database = visit.database
         let shares = try await visit.measure { try await database.shares(in: zoneID, after: after, limit: pageSize + 1) }
         let readers = ShareReaders(visit)

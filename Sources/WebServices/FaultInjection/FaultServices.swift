@@ -32,7 +32,7 @@ struct FaultServices: Sendable {
             writer.list(faults)
             return .json(writer.bytes)
         }
-        let body = try await RequestObject.reading(try await request.bodyBytes())
+        let body = try await RequestObject.reading(try await request.receivedBytes())
         switch (try body.string("start"), try body.string("stop")) {
         case (let name?, nil): try await start(name, body, request, into: &writer)
         case (nil, let name?): try stop(name, body, into: &writer)

@@ -30,7 +30,7 @@ enum AccountServices {
     /// - Throws: `RecordError` for the protocol's errors.
     static func answer(_ service: any AccountService.Type, to request: Request, from peer: String, by access: AccessControl) async throws -> Response {
         let isGET = service.method == .get
-        let body = isGET ? try RequestObject(parametersOf: request) : try await RequestObject.reading(try await request.bodyBytes())
+        let body = isGET ? try RequestObject(parametersOf: request) : try await RequestObject.reading(try await request.receivedBytes())
         var writer = JSONWriter()
         try await service.answer(AccountCall(access: access, request: request, peer: peer, body: body), into: &writer)
         var response = Response.json(writer.bytes)

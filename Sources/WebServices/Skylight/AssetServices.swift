@@ -47,7 +47,7 @@ enum AssetSweepService {
     private static let longestGraceTime = 36_525
 
     static func answer(_ call: AssetCall) async throws -> Response {
-        let bytes = try await call.request.bodyBytes()
+        let bytes = try await call.request.receivedBytes()
         RequestNote.current?.received(bytes)
         let body = try await RequestObject.reading(bytes)
         let isDryRun = try body.bool("dryRun") ?? false

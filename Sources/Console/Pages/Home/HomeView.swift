@@ -74,7 +74,7 @@ struct HomeView: Page {
         let engine = console.engine
         let all = engine.can(.listContainers) ? try await stopwatch.measure { try await engine.containers() } : []
         let last = max(1, (all.count + limit - 1) / limit)
-        let page = min(max(fields["page"].flatMap { Int($0) } ?? 1, 1), last)
+        let page = fields.number("page", in: 1...last) ?? 1
         let start = (page - 1) * limit
         let summaries = try await stopwatch.measure { try await Self.summaries(of: Array(all.dropFirst(start).prefix(limit)), engine) }
         var rows: [Row] = []
