@@ -4,17 +4,17 @@ import collections
 import html.parser
 import http.client
 import itertools
-import os
 import re
 import urllib.parse
 
+from chance import times
 import pytest
 
 from page_server import Server
 from postgresql import PostgreSQL, programs
 
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
-EACH = int(os.environ.get("SKYLIGHT_CRAWL", "2"))
+EACH = times(1)
 MILLISECONDS = 1000
 # On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20

@@ -79,8 +79,8 @@ import Testing
         #expect(there.count == 4 && there.contains { $0.contains("Denver") })
     }
 
-    /// The number of processes that are killed; `SKYLIGHT_KILL_ROUNDS` asks for more.
-    private static let rounds = ProcessInfo.processInfo.environment["SKYLIGHT_KILL_ROUNDS"].flatMap { Int($0) } ?? 8
+    /// The number of processes that are killed.
+    private static let rounds = Chance.times(6)
 
     /// Processes end at any moment while the origin changes, and the next ones go on. A key reaches types without a feed, a sign-in zones with tokens.
     @Test(arguments: StandIn.Credentials.allCases)

@@ -1,27 +1,26 @@
 """Saving clients, records in a cluster of PostgreSQL, and its leader killed: no acknowledged save is lost, and none is applied half.
 
-Two Skylights have the database. Takes minutes, so it needs SKYLIGHT_FAILOVERS, which is the number of kills. SKYLIGHT_KILL_SEED asks for other clients and moments, SKYLIGHT_CLUSTER_TTL
-for a cluster that waits longer for a leader that is gone.
+Two Skylights have the database. Takes minutes, so only the long tier has it. SKYLIGHT_CLUSTER_TTL asks for a cluster that waits longer for a leader
+that is gone.
 """
 
-import os
 import random
 import statistics
 import time
 
 import pytest
 
+from chance import SEED, TIMES, times
 from cluster import Cluster, is_installed
 from savers import ZONE, Load
 from test_kill import Memory
 from test_kill_postgresql import CarefulSaver, Fleet, Refused, answering
 
-ROUNDS = int(os.environ.get("SKYLIGHT_FAILOVERS", "0"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+ROUNDS = times(1)
 SAVERS = 6
 
 pytestmark = [
-    pytest.mark.skipif(ROUNDS == 0, reason="takes minutes; SKYLIGHT_FAILOVERS=10 asks for ten failovers"),
+    pytest.mark.skipif(TIMES == 1, reason="takes minutes; SKYLIGHT_TIMES=10 asks for ten failovers"),
     pytest.mark.skipif(not is_installed(), reason="Patroni or etcd is not installed"),
 ]
 

@@ -1,17 +1,15 @@
 """Saving clients, and a server that is killed at random and restarted: no acknowledged save is lost.
-
-SKYLIGHT_KILL_ROUNDS asks for more rounds than the 25 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
 
 import os
 import random
 import time
 
+from chance import SEED, times
 import recount
 from savers import ZONE, Load, Saver
 
-ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "25"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+ROUNDS = times(10)
 SAVERS = 6
 
 

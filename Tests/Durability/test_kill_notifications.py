@@ -1,19 +1,16 @@
 """A client that saves and one that listens, and a server that is killed between commit and delivery: each acknowledged save is told.
-
-SKYLIGHT_KILL_ROUNDS asks for more rounds than the 25 of `make test`, SKYLIGHT_KILL_SEED for other moments.
 """
 
 import http.client
 import json
-import os
 import random
 import threading
 import time
 
+from chance import SEED, times
 from process import CONTAINER, Gone
 
-ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "25"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+ROUNDS = times(10)
 ZONE = {"zoneName": "Told"}
 SAVES = 12
 

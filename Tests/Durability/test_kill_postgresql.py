@@ -1,13 +1,12 @@
 """Saving clients, records in PostgreSQL, and Skylight or PostgreSQL killed at random: no acknowledged save is lost, and none is applied half.
 
-Two Skylights have the database. SKYLIGHT_KILL_ROUNDS asks for more rounds, SKYLIGHT_KILL_SEED for other clients and moments, SKYLIGHT_OPERATIONS for more
-requests without kills.
+Two Skylights have the database.
 """
 
-import os
 import random
 import time
 
+from chance import SEED, times
 import pytest
 
 from postgresql import PostgreSQL, programs
@@ -15,9 +14,8 @@ from process import Connection, Gone, Server
 from savers import ZONE, Load, Saver
 from test_kill import Memory
 
-ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "12"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
-OPERATIONS = int(os.environ.get("SKYLIGHT_OPERATIONS", "500"))
+ROUNDS = times(5)
+OPERATIONS = times(300)
 SAVERS = 6
 
 pytestmark = pytest.mark.skipif(programs() is None, reason="PostgreSQL is not installed")

@@ -1,21 +1,18 @@
 """Owners and guests who share, and a server that is killed at random and restarted: nothing acknowledged is lost, and nobody sees what he must not.
-
-SKYLIGHT_KILL_ROUNDS asks for more rounds than the 8 of `make test`, SKYLIGHT_KILL_SEED for other people and moments.
 """
 
 import json
-import os
 import random
 import threading
 import time
 import urllib.request
 
+from chance import SEED, times
 import recount
 from process import CONTAINER, Gone
 from sharers import GUESTS, Sharer
 
-ROUNDS = int(os.environ.get("SKYLIGHT_KILL_ROUNDS", "8"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+ROUNDS = times(5)
 SHARERS = 3
 
 

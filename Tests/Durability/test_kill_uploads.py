@@ -1,21 +1,18 @@
 """Uploading clients, and a server that is killed at random and restarted: no record refers to missing bytes, and no files are left over.
-
-SKYLIGHT_UPLOAD_KILL_ROUNDS asks for more rounds than the 25 of `make test`, SKYLIGHT_KILL_SEED for other clients and moments.
 """
 
 import json
-import os
 import random
 import sqlite3
 import subprocess
 import time
 
+from chance import SEED, times
 from uploads import ZONE, Client, Storm, Uploader, checksum
 
 import recount
 
-ROUNDS = int(os.environ.get("SKYLIGHT_UPLOAD_KILL_ROUNDS", "25"))
-SEED = int(os.environ.get("SKYLIGHT_KILL_SEED", "1"))
+ROUNDS = times(8)
 UPLOADERS = 5
 
 

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    private static let rounds = Int(ProcessInfo.processInfo.environment["SKYLIGHT_KILL_ROUNDS"] ?? "") ?? 6
+    private static let rounds = Chance.times(6)
 
     /// A process is killed while one of its requests is on its way, or the answer to it. The next one sends the change, or finds that it was made.
     @Test(arguments: [true, false]) func aChangeOfAKilledProcessIsMadeOnce(arrives: Bool) async throws {

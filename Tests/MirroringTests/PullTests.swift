@@ -15,8 +15,8 @@ import Testing
 @Suite struct PullTests {
     private static let zone = ZoneID(zoneName: "A")
 
-    /// The operations of all histories; `SKYLIGHT_MIRROR_OPERATIONS` asks for another number.
-    private static let operations = ProcessInfo.processInfo.environment["SKYLIGHT_MIRROR_OPERATIONS"].flatMap { Int($0) } ?? 2000
+    /// The operations of all histories.
+    private static let operations = Chance.times(1000)
 
     @Test(arguments: [(1, 1), (2, 7), (3, 200), (4, 3)] as [(UInt64, Int)])
     func theMirrorFollowsRandomHistories(seed: UInt64, pageSize: Int) async throws {

@@ -14,7 +14,7 @@ import Testing
 /// change that they have acknowledged. The seed decides everything but timing.
 @Suite struct ConvergenceTests {
     /// The number of steps of all devices together.
-    private static let steps = max(Int(ProcessInfo.processInfo.environment["SKYLIGHT_SYNC_EDITS"] ?? "") ?? 300, 1)
+    private static let steps = Chance.times(300)
     /// All devices come to rest after so many steps, because a change that is lost shows only until its device changes the record again.
     private static let stepsToRest = 500
     private static let faults: [InjectedFault] = [.droppedAfter, .droppedBefore, .zoneBusy, .tryAgainLater]

@@ -10,7 +10,7 @@ import Testing
 
 /// Operations that outlive their process. A copy of their file is what the next process finds.
 @Suite struct LongLivedTests {
-    private static let rounds = Int(ProcessInfo.processInfo.environment["SKYLIGHT_KILL_ROUNDS"] ?? "") ?? 6
+    private static let rounds = Chance.times(6)
 
     /// Resumes the only operation of a file.
     private static func resume(_ container: Container, _ told: Told) async throws -> Result<Void, OperationError> {

@@ -12,15 +12,13 @@ import Testing
 /// them: unsynced data lost, torn or reordered. The store must open, and every save acknowledged before must exist.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be recorded here"))
 struct CrashImageTests {
-    /// The number of images; set `SKYLIGHT_CRASH_IMAGES` for more.
-    private static let images = ProcessInfo.processInfo.environment["SKYLIGHT_CRASH_IMAGES"].flatMap { Int($0) } ?? 80
-    private static let imagesOfOne = 20
+    private static let imagesOfOne = Chance.times(10)
 
     private let folder: TemporaryFolder
 
     init() throws { folder = try TemporaryFolder() }
 
-    @Test(arguments: 1...UInt64(max(1, images / imagesOfOne)))
+    @Test(arguments: Chance.seed...(Chance.seed &+ 3))
     func nothingAcknowledgedIsLost(seed: UInt64) async throws {
         let disk = watch("data")
         disk.record()

@@ -12,9 +12,6 @@ import Testing
 /// Every save is durable or refused, reads still work, and nothing crashes or hangs.
 @Suite(.serialized, .enabled(if: WatchedFolder.isPossible, "calls can't be made to fail here"), .timeLimit(.minutes(10)))
 struct DiskFaultTests {
-    /// The number of faults; set `SKYLIGHT_FAULTS` for more.
-    private static let faults = ProcessInfo.processInfo.environment["SKYLIGHT_FAULTS"].flatMap { Int($0) } ?? 60
-
     private let folder: TemporaryFolder
     private let data: URL
     private let disk: WatchedFolder
@@ -47,7 +44,7 @@ struct DiskFaultTests {
         }
     }
 
-    @Test(arguments: 1...UInt64(faults))
+    @Test(arguments: Chance.seeds(24))
     func everySaveIsOnDiskOrRefused(seed: UInt64) async throws {
         let fault = Fault(seed: seed)
         disk.fail(fault.calls, after: fault.skipped, failing: fault.lasts ? nil : 1, error: fault.error)

@@ -11,12 +11,11 @@ import Testing
 @testable import SQLRecordStore
 @testable import TestStores
 
-/// Random histories of a zone with shares, 100,000 steps in all. After each step one guest's lookups, query and pulls are compared with ``SharingModel``.
-/// Set `SKYLIGHT_SHARING_STEPS` for longer ones than 1,000 steps for each seed.
+/// Random histories of a zone with shares. After each step one guest's lookups, query and pulls are compared with ``SharingModel``.
 @Suite struct SharingHistoryTests {
-    private static let steps = ProcessInfo.processInfo.environment["SKYLIGHT_SHARING_STEPS"].flatMap { Int($0) } ?? 1000
+    private static let steps = 1000
 
-    @Test(arguments: 1...50 as ClosedRange<UInt64>)
+    @Test(arguments: Chance.seeds(12))
     func inMemory(seed: UInt64) async throws {
         let engine = InMemoryRecordEngine()
         try await play(seed, nil) { engine }
@@ -24,7 +23,7 @@ import Testing
     }
 
     /// Two thirds of the histories move hierarchies in the smallest steps, halfway through which the owner goes on.
-    @Test(arguments: 1...50 as ClosedRange<UInt64>)
+    @Test(arguments: Chance.seeds(12))
     func sqlite(seed: UInt64) async throws {
         let folder = try TemporaryFolder()
         let gate = seed % 3 == 0 ? nil : WorkGate()

@@ -10,8 +10,8 @@ import Testing
 
 /// Operations whose cost must not grow with the store, measured in steps instead of time.
 @Suite(.serialized) struct SpeedLawTests {
-    /// The number of records in the large store; set `SKYLIGHT_LARGE_STORE` for more.
-    private static let large = ProcessInfo.processInfo.environment["SKYLIGHT_LARGE_STORE"].flatMap { Int($0) } ?? 1_000_000
+    /// The number of records in the large store.
+    private static let large = Chance.times(100_000)
     private static let limit = 1.15
 
     private let folder: TemporaryFolder

@@ -1,0 +1,14 @@
+"""How much the tests that depend on chance do, and where they begin. `make test` begins elsewhere with each commit and says where.
+
+SKYLIGHT_SEED repeats a run, SKYLIGHT_TIMES does so many times as much: `make test-long` asks for ten times.
+"""
+
+import os
+
+SEED = int(os.environ.get("SKYLIGHT_SEED", "1"))
+TIMES = float(os.environ.get("SKYLIGHT_TIMES", "1"))
+
+
+def times(count):
+    """So many rounds in `make test`, and at least one."""
+    return max(1, round(count * TIMES))
