@@ -17,8 +17,9 @@ LENGTHY := SQLRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|Di
 LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
 LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Fault|File|Pull|Push|TypePull)Tests|RemoteRecordsTests\.(Convergence|LongLived)Tests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Secret|Serve)Tests
-# The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, and a walk through the console.
-QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py)
+# The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, a walk through the console, and the
+# stores of earlier formats.
+QUICK := $(addprefix Tests/,Clients/test_openapi.py Clients/test_pyicloud.py Clients/test_signing_clients.py Browser/test_page_weight.py Browser/test_styles.py Browser/test_tour.py Formats/test_formats.py)
 # One configuration for the server, its tests and its benchmarks, so that everything is built once; a build with other flags starts from the
 # beginning. Tests may look inside the modules, which costs a server nothing that can be measured. Without debug information BoringSSL compiles
 # a quarter faster, Swift modules a little, and object files are half as large or less. Backtraces keep their function names.
@@ -49,7 +50,7 @@ run: system-packages
 	@echo "==> Starting Skylight; Ctrl-C ends it"
 	@exec "$(BIN)/skylight" serve --demo --port $(PORT) $(ARGS)
 
-test: export PYTHON_TESTS = $(wildcard Tests/Clients Tests/Browser Tests/Durability)
+test: export PYTHON_TESTS = $(wildcard Tests/Clients Tests/Browser Tests/Durability Tests/Formats)
 check: export PYTHON_TESTS = $(QUICK)
 # Each process would fill servers of its own with demo data.
 check: export PYTHON_TESTS_AT_A_TIME = 0

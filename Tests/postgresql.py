@@ -18,16 +18,20 @@ def programs():
 
 
 class PostgreSQL:
-    """Listens on a socket in its folder, and waits for the disk at each commit as usual."""
+    """Listens on a socket in its folder, and waits for the disk at each commit as usual.
 
-    def __init__(self):
+    With `fsync="off"` it does not, for tests that kill nothing.
+    """
+
+    def __init__(self, fsync="on"):
+        self.fsync = fsync
         # PostgreSQL refuses to run as root.
         self.user = "postgres" if os.getuid() == 0 else None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skylight-kill-"))
         if self.user:
             shutil.chown(self.folder, self.user)
         self.log = open(self.folder / "log", "w")
-        self.run("initdb", "--pgdata", "data", "--username", "skylight", "--auth", "trust", "--encoding", "UTF8", "--locale", "C").wait(timeout=120)
+        self.run("initdb", "--pgdata", "data", "--username", "skylight", "--auth", "trust", "--encoding", "UTF8", "--locale", "C", "--no-sync").wait(timeout=120)
         self.address = f"postgres://skylight@/postgres?host={self.folder}"
         self.start()
 
@@ -37,7 +41,8 @@ class PostgreSQL:
     def start(self):
         """Starts it, and waits until it answers."""
         for _ in range(100):
-            self.process = self.run("postgres", "-D", "data", "-c", f"unix_socket_directories={self.folder}", "-c", "listen_addresses=")
+            settings = [f"unix_socket_directories={self.folder}", "listen_addresses=", f"fsync={self.fsync}"]
+            self.process = self.run("postgres", "-D", "data", *(word for setting in settings for word in ("-c", setting)))
             while self.process.poll() is None:
                 if self.run("pg_isready", "--quiet", "--host", str(self.folder)).wait(timeout=60) == 0:
                     return
