@@ -1,5 +1,5 @@
 # Three commands do everything: `make run` builds Skylight and serves demo data, `make check` builds and runs the quick tests, and `make test` builds
-# and runs every test and leaves pictures of the pages in .build/screenshots.
+# and runs every test and leaves pictures of the pages in .build/screenshots. `make test-long` goes on with chance for as long as you like.
 # All install what is missing on Debian and Ubuntu, and say so.
 
 PORT ?= 8080
@@ -29,18 +29,29 @@ BIN = $$(swift build $(BUILD) --show-bin-path)
 # The tests that run on PostgreSQL, too: what the storage interface promises, histories against the model, its driver, the protocol over HTTP, and servers with a common folder.
 ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|RandomSchema|KeyValue|TokenLifetime|Journal|CompositeIndex|SharedRemoval|ComparatorTable|PostgreSQLConnection|PostgreSQLStore|SeveralProcesses)Tests|WebServicesTests\.(Scenario|ProtocolAnswer|AssetRecord|AssetService|NotificationHistory|RoleMatrix)Tests|CommandLineTests\.RunningServerTests/aServerThatCannotListen
 
-SWIFT_LOG := .build/swift-tests.log
+# Where chance begins: elsewhere with each commit. The tests that depend on it name the seed when they fail.
+SKYLIGHT_SEED ?= $(shell printf '%d' "0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)")
+export SKYLIGHT_SEED
+# The suites that depend on chance, and those in Python.
+CHANCE := SQLRecordStoreTests\.(CrashImage|DiskFault|FeedLaw|RandomHistory|RandomSchema|SharingHistory|SpeedLaw)Tests|AssetStoreTests\.CrashTests|MirroringTests\.PullTests|RemoteRecordsTests\.(Convergence|LongLived)Tests|CommandLineTests\.MirrorTests|ExamplesTests
+CHANCE_IN_PYTHON := $(addprefix Tests/,Durability Clients/test_numbers.py Clients/test_schemathesis.py Browser/test_crawl.py)
+# How long `make test-long` takes, its build and its last round not counted.
+MINUTES ?= 120
+
+# The parts of a run, each with its report.
+PART := swift
 VENV := .venv
 REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test build-tests swift-tests postgresql-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
+.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
 	@echo "make check        build everything and run the quick tests, for every commit"
 	@echo "make test         build everything and run all tests"
+	@echo "make test-long    run what depends on chance again and again: MINUTES=30 for half an hour"
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
@@ -62,9 +73,28 @@ test check: export SKYLIGHT_EXAMPLES = 1
 test: export STORE_TESTS = postgresql-tests
 
 test check: build-tests
-	@echo "==> Running the tests in Swift and in Python side by side; the output of each part follows when it ends"
-	@SKYLIGHT_BIN="$(BIN)/skylight" \
-		$(MAKE) --no-print-directory --jobs=2 $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) swift-tests $(STORE_TESTS) python-tests
+	@echo "==> Running the tests in Swift and in Python side by side; SKYLIGHT_SEED=$(SKYLIGHT_SEED) repeats this run"
+	@rm -f .build/tests-in-*
+	@status=0; SKYLIGHT_BIN="$(BIN)/skylight" $(MAKE) --no-print-directory --keep-going --jobs=2 swift-tests $(STORE_TESTS) python-tests || status=1; \
+		Scripts/test-report .build/tests-in-*.jsonl .build/tests-in-*.xml || status=1; exit $$status
+
+# New seeds in each round. A failure names its seed, and ends the run.
+test-long: export SKYLIGHT_EXAMPLES = 1
+test-long: export PYTHON_TESTS = $(CHANCE_IN_PYTHON)
+test-long: export SWIFT_TESTS = --filter '$(CHANCE)'
+test-long: export STORE_TESTS = postgresql-tests
+test-long: build-tests
+	@began=$$(date +%s); round=0; taken=0; \
+	while [ $$taken -lt $$(($(MINUTES) * 60)) ]; do \
+		round=$$((round + 1)); seed=$$(($(SKYLIGHT_SEED) + 1000 * round)); \
+		echo "==> Round $$round, after $$((taken / 60)) of $(MINUTES) minutes, SKYLIGHT_SEED=$$seed"; \
+		rm -f .build/tests-in-*; \
+		SKYLIGHT_SEED=$$seed SKYLIGHT_TIMES=2 SKYLIGHT_BIN="$(BIN)/skylight" \
+			$(MAKE) --no-print-directory --keep-going --jobs=2 swift-tests postgresql-tests python-tests || exit 1; \
+		Scripts/test-report .build/tests-in-*.jsonl .build/tests-in-*.xml || exit 1; \
+		taken=$$(($$(date +%s) - began)); \
+	done; \
+	echo "==> $$round rounds in $$((taken / 60)) minutes. Scripts/find-races looks for races with ThreadSanitizer."
 
 build-tests: system-packages test-packages $(VENV)/installed
 	@echo "==> Building Skylight and its tests"
@@ -73,18 +103,19 @@ build-tests: system-packages test-packages $(VENV)/installed
 
 # Thousands of tests pass for each that fails, so those that failed come last.
 swift-tests:
-	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test $(BUILD) --skip-build $(SWIFT_TESTS) >$(SWIFT_LOG) 2>&1 && tail -n 1 $(SWIFT_LOG) || { \
-		tail -n 500 $(SWIFT_LOG); echo "==> Tests in Swift that failed (all output is in $(SWIFT_LOG)):"; \
-		grep -E '^✘|recorded an issue|: error: |Fatal error|signal code' $(SWIFT_LOG) | cut -c 1-1000; exit 1; }
+	@SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(TESTS_AT_A_TIME) swift test $(BUILD) --skip-build --event-stream-version 0 \
+		--event-stream-output-path .build/tests-in-$(PART).jsonl $(SWIFT_TESTS) >.build/$(PART)-tests.log 2>&1 && tail -n 1 .build/$(PART)-tests.log || { \
+		tail -n 500 .build/$(PART)-tests.log; echo "==> Tests in Swift that failed (all output is in .build/$(PART)-tests.log):"; \
+		grep -E '^✘|recorded an issue|: error: |Fatal error|signal code' .build/$(PART)-tests.log | cut -c 1-1000; exit 1; }
 
 # After the others, because one command at a time uses the build.
 postgresql-tests: swift-tests
 	@Scripts/with-postgresql sh -c 'test -n "$$SKYLIGHT_POSTGRESQL" || { echo "==> PostgreSQL is not here: the tests on it are skipped"; exit 0; }; \
-		exec $(MAKE) --no-print-directory swift-tests SWIFT_LOG=.build/postgresql-tests.log SWIFT_TESTS="--filter \"$(ON_POSTGRESQL)\""'
+		exec $(MAKE) --no-print-directory swift-tests PART=postgresql SWIFT_TESTS="--filter \"$(ON_POSTGRESQL)\""'
 
 # Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
 python-tests:
-	$(VENV)/bin/python -m pytest -p no:cacheprovider -q -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
+	$(VENV)/bin/python -m pytest -p no:cacheprovider -q --junitxml .build/tests-in-python.xml -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"

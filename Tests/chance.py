@@ -1,12 +1,12 @@
 """How much the tests that depend on chance do, and where they begin. `make test` begins elsewhere with each commit and says where.
 
-SKYLIGHT_SEED repeats a run, SKYLIGHT_TIMES does so many times as much: `make test-long` asks for ten times.
+SKYLIGHT_SEED repeats a run, SKYLIGHT_TIMES does so many times as much. `make test-long` goes on with other seeds.
 """
 
 import os
 
-SEED = int(os.environ.get("SKYLIGHT_SEED", "1"))
-TIMES = float(os.environ.get("SKYLIGHT_TIMES", "1"))
+SEED = int(os.environ.get("SKYLIGHT_SEED") or 1)
+TIMES = float(os.environ.get("SKYLIGHT_TIMES") or 1)
 
 
 def times(count):

@@ -44,8 +44,8 @@ DESTRUCTIVE = re.compile(
 SECONDS = 2.0
 # On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 40
-# Forms that wait for a job up to some seconds, and passwords, which are checked slowly on purpose.
-PATIENT = re.compile(r"/snapshots/save|/admin/sign-in")
+# Forms that wait for a job up to some seconds, passwords, which are checked slowly on purpose, and the service that reads all files.
+PATIENT = re.compile(r"/snapshots/save|/admin/sign-in|/assets/verify")
 BUSY = {"TRY_AGAIN_LATER", "ZONE_BUSY", "THROTTLED"}
 
 

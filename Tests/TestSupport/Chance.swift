@@ -5,7 +5,7 @@ import Foundation
 public enum Chance {
     /// The first seed; `SKYLIGHT_SEED` repeats a run.
     public static let seed = variable("SKYLIGHT_SEED").flatMap { UInt64($0) } ?? 1
-    /// `SKYLIGHT_TIMES` does so many times as much: `make test-long` asks for ten times.
+    /// `SKYLIGHT_TIMES` does so many times as much.
     private static let factor = variable("SKYLIGHT_TIMES").flatMap { Double($0) }.flatMap { $0 > 0 && $0 <= 10_000 ? $0 : nil } ?? 1
 
     private static func variable(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
