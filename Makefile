@@ -49,7 +49,7 @@ BENCH := .build/benchmarks
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
-	@echo "make check        build everything and run the quick tests, for every commit"
+	@echo "make check        build everything and run the quick tests, for every commit; ONLY=SchemaTests runs that suite alone"
 	@echo "make test         build everything and run all tests"
 	@echo "make test-long    run what depends on chance again and again: MINUTES=30 for half an hour"
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
@@ -65,7 +65,7 @@ test: export PYTHON_TESTS = $(wildcard Tests/Clients Tests/Browser Tests/Durabil
 check: export PYTHON_TESTS = $(QUICK)
 # Each process would fill servers of its own with demo data.
 check: export PYTHON_TESTS_AT_A_TIME = 0
-check: export SWIFT_TESTS = --skip '$(LENGTHY)'
+check: export SWIFT_TESTS = $(if $(ONLY),--filter '$(ONLY)',--skip '$(LENGTHY)')
 
 # The examples, too.
 test check: export SKYLIGHT_EXAMPLES = 1
@@ -75,8 +75,8 @@ test: export STORE_TESTS = postgresql-tests
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; SKYLIGHT_SEED=$(SKYLIGHT_SEED) repeats this run"
 	@rm -f .build/tests-in-*
-	@status=0; SKYLIGHT_BIN="$(BIN)/skylight" $(MAKE) --no-print-directory --keep-going --jobs=2 swift-tests $(STORE_TESTS) python-tests || status=1; \
-		Scripts/test-report .build/tests-in-*.jsonl .build/tests-in-*.xml || status=1; exit $$status
+	@status=0; SKYLIGHT_BIN="$(BIN)/skylight" $(MAKE) --no-print-directory --keep-going --jobs=2 swift-tests $(STORE_TESTS) $(if $(ONLY),,python-tests) || status=1; \
+		Scripts/test-report .build/tests-in-* || status=1; exit $$status
 
 # New seeds in each round. A failure names its seed, and ends the run.
 test-long: export SKYLIGHT_EXAMPLES = 1
@@ -91,7 +91,7 @@ test-long: build-tests
 		rm -f .build/tests-in-*; \
 		SKYLIGHT_SEED=$$seed SKYLIGHT_TIMES=2 SKYLIGHT_BIN="$(BIN)/skylight" \
 			$(MAKE) --no-print-directory --keep-going --jobs=2 swift-tests postgresql-tests python-tests || exit 1; \
-		Scripts/test-report .build/tests-in-*.jsonl .build/tests-in-*.xml || exit 1; \
+		Scripts/test-report .build/tests-in-* || exit 1; \
 		taken=$$(($$(date +%s) - began)); \
 	done; \
 	echo "==> $$round rounds in $$((taken / 60)) minutes. Scripts/find-races looks for races with ThreadSanitizer."

@@ -207,6 +207,9 @@ class Sharer:
         operations = [self.item("forceUpdate", name, after, **parent, **restoration)]
         is_foreign = parent.get("parent") and parent["parent"].get("zoneID", self.zone) != self.zone
         is_refused = is_foreign or not restoration and not after.may_have(name, self.model)
+        # No record is restored below itself within a hierarchy. Where a large one ends, only the server knows at any moment.
+        if restoration and name in after.ancestors(name):
+            return
         self.send(connection, self.owner, operations, after, ["BAD_REQUEST"] if is_refused else None)
 
     def save(self, connection):

@@ -175,7 +175,8 @@ private struct SharingHistory {
             isAllowed = isAllowed && parentZone.map { $0.zoneName == notes.zoneName } ?? true
         }
         let isDone = try await save(name, parent, in: owner, notes, parentZone: parentZone, restores: restores)
-        if isDone != isAllowed { return "moving \(name) to \(parent): \(isDone)" }
+        // Within a hierarchy, no record is restored below itself.
+        if isDone != isAllowed, isDone || !(restores && after.isInCircle(name)) { return "moving \(name) to \(parent): \(isDone)" }
         if isDone { model = after }
         return nil
     }

@@ -94,6 +94,10 @@ extension BatchModifier {
                 }
             }
         }
+        // Other saves are refused in the end. No version put a restored record below itself within a hierarchy.
+        if operation.provenance != nil, after != nil, saved.parent != existing?.parent, try isCutOff(saved, in: zone.key) {
+            throw ParentOrder.cycle(saved.recordID.recordName)
+        }
         let isMoved = before != after || saved.parent != existing?.parent
         let change = try transaction.update(saved, in: zone.key, wasElsewhere: before != nil && isMoved, by: signature)
         guard isMoved || change.isOfMembers else { return }
@@ -132,6 +136,13 @@ extension BatchModifier {
         // Most records have no children, and some have many ancestors.
         if try transaction.children(of: name, in: zone, after: nil, limit: 1).isEmpty { return false }
         return try ancestor(of: name, in: zone) { $0.recordID.recordName == name } != nil
+    }
+
+    /// True if a record is among its own ancestors, so that it would stay in its hierarchy without a way to the root.
+    private func isCutOff(_ record: StoredRecord, in zone: Int64) throws -> Bool {
+        let name = record.recordID.recordName
+        if try transaction.isRoot(record) { return false }
+        return try ancestor(of: name, in: zone) { try $0.recordID.recordName == name || isRootOfOthers($0) }?.recordID.recordName == name
     }
 
     func isRoot(_ name: Name, in zone: Int64) throws -> Bool { try transaction.record(named: name, in: zone).map(isRootOfOthers) ?? false }
