@@ -136,7 +136,7 @@ system-packages:
 	@Scripts/install-packages libpq-dev libsqlite3-dev zlib1g-dev
 
 test-packages:
-	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl postgresql python3
+	@Scripts/install-packages 'chromium-headless-shell|chromium' curl gzip openssl postgresql python3 'webkit2gtk-driver?' 'xvfb?'
 
 # The demo data has Japanese text and emoji, which the pictures show.
 picture-packages:

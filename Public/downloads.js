@@ -89,12 +89,7 @@ export class Downloads {
 
   // Resolves with the last message of the worker.
   async #run(download) {
-    let folder
-    try {
-      folder = await this.#files.open()
-    } catch (error) {
-      return { end: 'failed', reason: `The browser keeps no files for this page: ${error.message}` }
-    }
+    const folder = await this.#files.open()
     if (download.isStopped) return { end: 'stopped' }
     const worker = download.worker = new Worker(new URL('fetcher.js', import.meta.url), { type: 'module' })
     const end = await new Promise(resolve => {

@@ -30,6 +30,16 @@ export class FetchedFiles {
     return this.#folder
   }
 
+  // False where the browser has the interface and refuses, as Safari does in private windows.
+  async canOpen() {
+    try {
+      await this.open()
+      return true
+    } catch {
+      return false
+    }
+  }
+
   async file(name) {
     const folder = await this.open()
     return (await folder.getFileHandle(name)).getFile()
@@ -44,9 +54,9 @@ export class FetchedFiles {
     }
   }
 
-  // The available space, in bytes.
+  // The available space, in bytes. Safari before 17 does not tell it.
   async room() {
-    const { quota = Infinity, usage = 0 } = await navigator.storage.estimate()
+    const { quota = Infinity, usage = 0 } = await navigator.storage.estimate?.() ?? {}
     return quota - usage
   }
 

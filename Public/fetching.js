@@ -10,23 +10,26 @@ const pause = 200
 // Larger answers are fetched only after a click.
 const unaskedBytes = 20_000_000
 
-// Returns once the page has the lock of its files.
+// Returns once the page has the lock of its files. Where the browser keeps no files, the plain links stay.
 export async function enableFetching() {
   const table = document.querySelector('[data-fetching]')
   const whole = document.querySelector('[data-whole]')
   if (!table || !whole || !canKeepFiles()) return
-  await new Fetching(table, whole).start()
+  const files = new FetchedFiles()
+  if (await files.canOpen()) await new Fetching(table, whole, files).start()
 }
 
 class Fetching {
-  #files = new FetchedFiles()
-  #downloads = new Downloads(this.#files, { changed: download => this.#turned(download), renew: renewedAddress })
+  #files
+  #downloads
   #records
   #rows
   #whole
   #clock = null
 
-  constructor(table, whole) {
+  constructor(table, whole, files) {
+    this.#files = files
+    this.#downloads = new Downloads(files, { changed: download => this.#turned(download), renew: renewedAddress })
     let number = 0
     this.#records = [...table.querySelectorAll('[data-record]')].map(body => {
       const rows = [...body.querySelectorAll('[data-file]')].map(row => {

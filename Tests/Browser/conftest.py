@@ -1,7 +1,8 @@
-"""A running server with demo data, and Chromium."""
+"""A running server with demo data, Chromium and WebKit."""
 
 import demo_clients
 import pytest
+import webkit
 from chromium import chromium
 from page_server import Server
 from playwright.sync_api import expect, sync_playwright
@@ -78,6 +79,30 @@ def open_page(browser, server):
     for context in contexts:
         context.close()
     assert complaints == []
+
+
+@pytest.fixture(scope="session")
+def webkit_display():
+    display = webkit.Display()
+    yield display
+    display.stop()
+
+
+@pytest.fixture
+def open_webkit_page(webkit_display, server, tmp_path):
+    """Opens a page in WebKit."""
+    browsers = []
+
+    def open_webkit_page(path: str = "/", at=None, java_script_enabled: bool = True):
+        folder = tmp_path / f"webkit-{len(browsers)}"
+        folder.mkdir()
+        browsers.append(webkit.Browser(webkit_display, folder, (at or server).address, java_script_enabled))
+        browsers[-1].page.goto(path)
+        return browsers[-1].page
+
+    yield open_webkit_page
+    for browser in browsers:
+        browser.stop()
 
 
 @pytest.fixture(scope="session")

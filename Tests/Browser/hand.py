@@ -1,17 +1,24 @@
 """A user's hand: it points and types, and counts the clicks."""
 
-from playwright.sync_api import Page, expect
+import pathlib
+
+from playwright.sync_api import Page
+
+import webkit
+from webkit import expect
 
 # A click counts when the button of the mouse goes down, because the page may be gone when it goes up. Keys make no such event.
 COUNTER = "addEventListener('pointerdown', event => { if (event.isTrusted) countClick() }, true)"
 
 
 class Hand:
-    """The hand of a user on a page, which may have no scripts. The clicks are counted only if it has scripts."""
+    """The hand of a user on a page of Chromium or WebKit, which may have no scripts. The clicks are counted only if it has scripts."""
 
-    def __init__(self, page: Page, has_scripts: bool):
+    def __init__(self, page: Page | webkit.Page, has_scripts: bool):
         self.page, self.has_scripts, self.clicks = page, has_scripts, 0
-        if has_scripts:
+        if isinstance(page, webkit.Page):
+            page.on_click = self._count
+        elif has_scripts:
             page.context.expose_function("countClick", self._count)
             page.context.add_init_script(COUNTER)
 
@@ -55,6 +62,18 @@ class Hand:
 
     def button(self, name: str):
         self.page.get_by_role("button", name=name, exact=True).last.click()
+
+    def choose(self, label: str, file: pathlib.Path):
+        """Chooses a file for a field, which is clicked."""
+        field = self.page.get_by_label(label, exact=True)
+        if isinstance(self.page, webkit.Page):
+            # A driver names the file instead of clicking: there is no window for files.
+            field.set_input_files(file)
+            self._count()
+            return
+        with self.page.expect_file_chooser() as chooser:
+            field.click()
+        chooser.value.set_files(file)
 
     def type(self, text: str):
         """Types into the focused field."""

@@ -372,13 +372,28 @@ def test_without_scripts_the_links_download(open_page, files):
     assert "assets" not in page.url
 
 
-def test_without_a_private_file_system_there_are_links(browser, server, files):
+@pytest.mark.parametrize("lack", [
+    "delete StorageManager.prototype.getDirectory",
+    # As Safari does in private windows.
+    "StorageManager.prototype.getDirectory = () => Promise.reject(new DOMException('The operation failed', 'UnknownError'))",
+])
+def test_without_a_private_file_system_there_are_links(browser, server, files, lack):
     context = browser.new_context(base_url=server.address)
-    context.add_init_script("delete StorageManager.prototype.getDirectory")
+    context.add_init_script(lack)
     page = context.new_page()
     page.goto(address("record-1"))
     expect(row(page, "part-1.bin").get_by_role("link", name="Download")).to_be_visible()
     expect(page.get_by_role("button", name="Pause part-1.bin")).to_have_count(0)
+    context.close()
+
+
+def test_a_browser_that_does_not_tell_its_room_fetches(browser, server, files):
+    """As Safari before version 17."""
+    context = browser.new_context(base_url=server.address)
+    context.add_init_script("delete StorageManager.prototype.estimate")
+    page = context.new_page()
+    page.goto(address("record-1"))
+    expect(row(page, "part-1.bin")).to_have_attribute("data-state", "done")
     context.close()
 
 

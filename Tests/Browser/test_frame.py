@@ -2,10 +2,11 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from pages import CHAT, JOURNAL, title
+from pages import CHAT, JOURNAL, PAGES, title
 
 TABLE = CHAT + "/query?type=Message&zone=Chats"
 
@@ -201,6 +202,28 @@ def test_the_tabs_stay_where_they_are_and_copy_covers_nothing(open_page):
     code.scroll_into_view_if_needed()
     pre, button = code.locator("pre").bounding_box(), code.get_by_role("button").bounding_box()
     assert button["x"] >= pre["x"] + pre["width"]
+
+
+@pytest.mark.parametrize("name", ["bad token explained", "record editor", "type", "rehearsals"])
+def test_the_footer_stays_and_covers_nothing_that_is_scrolled_to(look, name):
+    page = look(PAGES[name])
+    page.set_viewport_size({"width": 1000, "height": 560})
+    covered = page.evaluate("""() => [...document.querySelectorAll('main :is(a[href], button, input, select, textarea)')].filter(it => {
+      if (!it.checkVisibility({ visibilityProperty: true }) || it.closest('.foot')) return false
+      it.scrollIntoView({ block: 'nearest' })
+      const box = it.getClientRects()[0]
+      return box && document.elementFromPoint(box.x + box.width / 2, box.bottom - 2)?.closest('.foot')
+    }).map(it => it.outerHTML.slice(0, 100))""")
+    assert covered == []
+    # The footer itself is in view wherever the page is scrolled to.
+    at = page.evaluate("""() => {
+      const main = document.querySelector('main')
+      const foot = document.querySelector('.foot :is(a, button, summary)') ?? document.querySelector('.foot > *')
+      main.scrollTop = 10
+      foot.scrollIntoView({ block: 'nearest' })
+      return main.scrollTop
+    }""")
+    assert at == 10
 
 
 def test_the_parts_of_a_record_are_one_click_away(open_page):
