@@ -1,4 +1,4 @@
-// Shows a record beside the table of results: the one whose row has the focus, or was clicked. Enter still opens its own page.
+// Shows the record of the focused or clicked row beside the table. Enter still opens its own page.
 // The browser remembers the choice. Narrow windows have no room for it.
 
 import { enableCopying } from './copy.js'

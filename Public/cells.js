@@ -40,7 +40,7 @@ export function enableCells() {
   })
 }
 
-// The cell in the direction of an arrow key. The keys only move up and down from cell to cell: the names of records have keys of their own.
+// The cell in the direction of an arrow key. The names of records have keys of their own.
 function neighbour(cell, key) {
   const sideways = { ArrowLeft: 'previousElementSibling', ArrowRight: 'nextElementSibling' }[key]
   if (sideways) {

@@ -1,4 +1,4 @@
-// The visibility and width of the columns in a large table. The browser stores them for tables with the same caption.
+// The visibility and width of columns, stored for tables with the same caption.
 
 const step = 24
 const least = 48

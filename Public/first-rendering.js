@@ -4,7 +4,7 @@
   try { theme = localStorage.getItem('theme') } catch { /* Without storage, the system preference applies. */ }
   if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme
 }
-// The browser lays out a table as a whole, and does nothing else meanwhile. So the first rows appear at once, and the others a few for each frame.
+// The browser lays out a table as a whole, so the first rows appear at once, and a few more with each frame.
 {
   const sheet = new CSSStyleSheet()
   const show = count => sheet.replaceSync(`.cells > tbody > tr:nth-child(n + ${count + 1}) { display: none }`)

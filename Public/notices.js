@@ -1,4 +1,4 @@
-// A notice says what the last action did. It appears once: reloading the page does not repeat it. Without scripts a cookie remembers that it was shown.
+// A notice says once what the last action did. Without scripts a cookie remembers that it was shown.
 
 export function enableNotices() {
   const notice = document.querySelector('.notice')

@@ -1,4 +1,4 @@
-// Ctrl-K and / open the search box as a palette over the page: it lists what the text may mean while one types. The server renders the list.
+// Ctrl-K and / open the search box as a palette: the server lists what the text may mean.
 
 import { keysAreOn } from './keys.js'
 import { placesLike } from './places.js'
@@ -102,7 +102,7 @@ class Palette {
 
   #links() { return [...this.found.querySelectorAll('a')] }
 
-  // Enter opens the first result of the text. The page decides about a text whose results have not come yet, and about one without results.
+  // Enter opens the first result. The page decides about a text whose results have not come, or that has none.
   #submit(event) {
     const first = this.#links()[0]
     const text = this.input.value.trim()

@@ -1,4 +1,4 @@
-// Keyboard shortcuts for frequent actions, with a list under ?. Inactive during text input, and without conflicts with the browser's own shortcuts.
+// Keyboard shortcuts, listed under ?. Inactive during text input.
 
 import { keysAreOn, turnKeys } from './keys.js'
 
@@ -43,7 +43,7 @@ export function enableShortcuts() {
   })
 }
 
-// Moves the focus between the links in row headers, from the row with the focus, or the one that is shown beside the table, or the one that was left.
+// Moves the focus between the links in row headers, from the row with the focus, the one shown beside, or the one left.
 function step(by, left) {
   const links = [...document.querySelectorAll('main tbody th a')].filter(link => link.offsetParent !== null)
   if (links.length === 0) return

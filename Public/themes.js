@@ -1,4 +1,4 @@
-// A button that cycles through the system, light and dark themes. first-rendering.js applies the choice on the next page.
+// A button that cycles through the themes. first-rendering.js applies the choice on the next page.
 
 const names = { system: 'as the system', light: 'light', dark: 'dark' }
 const next = { system: 'light', light: 'dark', dark: 'system' }

@@ -14,7 +14,7 @@ from page_server import Server
 from postgresql import PostgreSQL, programs
 
 # Pages that only differ in their subject (record, token) are one kind. This many of each kind are visited.
-EACH = times(1)
+EACH = times(2)
 MILLISECONDS = 1000
 # On a slow or busy machine, this multiple of the start page's time is allowed instead.
 START_PAGES = 20

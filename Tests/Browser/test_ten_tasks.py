@@ -129,13 +129,8 @@ def test_a_download_is_paused_and_resumed(take, server, place, browser_name, rec
     server.attach(place[0], "Notes", "with a file", ("walk.bin", content))
     line = SlowLine(server.address)
     request.addfinalizer(line.stop)
-<<<<<<< HEAD
     line.rate, line.slows_after = 150_000, 200_000
-    hand = Hand(open_page(at=line), True)
-=======
-    line.rate = 150_000
     hand = take(True, at=line)
->>>>>>> i33-webkit
     page = hand.page
     hand.go(place[1] + "/sync")
     hand.find("with a file")

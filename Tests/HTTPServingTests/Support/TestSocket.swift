@@ -45,7 +45,8 @@ final class TestSocket {
             var size = CInt(receiveBuffer)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<CInt>.size))
         }
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        // Only a server that never answers reaches it.
+        var limit = timeval(tv_sec: 120, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
