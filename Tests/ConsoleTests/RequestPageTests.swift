@@ -100,7 +100,7 @@ import Traffic
             let page = try await stage.page("requests?id=\(query.id)")
             #expect(page.contains("&lt;rank&gt; QUERYABLE") && page.contains("The names under the value were walked."))
             #expect(page.contains("/requests/explain\"") && page.contains("name=\"id\" value=\"\(query.id)\""))
-            #expect(!page.contains("=41"), "what it compares with is not shown unless it is asked for")
+            #expect(!page.contains(/value\d*=41/), "what it compares with is not shown unless it is asked for")
             let led = try await stage.client.execute(uri: "\(RequestStage.there)/requests/explain?id=\(query.id)", method: .get) { $0 }
             let location = try #require(led.headers[.location])
             #expect(led.status == .seeOther && location.hasPrefix("\(RequestStage.there)/explain?"))
