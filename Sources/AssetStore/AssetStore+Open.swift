@@ -12,10 +12,15 @@ extension AssetStore {
         let hold = await holds.hold(ticket.checksum)
         return try await reportingDiskFailures {
             var file = try await find(ticket, held: hold, coding: coding)
-            guard coding == .gzip, file.coding == .identity, known.facts(of: ticket.checksum).compressedForm == nil else { return file }
-            if await compressor.demand(ticket.checksum, size: ticket.size, type: file.type) {
-                file = try await find(ticket, held: hold, coding: coding)
-            }
+            guard coding == .gzip, file.coding == .identity else { return file }
+            let isThere =
+                switch known.facts(of: ticket.checksum).compressedForm {
+                // Another download created it since.
+                case .kept: true
+                case .notWorthIt: false
+                case nil: await compressor.demand(ticket.checksum, size: ticket.size, type: file.type)
+                }
+            if isThere { file = try await find(ticket, held: hold, coding: coding) }
             return file
         }
     }

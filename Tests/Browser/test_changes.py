@@ -130,7 +130,7 @@ def test_an_expired_token_says_what_a_client_does(open_page, server):
 
 
 def test_a_zone_is_shared_seen_and_taken_away(open_page, server):
-    container = "iCloud.com.example.Sharing"
+    container = "iCloud.com.example.FollowedShare"
     there = f"/c/{container}/development/private"
     server.save(container, "Lists", {"recordType": "Note", "recordName": "milk", "fields": {}})
     page = open_page(there + "/zone?zone=Lists", java_script_enabled=False)
@@ -210,7 +210,7 @@ def test_following_a_first_page_starts_now(open_page, server):
 
 
 def test_a_followed_page_keeps_its_token_and_its_next_page(open_page, server):
-    container = "iCloud.com.example.Between"
+    container = "iCloud.com.example.Followed"
 
     def save(*names):
         server.save(container, "Notes", *[{"recordType": "Note", "recordName": name, "fields": {"n": {"value": 1}}} for name in names])

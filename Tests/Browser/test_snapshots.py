@@ -12,7 +12,7 @@ def note(name: str, title: str) -> dict:
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_path):
-    container = f"iCloud.com.example.Saved{int(scripts)}"
+    container = f"iCloud.com.example.Snapshots{int(scripts)}"
     there = f"/c/{container}/development/private"
     server.save(container, "Notes", note("milk", "Milk"))
     page = open_page(there + "/snapshots", java_script_enabled=scripts)
