@@ -17,7 +17,7 @@ from test_feeds import Feeds
 CHANGES = int(os.environ.get("SKYLIGHT_FOLLOW_CHANGES", "2000"))
 FOLLOWERS = 20
 UNSTEADY = 5
-CONTAINER = "iCloud.com.example.Followers/development/private"
+CONTAINER = "iCloud.com.example.Feeds/development/private"
 # The maximum growth of the server's memory, in bytes. Two pages for each follower would take about 5 MB.
 GROWTH = 48 << 20
 
