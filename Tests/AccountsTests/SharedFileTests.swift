@@ -1,5 +1,6 @@
 import Foundation
 import Records
+import TestSupport
 import Testing
 
 @testable import Accounts
@@ -14,18 +15,12 @@ struct SharedFileTests {
         let (one, other) = (try Accounts(file: file, isShared: true), try Accounts(file: file, isShared: true))
 
         let anna = try one.caller(named: "anna", deviceID: nil).userRecordName
-        try await until { other.user(handle: "anna")?.userRecordName == anna }
+        try await eventually { other.user(handle: "anna")?.userRecordName == anna }
         let bert = try await other.makeUser(displayName: "Bert", emailAddress: "bert@example.com")
-        try await until { one.user(emailAddress: "bert@example.com") == bert }
+        try await eventually { one.user(emailAddress: "bert@example.com") == bert }
 
         _ = try await one.removeUser(anna)
-        try await until { other.user(recordName: anna) == nil }
+        try await eventually { other.user(recordName: anna) == nil }
         #expect(other.user(handle: "bert") == bert)
-    }
-
-    /// Waits for what the other process did. It takes less than a second; a busy machine, some more.
-    private func until(_ condition: () -> Bool) async throws {
-        for _ in 0..<600 where !condition() { try await Task.sleep(for: .milliseconds(50)) }
-        try #require(condition())
     }
 }

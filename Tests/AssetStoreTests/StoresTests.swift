@@ -32,7 +32,7 @@ import Testing
         let upload = Task { await refusal { _ = try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil) } }
         // Half of the upload has arrived, and the rest may never come.
         sender.yield(ByteBuffer(repeating: 7, count: 1 << 20))
-        while try await fixture.files().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await !fixture.files().isEmpty }
         struct NotMoved: Error {}
         await #expect(throws: NotMoved.self) {
             try await fixture.stores.withClosed([container]) {

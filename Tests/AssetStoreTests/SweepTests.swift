@@ -146,8 +146,10 @@ import Testing
     @Test func theServerSweepsNowAndThen() async throws {
         let fixture = try await AssetFixture(.sqlite)
         try await fixture.upload([1, 2, 3])
+        fixture.clock.advance(.seconds(100_000))
+        try await fixture.upload([4])
         let task = Task { [stores = fixture.stores] in await stores.sweepRegularly(every: .milliseconds(10)) }
-        try await Task.sleep(for: .milliseconds(100))
+        try await eventually { try await fixture.files().count < 2 }
         #expect(try await fixture.files().count == 1)
         fixture.clock.advance(.seconds(100_000))
         try await eventually { try await fixture.files().isEmpty }

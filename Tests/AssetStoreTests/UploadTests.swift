@@ -163,12 +163,21 @@ import Testing
         let fixture = try await AssetFixture()
         let ticket = try await fixture.ticket()
         for parts in [0, 1, 20] {
-            let (body, source) = AsyncStream<ByteBuffer>.makeStream()
+            let asked = Mutex(0)
+            let body = AsyncStream {
+                let number = asked.withLock { asked in
+                    asked += 1
+                    return asked
+                }
+                if number <= parts { return ByteBuffer(repeating: 7, count: 64 << 10) }
+                // Ends when it is cancelled.
+                try? await Task.sleep(for: .seconds(600))
+                return nil
+            }
             let task = Task { [store = fixture.store] in
                 try await store.receive(body, ticket: ticket, fileName: nil, declaredSize: nil)
             }
-            for _ in 0..<parts { source.yield(ByteBuffer(repeating: 7, count: 64 << 10)) }
-            try await Task.sleep(for: .milliseconds(20))
+            try await eventually { asked.withLock { $0 } > parts }
             task.cancel()
             await #expect(throws: CancellationError.self) { try await task.value }
             #expect(try await fixture.files() == [])

@@ -137,7 +137,7 @@ import Testing
         #expect(try await run(["rehearse", "start", "zone-busy", "--count", "1"]).status == 0)
         let follower = try RunningProcess(["changes", "--follow", "--since", start, "--data", data] + Self.zone)
         // The first attempt is refused, and repeated after the time that the server gave.
-        while try await run(["rehearse", "list"]).output.contains("on: zone-busy") { try await Task.sleep(for: .milliseconds(100)) }
+        try await eventually { try await !run(["rehearse", "list"]).output.contains("on: zone-busy") }
         try await save(["b"])
         #expect(await follower.nextLine()?.contains("  T  b") == true)
         follower.signal(SIGINT)

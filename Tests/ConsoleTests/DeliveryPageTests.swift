@@ -138,7 +138,7 @@ import Traffic
     @Test func whoTakesTheTokenForNowSkipsWhatIsThere() async throws {
         try await RequestStage.with { stage in
             stage.note(stage.request("zones/list", from: "skipper"))
-            try await Task.sleep(for: .milliseconds(5))
+            try await RequestStage.nextMillisecond()
             try await stage.save("wanted")
             let zones = try await stage.database.fetchZones([RequestStage.zone])
             let now = try #require(try zones.first?.get().syncToken)

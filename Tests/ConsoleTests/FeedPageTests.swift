@@ -64,10 +64,10 @@ import Traffic
             try await stage.save("once")
             try await stage.save("twice")
             let token = try await Self.now(stage)
-            try await Task.sleep(for: .milliseconds(5))
+            try await RequestStage.nextMillisecond()
             for name: Name in ["twice", "new", "new"] {
                 try await stage.save(name)
-                try await Task.sleep(for: .milliseconds(5))
+                try await RequestStage.nextMillisecond()
             }
             func kinds(_ page: String) -> [String] { page.matches(of: /<span class="kind [a-z]*">([^<]*)</).map { String($0.output.1) } }
             #expect(try await kinds(stage.page("changes?zone=Notes")) == ["created", "modified", "modified"])

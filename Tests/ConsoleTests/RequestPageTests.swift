@@ -57,7 +57,7 @@ import Traffic
     @Test func aSaveThatCreatesATypeIsMarked() async throws {
         try await RequestStage.with { stage in
             try await stage.save("first")
-            try await Task.sleep(for: .milliseconds(5))
+            try await RequestStage.nextMillisecond()
             func noted(_ request: ServedRequest, type: String) -> String {
                 var request = request
                 // The answer ends after the save.
@@ -72,7 +72,7 @@ import Traffic
             #expect(page.contains("created record type Messag and 2 fields") && page.contains("Messag: type added with 2 fields"))
             // The other saves created nothing: one at the same time, and one later.
             #expect(try await !stage.page("requests?id=\(noted(beside, type: "Note"))").contains("created record type"))
-            try await Task.sleep(for: .milliseconds(5))
+            try await RequestStage.nextMillisecond()
             let later = stage.request("records/modify")
             try await stage.save("slip", type: "Messag")
             #expect(try await !stage.page("requests?id=\(noted(later, type: "Messag"))").contains("created record type"))

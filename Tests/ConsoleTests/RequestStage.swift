@@ -65,6 +65,12 @@ struct RequestStage: Sendable {
         }
     }
 
+    /// Returns when times differ from those of before. They have milliseconds.
+    static func nextMillisecond() async throws {
+        let now = Timestamp.now()
+        try await eventually { Timestamp.now() > now }
+    }
+
     func page(_ path: String, in place: String = RequestStage.there) async throws -> String {
         let answer = try await client.execute(uri: "\(place)/\(path)", method: .get, headers: headers) { $0 }
         let text = String(buffer: answer.body)

@@ -3,6 +3,7 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import NIOCore
+import TestSupport
 import Testing
 
 /// Sending files to clients of all kinds.
@@ -91,7 +92,7 @@ struct DeliveryTests {
                             }
                         }
                     }
-                    while file.openCount < 20 { try await Task.sleep(for: .milliseconds(20)) }
+                    try await eventually { file.openCount == 20 }
                     try await group.waitForAll()
                 }
             }
@@ -117,14 +118,14 @@ struct DeliveryTests {
                 }
                 return pieces
             }
-            while file.openCount < 1 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { file.openCount >= 1 }
             async let stalled: Int = TestSocket.with(port: server.port, receiveBuffer: 64 << 10) { socket in
                 try socket.send(FileServer.head("GET", "/file"))
                 _ = try socket.readHead()
                 for _ in 0..<600 where file.openCount > 1 { Thread.sleep(forTimeInterval: 0.1) }
                 return socket.countToEnd()
             }
-            while file.openCount < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { file.openCount >= 2 }
             #expect(try await (60..<600).contains(steady))
             // The data in the buffers of both systems arrives, then the end.
             #expect(try await stalled < 1 << 28)

@@ -14,13 +14,18 @@ import Testing
 struct MemoryBudgetTests {
     private static let size = 20_000_000
 
-    /// - Parameter late: a gate that blocks the event loops of connections that request `/late`.
-    private static func run(late: Gate = Gate(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - late: a gate that blocks the event loops of connections that request `/late`.
+    ///   - heads: counts the requests to `/held` whose heads have arrived.
+    private static func run(late: Gate = Gate(), heads: Heads = Heads(), _ body: @Sendable (FileServer, MemoryBudget) async throws -> Void) async throws {
         let budget = MemoryBudget(limit: 50_000_000)
         try await FileServer.run(
             memory: budget,
             routes: { router in
-                router.post("held") { request, _ in Response.text("\(try await request.bodyBytes(limit: 40_000_000).count)") }
+                router.post("held") { request, _ in
+                    heads.count.add(1, ordering: .relaxed)
+                    return Response.text("\(try await request.bodyBytes(limit: 40_000_000).count)")
+                }
                 router.post("failed") { request, _ -> Response in
                     _ = try await request.bodyBytes()
                     throw HTTPError(.conflict)
@@ -69,6 +74,10 @@ struct MemoryBudgetTests {
         try await eventually { budget.takenBytes == bytes }
     }
 
+    private final class Heads: Sendable {
+        let count = Atomic(0)
+    }
+
     /// A gate that threads wait for.
     private final class Gate: Sendable {
         private let isOpen = Atomic(false)
@@ -108,7 +117,8 @@ struct MemoryBudgetTests {
 
     @Test("A request head reserves no memory for its declared body")
     func heads() async throws {
-        try await Self.run { server, budget in
+        let heads = Heads()
+        try await Self.run(heads: heads) { server, budget in
             let gate = Gate()
             async let idle = withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
@@ -123,7 +133,7 @@ struct MemoryBudgetTests {
             }
             // A failure opens the gate before the tasks behind it are awaited.
             defer { gate.open() }
-            try await Task.sleep(for: .milliseconds(300))
+            try await eventually { heads.count.load(ordering: .relaxed) == 4 }
             #expect(budget.takenBytes == 0)
             let body = [UInt8](repeating: 1, count: Self.size)
             #expect(try await server.answer("POST", "/held", ["Content-Length: \(Self.size)"], body: body).text == "\(Self.size)")
@@ -156,7 +166,7 @@ struct MemoryBudgetTests {
             // The client disconnects in the middle.
             try await TestSocket.with(port: server.port) { socket in
                 try socket.send(FileServer.head("POST", "/held", ["Content-Length: \(Self.size)"]) + body.prefix(100_000))
-                while budget.takenBytes == 0 { Thread.sleep(forTimeInterval: 0.002) }
+                try eventuallyBlocking { budget.takenBytes > 0 }
             }
             try await Self.isTaken(0, of: budget)
             // The body is not valid gzip.
@@ -228,7 +238,8 @@ struct MemoryBudgetTests {
             defer { gate.open() }
             async let read = server.answer("GET", "/late")
             try await Self.isTaken(Self.size, of: budget)
-            try await Task.sleep(for: .milliseconds(300))
+            // Nothing tells that nothing is given back.
+            try await Task.sleep(for: .milliseconds(100))
             #expect(budget.takenBytes == Self.size)
             gate.open()
             #expect(try await read.body.count == Self.size)

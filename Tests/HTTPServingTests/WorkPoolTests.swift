@@ -5,6 +5,7 @@ import Hummingbird
 import LoopbackServing
 import Records
 import Synchronization
+import TestSupport
 import Testing
 
 /// Work that would block other requests.
@@ -100,12 +101,12 @@ struct WorkPoolTests {
         }) { server in
             try await TestSocket.with(port: server.port) { socket in
                 try socket.send(FileServer.head("GET", "/long"))
-                while workshop.begun == 0 { Thread.sleep(forTimeInterval: 0.005) }
+                try eventuallyBlocking { workshop.begun == 1 }
             }
-            while workshop.cancelled == 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { workshop.cancelled == 1 }
             // The job of another client is not cancelled.
             async let answer = server.answer("GET", "/long")
-            while workshop.begun < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { workshop.begun == 2 }
             workshop.close()
             #expect(try await answer.text == "done")
         }
@@ -134,7 +135,7 @@ struct WorkPoolTests {
             try await TestSocket.with(port: server.port) { socket in
                 socket.endWithReset()
                 try socket.send(FileServer.head("GET", "/long"))
-                while !isBegun.load(ordering: .relaxed) { Thread.sleep(forTimeInterval: 0.005) }
+                try eventuallyBlocking { isBegun.load(ordering: .relaxed) }
             }
             // Jobs that are not cancelled must end as well, and are reported as such.
             let end = Task {

@@ -16,7 +16,7 @@ import Testing
     }
 
     private static func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<20_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
+        for _ in 0..<120_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
         #expect(condition())
     }
 

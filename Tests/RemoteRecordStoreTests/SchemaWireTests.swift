@@ -4,6 +4,7 @@ import Records
 import RemoteRecordStore
 import StoreScenarios
 import Synchronization
+import TestSupport
 import Testing
 
 /// Everything about schemas and queries survives the network unchanged.
@@ -301,7 +302,7 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }
             let waiting = Task { await refusal { _ = try await database.edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")]) } }
-            while engine.state.withLock({ $0.buildQuestions }) < 3 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { engine.state.withLock { $0.buildQuestions } >= 3 }
             engine.state.withLock { $0.failure = RecordError(.tryAgainLater, "The store is closed", retryAfter: 1) }
             let refused = await waiting.value
             #expect(refused?.code == .tryAgainLater && refused?.reason.hasPrefix("The schema was changed, and its indexes are being built") == true)
@@ -313,7 +314,7 @@ import Testing
         try await play { database, engine in
             engine.state.withLock { $0.builds = [[build]] }
             let waiting = Task { try await database.edit([.setIndexes(.sortable, of: .custom("a"), in: "Item")]) }
-            while engine.state.withLock({ $0.buildQuestions }) < 2 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { engine.state.withLock { $0.buildQuestions } >= 2 }
             waiting.cancel()
             await #expect(throws: CancellationError.self) { try await waiting.value }
         }

@@ -7,6 +7,7 @@ import Records
 import RemoteRecordStore
 import StoreScenarios
 import Synchronization
+import TestSupport
 import Testing
 
 /// Server-wide services, and behavior that only shows over the network.
@@ -304,18 +305,22 @@ import Testing
         let url = try #require(place.withLock { $0 })
         let engine = try RemoteRecordEngine(url: url)
         let database = try await store.withZone()
+        let failed = Mutex(0)
         let following = Task {
             var names: [Name] = []
             let remote = try await engine.full(.private)
             for await _ in try remote.commits() {
                 // Without a server, a signal arrives but the read fails.
-                guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else { continue }
+                guard let changes = try? await remote.pull(notes).changes, !changes.isEmpty else {
+                    failed.withLock { $0 += 1 }
+                    continue
+                }
                 names = changes.map(\.recordID.recordName)
                 break
             }
             return names
         }
-        try await Task.sleep(for: .milliseconds(200))
+        try await eventually { failed.withLock { $0 } > 0 }
         try await database.save("meanwhile", in: notes)
         let port = try #require(url.port)
         try await LiveServer.run(on: store, port: port) { _ in

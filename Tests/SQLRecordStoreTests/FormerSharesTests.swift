@@ -148,7 +148,7 @@ import Testing
     /// Returns when no walk is left, and nothing of a view that one ended.
     private func settle(_ database: any RecordDatabase) async throws {
         let store = try #require(database as? SQLDatabase).store
-        while try await store.look({ try !HierarchyWalkRows.isEmpty($0) || ZoneSweep.isDue($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await store.look { try HierarchyWalkRows.isEmpty($0) && !ZoneSweep.isDue($0) } }
     }
 
     @Test("Guests without a right get that of the link, or see nothing any more")

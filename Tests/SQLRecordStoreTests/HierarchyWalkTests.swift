@@ -70,7 +70,7 @@ import Testing
         try await stage.owner.delete("first", in: notes)
         try await StoreRecount.settleCascades(stage.owner)
         #expect(try await stage.shared(grace).zones().isEmpty)
-        while try await !StoreRecount.hasSwept(stage.owner) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await StoreRecount.hasSwept(stage.owner) }
         let store = try #require(stage.owner as? SQLDatabase).store
         let copies = try await store.look { db in
             try Int.fetchOne(db, sql: "SELECT count(*) FROM records WHERE zone IN (SELECT number FROM zones WHERE base IS NOT NULL)")
@@ -191,7 +191,7 @@ import Testing
     private static func settle(_ stage: SharingStage, _ gate: WorkGate) async throws {
         gate.open()
         let store = try #require(stage.owner as? SQLDatabase).store
-        while try await !store.look({ try HierarchyWalkRows.isEmpty($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await store.look { try HierarchyWalkRows.isEmpty($0) } }
         gate.close()
     }
 

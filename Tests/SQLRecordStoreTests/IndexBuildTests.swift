@@ -70,7 +70,7 @@ import Testing
     }
 
     private func settle(_ database: any RecordDatabase) async throws {
-        while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(2)) }
+        try await eventually { try await database.indexBuilds().isEmpty }
     }
 
     private func query(_ value: Int64) -> Query {
@@ -127,7 +127,7 @@ import Testing
         let database = try await bare(engine, 600)
         gate.close()
         let waiter = Task { try await database.edit(Self.all) }
-        while try await database.indexBuilds().isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await !database.indexBuilds().isEmpty }
         waiter.cancel()
         gate.open()
         _ = await waiter.result
@@ -230,7 +230,8 @@ import Testing
         let engine = try open(IndexLimits(recordsAtOnce: 0, recordsInChunk: 1000, rowsInStep: 1))
         let database = try await bare(engine, 600)
         _ = try await database.edit(Self.all, because: .edit, waitingForIndexes: false)
-        try await Task.sleep(for: .milliseconds(10))
+        // Work may be over before it is seen.
+        try await eventually { try await database.indexBuilds().allSatisfy { $0.done > 0 } }
         try await database.purge(notes)
         _ = try await database.edit([.removeField("text", in: "Item")])
         #expect(try await database.indexBuilds().allSatisfy { $0.subject != .field(.custom("text"), .searchable) })
@@ -241,7 +242,7 @@ import Testing
         _ = try await database.edit([.setIndexes([], of: .custom("number"), in: "Item"), .setIndexes(.sortable, of: .custom("number"), in: "Item")])
         _ = try await database.reset(to: Schema())
         #expect(try await database.indexBuilds().isEmpty)
-        while !(try await StoreRecount.hasSwept(database)) { try await Task.sleep(for: .milliseconds(2)) }
+        try await eventually { try await StoreRecount.hasSwept(database) }
         let rows = try await (database as? SQLDatabase)?.store.pool.read { db in
             try ["records", "entries", "tokens", "compositeEntries", "links", "typeCounts"].map { try Int.fetchOne(db, sql: "SELECT count(*) FROM \($0)") ?? 0 }
         }

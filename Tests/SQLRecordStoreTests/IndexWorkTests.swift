@@ -48,7 +48,7 @@ import Testing
     }
 
     private func settle(_ database: any RecordDatabase) async throws {
-        while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(2)) }
+        try await eventually { try await database.indexBuilds().isEmpty }
     }
 
     // MARK: Many zones

@@ -237,7 +237,7 @@ import Testing
         try await database.save("r", in: other)
         try await database.purge(notes)
         try await eventually { try await rows(database) == 1 }
-        while !(try await StoreRecount.hasSwept(database)) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await StoreRecount.hasSwept(database) }
         #expect(try await rows(database, "SELECT sum(journalBytes) FROM zones") == 102)
         #expect(try await StoreRecount.problems(of: database) == [])
         let state = try await #require(database as? SQLDatabase).store.write { _, state in state.journalBytes }

@@ -367,8 +367,14 @@ import Testing
         for await _ in begun.stream {}
         // Ends the test if the waiting tasks block all threads.
         DispatchQueue.global().asyncAfter(deadline: .now() + 120) { end.signal() }
-        let waiting = (0..<(2 * ProcessInfo.processInfo.activeProcessorCount)).map { _ in Task { try await database.pull(notes).changes.count } }
-        try await Task.sleep(for: .milliseconds(200))
+        let (count, asked) = (2 * ProcessInfo.processInfo.activeProcessorCount, Shared(0))
+        let waiting = (0..<count).map { _ in
+            Task {
+                asked.withLock { $0 += 1 }
+                return try await database.pull(notes).changes.count
+            }
+        }
+        try await eventually { asked.withLock { $0 } == count }
         #expect(try await other.pull(notes).changes.count == 1)
         #expect(!isOver.withLock { $0 })
         end.signal()
@@ -415,7 +421,7 @@ import Testing
         #expect(refused?.code == .internalError && refused?.reason.contains("'zones'") == true && refused?.reason.contains("Restore a backup") == true)
         let open = await engine.health().first
         #expect(open?.status == .unreadable)
-        while await !place.closeUnlessUsed() { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { await place.closeUnlessUsed() }
         #expect(await engine.health().first == open)
         await engine.close()
     }

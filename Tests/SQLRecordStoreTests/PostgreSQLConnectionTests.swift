@@ -1,6 +1,7 @@
 #if PostgreSQL
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLRecordStore
@@ -401,10 +402,10 @@ final class PostgreSQLConnectionTests {
         try connection.execute("BEGIN; SET LOCAL deadlock_timeout = 10; \(update(2))")
         let waiter = Thread { try? other.execute("\(update(2)); COMMIT") }
         waiter.start()
-        while try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()") == 0 { Thread.sleep(forTimeInterval: 0.01) }
+        try eventuallyBlocking { try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()") != 0 }
         #expect(cause { try self.connection.execute(update(1)) } == .conflict)
         try connection.execute("ROLLBACK")
-        while !waiter.isFinished { Thread.sleep(forTimeInterval: 0.01) }
+        try eventuallyBlocking { waiter.isFinished }
     }
 
     @Test func aLostConnectionIsReportedAndMadeAgain() throws {
@@ -488,17 +489,19 @@ final class PostgreSQLConnectionTests {
             }
         }
         let begin = clock.now
-        #expect(isCancelled { try db.driver.limiting({ clock.now - begin > .milliseconds(500) }) { try db.run("SELECT pg_sleep(20)") } })
+        #expect(isCancelled { try db.driver.limiting({ clock.now - begin > .milliseconds(500) }) { try db.run("SELECT pg_sleep(600)") } })
         #expect(!connection.isReady, "a late cancellation may end another statement")
         // Between statements as well.
         #expect(isCancelled { try db.driver.limiting({ true }) { while true { try db.run("SELECT 1") } } })
         let connection = connection
+        let other = try another()
         Thread.detachNewThread {
-            Thread.sleep(forTimeInterval: 0.05)
+            let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(601)%' AND pid <> pg_backend_pid()"
+            try? eventuallyBlocking { try Int64.fetchOne(SQLConnection(PostgreSQLDriver(other)), sql: running) == 1 }
             connection.cancel()
         }
-        #expect(isCancelled { try db.run("SELECT pg_sleep(20)") })
-        #expect(clock.now - begin < .seconds(15))
+        #expect(isCancelled { try db.run("SELECT pg_sleep(601)") })
+        #expect(clock.now - begin < .seconds(100))
         #expect(isCancelled { try db.run("SELECT 1") })
         connection.allow()
         #expect(try Int64.fetchOne(db, sql: "SELECT 1") == 1)

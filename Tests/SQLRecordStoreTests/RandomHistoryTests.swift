@@ -199,7 +199,7 @@ private struct History {
         let moment = clock.now()
         let files = (1...4).compactMap { checksum($0) }
         // Waits until the rows of deleted zones are removed, which happens gradually.
-        while !(try await StoreRecount.hasSwept(engine.full(.private))) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await StoreRecount.hasSwept(engine.full(.private)) }
         try await compareEngines(index, "sweep") { engine in
             let ledger = try await engine.ledger()
             let struck = strikes ? try await ledger.strike(files, unusedSince: moment) : []

@@ -227,7 +227,7 @@ private struct SchemaHistory {
 
     private func settle() async throws {
         let database = try await engine.full(.private)
-        while try await database.indexBuilds().contains(where: { $0.work == .building }) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await !database.indexBuilds().contains { $0.work == .building } }
     }
 
     // MARK: Comparing

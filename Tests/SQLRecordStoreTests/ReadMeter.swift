@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import Synchronization
+import TestSupport
 
 @testable import SQLRecordStore
 
@@ -29,7 +30,7 @@ final class ReadMeter: Sendable {
                 group.addTask { [self] in
                     try await pool.read { [self] db in
                         watch(db)
-                        while connections.withLock({ $0.count }) < readers { Thread.sleep(forTimeInterval: 0.0001) }
+                        try eventuallyBlocking { connections.withLock { $0.count } >= readers }
                     }
                 }
             }

@@ -68,7 +68,7 @@ import Testing
     /// Returns when no rows of removed indexes are left.
     private func settleSweep(_ database: any RecordDatabase) async throws {
         guard let database = database as? SQLDatabase else { return }
-        while try await database.store.look({ try RetiredIndexRows.isDue($0) }) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await database.store.look { try !RetiredIndexRows.isDue($0) } }
     }
 
     @Test func aTypeGoesInSteps() async throws {
@@ -166,7 +166,7 @@ import Testing
         _ = await edit.result
         engine = try open(gate)
         database = try await engine.full(.private)
-        while !(try await database.indexBuilds().isEmpty) { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await database.indexBuilds().isEmpty }
         try await check(database)
         await engine.close()
     }

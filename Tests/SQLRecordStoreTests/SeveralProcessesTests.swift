@@ -25,15 +25,6 @@ import Testing
         for engine in engines { await engine.close() }
     }
 
-    /// Waits for something that is known within a second.
-    private func soon(_ isTrue: () async throws -> Bool) async throws {
-        let end = ContinuousClock.now + .seconds(30)
-        while try await !isTrue() {
-            try #require(ContinuousClock.now < end, "it does not happen")
-            try await Task.sleep(for: .milliseconds(20))
-        }
-    }
-
     @Test("Saves through all of them have positions in one order, and every token leads on everywhere")
     func saves() async throws {
         _ = try await engines[0].withZone()
@@ -75,7 +66,7 @@ import Testing
         #expect(await refusal { _ = try await databases[2].all(query, in: .zone(notes)) }?.code == .badRequest)
         // Whoever keeps up builds it.
         _ = try await databases[1].edit([.setIndexes([.queryable, .sortable], of: .custom("rank"), in: "Item")])
-        try await soon { try await databases[2].indexBuilds().isEmpty }
+        try await eventually { try await databases[2].indexBuilds().isEmpty }
         for database in databases { #expect(try await database.all(query, in: .zone(notes)).first?.recordID.recordName == "39") }
         #expect(try await StoreRecount.problems(of: databases[0]) == [])
         await close()
@@ -106,7 +97,7 @@ import Testing
         let problem = await refusal { _ = try await waiting.edit([rank], because: .edit, waitingForIndexes: true) }
         #expect(problem?.reason.hasPrefix("The index is declared and will be built later: ") == true, "\(String(describing: problem))")
         try administrator().execute("DROP TRIGGER refuse ON entries")
-        try await soon { try await waiting.indexBuilds().isEmpty }
+        try await eventually { try await waiting.indexBuilds().isEmpty }
         for engine in pair { await engine.close() }
         await close()
     }
@@ -132,7 +123,7 @@ import Testing
         try await Task.sleep(for: .milliseconds(2500))
         #expect(try server.row("SELECT mark FROM lastCommit") == before)
         gate.open()
-        try await soon { try await other.indexBuilds().isEmpty }
+        try await eventually { try await other.indexBuilds().isEmpty }
         await builder.close()
         await close()
     }
@@ -141,7 +132,7 @@ import Testing
     func followers() async throws {
         let database = try await engines[0].withZone()
         let other = try await engines[2].store(of: address(.private).container, .development)
-        try await soon { try await engines[2].full(.private).zones().count == 2 }
+        try await eventually { try await engines[2].full(.private).zones().count == 2 }
         var commits = other.commits().makeAsyncIterator()
         try await database.save("a", in: notes)
         #expect(await commits.next() != nil)
@@ -154,7 +145,7 @@ import Testing
         let second = try await engines[1].full(.private)
         let token = try await second.pull(notes).token
         try await engines[0].full(.private).expireTokens()
-        try await soon { await refusal { _ = try await second.pull(notes, since: token) } != nil }
+        try await eventually { await refusal { _ = try await second.pull(notes, since: token) } != nil }
         await close()
     }
 
@@ -165,7 +156,7 @@ import Testing
         let token = try await second.pull(notes).token
         let name = try #require(ContainerID("iCloud.com.example.Renamed"))
         try await engines[0].renameContainer(address(.private).container, to: name)
-        try await soon { try await engines[1].full(.private).zones().count == 1 }
+        try await eventually { try await engines[1].full(.private).zones().count == 1 }
         #expect(try await engines[2].containers() == [name])
         try await engines[2].deleteContainer(name)
         #expect(try await engines[1].containers() == [])
@@ -196,9 +187,9 @@ import Testing
         #expect(anew.tickets.openUpload(ticket) != nil)
         // The second one is asked for more tickets, the third one for nothing else.
         // Until it knows of the deletion, it finds no tables.
-        try await soon { (try? await self.ticket(from: engines[1], of: container)).map { anew.tickets.openUpload($0) != nil } ?? false }
+        try await eventually { (try? await self.ticket(from: engines[1], of: container)).map { anew.tickets.openUpload($0) != nil } ?? false }
         #expect(ledgers[1].tickets.openUpload(ticket) != nil)
-        try await soon { try await ledgers[2].presentTickets().openUpload(ticket) != nil }
+        try await eventually { try await ledgers[2].presentTickets().openUpload(ticket) != nil }
         for ledger in [anew, ledgers[1], ledgers[2]] { #expect(ledger.tickets.openUpload(former) == nil) }
         await close()
     }

@@ -105,8 +105,6 @@ import Testing
     /// Returns when no walk and no rows of removed indexes are left.
     private func settle(_ stage: SharingStage) async throws {
         guard let database = stage.owner as? SQLDatabase else { return }
-        while try await database.store.look({ try !HierarchyWalkRows.isEmpty($0) || RetiredIndexRows.isDue($0) }) {
-            try await Task.sleep(for: .milliseconds(1))
-        }
+        try await eventually { try await database.store.look { try HierarchyWalkRows.isEmpty($0) && !RetiredIndexRows.isDue($0) } }
     }
 }

@@ -373,7 +373,7 @@ private struct SharingHistory {
     private func settle() async throws {
         guard let gate, try await !isSettled else { return }
         gate.open()
-        while try await !isSettled { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await isSettled }
         gate.close()
     }
 

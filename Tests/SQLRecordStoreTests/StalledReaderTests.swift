@@ -116,7 +116,7 @@ import Testing
                 talk.events.withLock { $0.append("index") }
             }
             group.addTask {
-                try await Task.sleep(for: .milliseconds(50))
+                try await eventually { try await !database.indexBuilds().isEmpty }
                 for number in 0..<5 {
                     try await database.save(Name("new\(number)"), in: LargeStore.zone, ["number": .int64(Int64(number))])
                     talk.events.withLock { $0.append("save") }

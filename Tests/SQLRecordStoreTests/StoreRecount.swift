@@ -1,4 +1,5 @@
 import RecordStore
+import TestSupport
 
 @testable import SQLRecordStore
 @testable import TestStores
@@ -30,7 +31,7 @@ enum StoreRecount {
 
     /// Returns when all cascades are complete.
     static func settleCascades(_ database: any RecordDatabase) async throws {
-        while try await cascades(database) > 0 { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { try await cascades(database) == 0 }
     }
 
     private static func problems(_ db: SQLConnection) throws -> [String] {

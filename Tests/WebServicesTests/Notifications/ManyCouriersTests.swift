@@ -2,6 +2,7 @@ import Accounts
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import WebServices
@@ -73,7 +74,7 @@ import Testing
             for start in stride(from: 0, to: Courier.limit, by: 200) { try await Self.save((start..<start + 200).map { ("flood\($0)", 0) }, on: server) }
             let place = Notifier.Place(container: ScenarioRunner.address.container, environment: .development)
             let present = try await server.notifier.present(at: place, for: ScenarioRunner.developer.userRecordName)
-            while listeners[0].courier.read(at: place) ?? 0 < present { try await Task.sleep(for: .milliseconds(1)) }
+            try await eventually { listeners[0].courier.read(at: place) ?? 0 >= present }
             #expect(listeners[0].courier.count == Courier.limit)
             #expect(try await listeners[0].take(2) == ["flood0", "flood1"])
         }

@@ -265,7 +265,7 @@ private struct NotificationHistory {
         let present = try await server.notifier.present(at: place, for: ScenarioRunner.developer.userRecordName)
         for token in tokens.values {
             let courier = try #require(server.notifier.courier(of: token))
-            while courier.read(at: place) ?? 0 < present { try await Task.sleep(for: .milliseconds(1)) }
+            try await eventually { courier.read(at: place) ?? 0 >= present }
         }
     }
 
