@@ -7,8 +7,8 @@ from chromium import chromium
 from page_server import Server
 from playwright.sync_api import expect, sync_playwright
 
-# Waits end as soon as their condition holds. Only a busy machine takes this long.
-expect.set_options(timeout=30_000)
+# Waits end as soon as their condition holds. No machine is so busy that it needs the whole time.
+expect.set_options(timeout=60_000)
 
 
 def pytest_terminal_summary(terminalreporter):

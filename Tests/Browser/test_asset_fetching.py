@@ -227,10 +227,7 @@ def test_a_renewal_can_be_cancelled(files, line, browser):
     line.answers = [refusal("410 Gone", "The address has expired")]
     page.goto(address("record-1"))
     part = row(page, "part-1.bin")
-    end = time.monotonic() + 60
-    while not held:
-        assert time.monotonic() < end
-        page.wait_for_timeout(50)
+    until(lambda: held, page)
     page.get_by_role("button", name="Pause part-1.bin").click()
     expect(part).to_have_attribute("data-state", "paused")
     page.get_by_role("button", name="Resume part-1.bin").click()
@@ -273,9 +270,7 @@ def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     saved = []
     page.on("download", lambda download: saved.append(download))
     page.get_by_role("button", name="Save to disk: all of several").click()
-    end = time.monotonic() + 60
-    while len(saved) < 3 and time.monotonic() < end:
-        page.wait_for_timeout(50)
+    until(lambda: len(saved) >= 3, page)
     assert sorted(download.suggested_filename for download in saved) == [f"page-{number}.bin" for number in range(1, 4)]
 
 

@@ -141,7 +141,7 @@ def test_progress_grows_and_an_upload_is_cancelled(stage, line, open_page, tmp_p
     seen = set()
     while len(seen) < 3:
         # Fails if the upload finishes before that.
-        seen.add(bar.evaluate("it => it.value", timeout=5000))
+        seen.add(bar.evaluate("it => it.value"))
         page.wait_for_timeout(60)
     assert not problems(page)
     page.get_by_role("button", name="Cancel the upload of slow.bin").click()

@@ -31,12 +31,16 @@ def test_a_record_is_found_to_compare_with(open_page):
     box.fill("Person/")
     options = page.locator("#names-of-other option")
     expect(options.first).to_have_attribute("value", "Person/ada")
+    page.clock.install()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
     # Names of this database do not exist in the other one.
     place = page.locator("select[data-names-place][name=environment]")
     place.select_option("production")
     box.fill("Person/a")
-    page.wait_for_timeout(500)
+    page.clock.run_for(1000)
     expect(options).to_have_count(0)
+    assert asked == []
     place.select_option("development")
     box.fill("Person/")
     expect(options.first).to_have_attribute("value", "Person/ada")
@@ -63,10 +67,14 @@ def test_names_are_not_suggested_from_the_database_of_another_user(empty_server,
     expect(options.first).to_have_attribute("value", "note0")
     user = page.locator("input[data-names-place]")
     own = user.input_value()
+    page.clock.install()
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
     user.fill("user-7")
     box.fill("not")
-    page.wait_for_timeout(500)
+    page.clock.run_for(1000)
     expect(options).to_have_count(0)
+    assert asked == []
     user.fill(own)
     box.fill("note")
     expect(options.first).to_have_attribute("value", "note0")

@@ -68,7 +68,7 @@ def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
     page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
     # Entries that are still being removed only delay the query.
     page.get_by_role("button", name="Add the selected indexes").click()
-    expect(page.locator("tbody th.name")).to_have_count(50, timeout=60_000)
+    expect(page.locator("tbody th.name")).to_have_count(50)
     expect(page.get_by_role("alert")).to_have_count(0)
 
 

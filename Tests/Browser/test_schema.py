@@ -208,6 +208,7 @@ def working(page, steps, path="/indexes"):
 def test_work_on_indexes_is_followed_until_it_is_done(open_here, there):
     page = open_here(there + "/types")
     looks = working(page, ["building, 12 %", "building, 57 %"])
+    page.clock.install()
     page.goto(there + "/indexes")
     page.evaluate("window.isSamePage = true")
     expect(page.get_by_text("building, 12 %")).to_be_visible()
@@ -217,9 +218,8 @@ def test_work_on_indexes_is_followed_until_it_is_done(open_here, there):
     expect(page.locator("main > [role=status]")).to_have_text("The work is done.")
     expect(page.get_by_role("button", name="Delete SORTABLE from rank of Note")).to_be_focused()
     assert page.evaluate("window.isSamePage") is True
-    count = len(looks)
-    page.wait_for_timeout(2500)
-    assert len(looks) == count == 3
+    page.clock.run_for(10_000)
+    assert len(looks) == 3
 
 
 def test_what_was_narrowed_stays_so_when_the_table_is_exchanged(open_here, there):

@@ -33,7 +33,7 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_p
     expect(page.locator("main")).to_contain_text("All change tokens expire")
     assert not scripts or not problems(page)
     page.get_by_role("button", name="Restore it").click()
-    expect(page.get_by_text("Restore it to undo this.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Restore it to undo this.")).to_be_visible()
     page.goto(there + "/snapshots/compare?name=Before+%3Cthe%3E+test")
     expect(page.get_by_role("status")).to_contain_text("Nothing differs.")
 
@@ -47,7 +47,7 @@ def test_a_state_comes_back_and_goes_elsewhere(open_page, server, scripts, tmp_p
     page.get_by_label("Open a snapshot file").set_input_files(file)
     page.get_by_label("in", exact=True).fill(container + ".Copy")
     page.get_by_role("button", name="Open", exact=True).click()
-    expect(page.get_by_text("1 record saved, 0 records deleted.")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("1 record saved, 0 records deleted.")).to_be_visible()
     page.goto(f"/c/{container}.Copy/development/private/record?zone=Notes&name=milk")
     expect(page.locator("main")).to_contain_text("Milk")
 

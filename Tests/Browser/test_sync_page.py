@@ -37,7 +37,9 @@ def lane(page, client):
 
 def test_lanes_move_while_the_page_is_open(open_page, lanes):
     token = pull(lanes, "phone")
-    page = open_page(f"{THERE}/sync", at=lanes)
+    page = open_page(f"{THERE}/zones", at=lanes)
+    page.clock.install()
+    page.goto(f"{THERE}/sync")
     phone = lane(page, "phone")
     expect(phone).to_contain_text("up to date")
     save(lanes, "two")
@@ -52,7 +54,7 @@ def test_lanes_move_while_the_page_is_open(open_page, lanes):
     page.get_by_role("button", name="Pause").click()
     expect(page.get_by_text("Paused", exact=True)).to_be_visible()
     save(lanes, "three")
-    page.wait_for_timeout(2500)
+    page.clock.run_for(10_000)
     expect(phone).to_contain_text("up to date")
     page.get_by_role("button", name="Resume").click()
     expect(phone).to_contain_text("1 change behind")

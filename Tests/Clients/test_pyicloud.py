@@ -35,7 +35,7 @@ def make_client(server: str, container: str = "Chat", database: str = "private",
         session,
         # pyicloud also sends this to Apple; the server must ignore it.
         {"clientBuildNumber": "2546Build15", "clientMasteringNumber": "2546Build15", "clientId": str(uuid.uuid4()), "remapEnums": True},
-        timeout=(5, 20),
+        timeout=60,
     )
 
 

@@ -41,7 +41,7 @@ class App:
             parameters["ckWebAuthToken"] = token or self.sign_in(user)
         return CloudKitContainerClient(
             f"{self.server.address}/database/1/{CONTAINER}/development/{database}", requests.Session(), parameters, validation_extra=extra,
-            timeout=(5, 20))
+            timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ import uuid
 import pytest
 import requests
 from server_binary import PACKAGE, binary
+from waiting import until
 
 SCHEMAS = sorted((PACKAGE.parent / "shared/schemas").glob("*.ckdb"))
 MANY = 20_000
@@ -127,8 +128,7 @@ def test_an_index_is_built_while_others_save(container):
     """Large enough for a background build, which reports its progress and is used once it is complete."""
     container.save(MANY, lambda number: {"n": {"value": number}, "text": {"value": f"word {number % 7}"}})
     container.ask("schema/edit", {"edits": [{"setIndexes": [], "field": "n", "recordType": "Item"}]})
-    while container.ask("schema/builds")["builds"]:
-        time.sleep(0.05)
+    until(lambda: not container.ask("schema/builds")["builds"])
     query = {"query": {"recordType": "Item", "filterBy": [{"fieldName": "n", "comparator": "GREATER_THAN", "fieldValue": {"value": MANY - 3}}]}}
     edit = {"edits": [{"setIndexes": ["QUERYABLE"], "field": "n", "recordType": "Item"}], "wait": False}
     builds = container.ask("schema/edit", edit)["builds"]

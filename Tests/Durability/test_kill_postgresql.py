@@ -13,6 +13,7 @@ from postgresql import PostgreSQL, programs
 from process import Connection, Gone, Server
 from savers import ZONE, Load, Saver
 from test_kill import Memory
+from waiting import until
 
 ROUNDS = times(5)
 OPERATIONS = times(300)
@@ -113,13 +114,14 @@ def fleet(binary, tmp_path, database):
 
 def answering(fleet):
     """The records and the token of a client, when a server can reach its database again."""
-    end = time.monotonic() + 30
-    while True:
+
+    def answer():
         try:
             return fleet.connect().pull(ZONE)
         except Gone:
-            assert time.monotonic() < end, "the server does not find its database again"
-            time.sleep(0.05)
+            return None
+
+    return until(answer)
 
 
 def test_nothing_acknowledged_is_lost(database, fleet):

@@ -10,7 +10,6 @@ import datetime
 import json
 import lzma
 import sqlite3
-import time
 import urllib.parse
 
 import filling
@@ -18,6 +17,7 @@ import reading
 from filling import StandIn, openssl
 from generation import Generation
 from program import CONTAINER, Program, Refused
+from waiting import until
 
 
 def same(found, expected):
@@ -208,7 +208,6 @@ def test_unfinished_work_is_done(open_copy):
     program = open_copy("killed")
     with program.served() as server:
         place = server.place("ada", container=filling.KILLED)
-        until = time.monotonic() + 60
 
         def names(user, scope, zone, **owner):
             try:
@@ -220,8 +219,7 @@ def test_unfinished_work_is_done(open_copy):
 
         owner = place.post("public/users/current")["userRecordName"]
         everything = {"list", "share"} | {f"child {number}" for number in range(filling.MANY)}
-        while names("ada", "private", "Cascade") != {"stays"} or names("carl", "shared", "Shared", ownerRecordName=owner) != everything:
-            assert time.monotonic() < until, (names("ada", "private", "Cascade"), names("carl", "shared", "Shared", ownerRecordName=owner))
+        until(lambda: names("ada", "private", "Cascade") == {"stays"} and names("carl", "shared", "Shared", ownerRecordName=owner) == everything)
         assert names("ada", "private", "Shared") == everything
         assert [zone["zoneID"]["zoneName"] for zone in place.post("private/zones/list")["zones"]] == ["_defaultZone", "Cascade", "Shared"]
     # What was left of the deleted zone is gone, too.
