@@ -12,7 +12,6 @@ import pytest
 from playwright.sync_api import expect
 
 from chromium import chromium
-from folding import unfold
 from page_server import Server
 from slow_line import SlowLine
 from waiting import until
@@ -345,26 +344,6 @@ def test_files_are_gone_when_the_page_is(files, line, open_page):
     page.close()
     other.reload()
     until(lambda: kept(other) == [])
-
-
-def test_without_scripts_the_links_download(open_page, files):
-    page = open_page(address("record-1", "several"), java_script_enabled=False)
-    expect(page.get_by_label("with assets")).to_be_checked()
-    with page.expect_download() as download:
-        page.get_by_role("link", name="part-1.bin").click()
-    with open(download.value.path(), "rb") as saved:
-        assert saved.read() == files["part-1.bin"]
-    with page.expect_download() as download:
-        row(page, "page-2.bin").get_by_role("link", name="Download").click()
-    assert download.value.suggested_filename == "page-2.bin"
-    with open(download.value.path(), "rb") as saved:
-        assert saved.read() == files["page-2.bin"]
-    unfold(page)
-    page.get_by_label("with assets").uncheck()
-    page.get_by_role("button", name="Fetch", exact=True).click()
-    expect(page.locator("tbody tr")).to_have_count(2)
-    expect(page.locator("tbody tr").first.get_by_role("link", name="part-1.bin")).to_be_visible()
-    assert "assets" not in page.url
 
 
 @pytest.mark.parametrize("lack", [

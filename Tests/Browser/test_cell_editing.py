@@ -150,16 +150,12 @@ def test_a_reference_is_found_by_the_title_of_its_target(table, server, there):
     assert stored(server, there, "note0")["room"]["recordName"] == "attic"
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_other_values_are_edited_in_the_form(open_page, there, scripts):
-    page = open_page(there + QUESTION, java_script_enabled=scripts)
-    if scripts:
-        expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
-        cell(page, 0, "tags").scroll_into_view_if_needed()
-        cell(page, 0, "tags").click(position={"x": 3, "y": 4})
-        page.locator(".cellmenu").get_by_role("link", name="Edit in the form").click()
-    else:
-        page.goto(there + "/record/edit?zone=Notes&name=note0&field=tags")
+def test_other_values_are_edited_in_the_form(open_page, there):
+    page = open_page(there + QUESTION)
+    expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
+    cell(page, 0, "tags").scroll_into_view_if_needed()
+    cell(page, 0, "tags").click(position={"x": 3, "y": 4})
+    page.locator(".cellmenu").get_by_role("link", name="Edit in the form").click()
     expect(page).to_have_url(re.compile(r"/record/edit\?.*#f\d+$"))
     expect(page.locator(".line:target")).to_contain_text("tags")
 

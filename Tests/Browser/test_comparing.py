@@ -80,14 +80,6 @@ def test_names_are_not_suggested_from_the_database_of_another_user(empty_server,
     expect(options.first).to_have_attribute("value", "note0")
 
 
-def test_without_scripts(open_page):
-    page = open_page(CHAT + "/record/compare?zone=Chats&name=Room%2Fgeneral", java_script_enabled=False, viewport={"width": 380, "height": 800})
-    page.get_by_label("with", exact=True).fill("Person/mary")
-    page.get_by_role("button", name="Compare").click()
-    expect(page.locator(".compared tr.unlike").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 380
-
-
 def test_fetched_records_are_ticked_exported_and_deleted(open_page, server):
     container = "iCloud.com.example.FetchPicked"
     notes(server, container)

@@ -165,14 +165,12 @@ def test_a_sign_in_that_is_cancelled_has_its_reason(window, stand_in):
     expect(page.get_by_role("alert")).to_contain_text("Advanced Data Protection")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_change_asks_once_and_names_the_container(window, stand_in, scripts):
+def test_a_change_asks_once_and_names_the_container(window, stand_in):
     first = window()
     connect(first, stand_in)
-    page = window(java_script_enabled=scripts)
+    page = window()
     change(page, THERE, "after")
-    if scripts:
-        check(page, "question before a change in iCloud")
+    check(page, "question before a change in iCloud")
     page.get_by_role("link", name="Cancel").click()
     page.goto(THERE + "/record?zone=Notes&name=note")
     expect(page.locator("main")).to_contain_text("before")

@@ -49,9 +49,8 @@ def sign_in(page, password=PASSWORD):
     page.keyboard.press("Enter")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_signing_in_leads_back_to_the_page(visit, scripts):
-    page = visit(QUERY, java_script_enabled=scripts)
+def test_signing_in_leads_back_to_the_page(visit):
+    page = visit(QUERY)
     assert "/admin/sign-in?next=" in page.url
     sign_in(page)
     page.wait_for_url("**" + QUERY)

@@ -1,6 +1,5 @@
 """Comparing, deploying, exporting, importing and resetting schemas."""
 
-import pytest
 from playwright.sync_api import expect
 
 from axe import problems
@@ -8,11 +7,10 @@ from axe import problems
 NOTE = {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}, "rank": {"value": 1}}}
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_from_development_to_production(open_page, server, scripts):
-    container = f"iCloud.com.example.Deployed{int(scripts)}"
+def test_from_development_to_production(open_page, server):
+    container = "iCloud.com.example.Deployed"
     server.save(container, "Notes", NOTE)
-    page = open_page(f"/c/{container}/development/private/deploy", java_script_enabled=scripts)
+    page = open_page(f"/c/{container}/development/private/deploy")
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Note")
     # The page says what can't be undone before the button, not after a click.
     expect(page.locator(".permanent")).to_contain_text("1 record type becomes permanent")
@@ -33,12 +31,11 @@ def test_from_development_to_production(open_page, server, scripts):
     expect(page.get_by_role("button", name="Import", exact=True)).to_have_count(0)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
-    container = f"iCloud.com.example.Filed{int(scripts)}"
+def test_out_of_a_file_and_into_it(open_page, server, tmp_path):
+    container = "iCloud.com.example.Filed"
     there = f"/c/{container}/development/private"
     server.save(container, "Notes", NOTE)
-    page = open_page(there + "/schema", java_script_enabled=scripts)
+    page = open_page(there + "/schema")
     with page.expect_download() as download:
         page.get_by_role("link", name="Download").click()
     assert download.value.suggested_filename == f"{container}-development.ckdb"
@@ -57,7 +54,7 @@ def test_out_of_a_file_and_into_it(open_page, server, scripts, tmp_path):
     note = page.get_by_role("alert")
     expect(note).to_contain_text("1 field with values")
     expect(note).to_contain_text("its values in 1 record are deleted")
-    assert not scripts or not problems(page)
+    assert not problems(page)
     page.get_by_label("Delete for good").check()
     page.get_by_role("button", name="Import", exact=True).click()
     expect(page.get_by_role("status").first).to_contain_text("The schema file is imported")
@@ -86,18 +83,17 @@ def test_a_wrong_line_has_its_place(open_page, server):
     expect(page.locator(".sides")).to_contain_text("RECORD TYPE Item")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_development_is_reset_by_its_name(open_page, server, scripts):
-    container = f"iCloud.com.example.Emptied{int(scripts)}"
+def test_development_is_reset_by_its_name(open_page, server):
+    container = "iCloud.com.example.Emptied"
     there = f"/c/{container}/development/private"
     server.save(container, "Notes", NOTE)
-    page = open_page(there + "/types", java_script_enabled=scripts)
+    page = open_page(there + "/types")
     page.get_by_role("link", name="Reset").click()
     expect(page.locator("main")).to_contain_text("1 record")
     page.get_by_label("Type the container's name").fill(container.lower())
     page.get_by_role("button", name="Reset development").click()
     expect(page.get_by_role("alert")).to_contain_text("Nothing was reset")
-    assert not scripts or not problems(page)
+    assert not problems(page)
     page.get_by_label("Type the container's name").fill(container)
     page.get_by_role("button", name="Reset development").click()
     expect(page.get_by_role("status")).to_contain_text("Development is reset")

@@ -50,18 +50,16 @@ def check(page, picture=None):
     page.set_viewport_size({"width": 1440, "height": 860})
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_record_is_edited(open_page, server, place, scripts):
-    page = open_page(place + "/record?zone=Notes&name=milk", java_script_enabled=scripts)
+def test_a_record_is_edited(open_page, server, place):
+    page = open_page(place + "/record?zone=Notes&name=milk")
     page.get_by_role("link", name="Edit", exact=True).click()
     box(page, "title").fill('Two\nlines of "milk"')
     box(page, "rank").fill("9007199254740993")
     page.get_by_label("place, latitude").fill("48")
     box(page, "data").fill("00ff")
     page.get_by_label("Encoding of data").select_option("hex")
-    if scripts:
-        # The notation was changed after typing, and the text is not valid base64.
-        box(page, "data").fill("00ff")
+    # The notation was changed after typing, and the text is not valid base64.
+    box(page, "data").fill("00ff")
     page.get_by_role("button", name="Remove value 1 of tags").click()
     page.get_by_role("button", name="+ value").first.click()
     page.get_by_label("tags, value 2").fill("c")
@@ -98,18 +96,15 @@ def test_moments_are_typed_on_this_clock_too(open_page, server, place):
     assert fields(server, place, "milk")["due"] == 1767225600000
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_reference_is_looked_for(open_page, server, place, scripts):
-    page = open_page(place + "/record/edit?zone=Notes&name=milk", java_script_enabled=scripts)
+def test_a_reference_is_looked_for(open_page, server, place):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk")
     room = page.get_by_label("room, record name")
     room.fill("Room/h")
-    if scripts:
-        expect(page.locator("datalist option[value='Room/hall']")).to_have_count(1)
+    expect(page.locator("datalist option[value='Room/hall']")).to_have_count(1)
     page.get_by_role("button", name="Find a record for room").click()
     found = page.get_by_role("group", name="Records found for room")
     expect(found.get_by_role("button")).to_have_count(1)
-    if scripts:
-        check(page)
+    check(page)
     found.get_by_role("button", name="Room/hall").click()
     expect(page.get_by_label("room, record name")).to_have_value("Room/hall")
     page.get_by_label("Delete action of room").select_option("DELETE_SELF")
@@ -142,9 +137,8 @@ def test_a_record_is_made_with_a_new_field_and_duplicated(open_page, server, pla
     assert fields(server, place, "rolls") == {"title": "Bread", "price": 2.5}
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts):
-    page = open_page(place + "/record/edit?zone=Notes&name=milk", java_script_enabled=scripts)
+def test_a_conflict_is_resolved_field_by_field(open_page, server, place):
+    page = open_page(place + "/record/edit?zone=Notes&name=milk")
     box(page, "title").fill("mine")
     box(page, "weight").fill("7")
     container = place.split("/")[2]
@@ -159,8 +153,7 @@ def test_a_conflict_is_resolved_field_by_field(open_page, server, place, scripts
     # The three versions stand side by side.
     places = [title.get_by_role("radio", name=name).bounding_box() for name in ["title: yours", "title: before", "title: the server's"]]
     assert len({place["y"] for place in places}) == 1 and len({place["x"] for place in places}) == 3
-    if scripts:
-        check(page, "conflict")
+    check(page, "conflict")
     page.get_by_role("radio", name="title: yours").check()
     page.get_by_role("button", name="Save the chosen values").click()
     expect(page.get_by_role("status")).to_contain_text("The record is saved.")
@@ -218,11 +211,10 @@ def test_arrow_keys_only_step_through_what_can_be_done(open_page, place):
     page.wait_for_url("**change=delete**")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_bytes_are_the_same_in_either_notation(open_page, server, place, scripts):
+def test_bytes_are_the_same_in_either_notation(open_page, server, place):
     container = place.split("/")[2]
     server.save(container, "Notes", {"recordType": "Blob", "recordName": "blob", "fields": {"data": {"value": "AAEC", "type": "BYTES"}, "n": {"value": 1}}})
-    page = open_page(place + "/record/edit?zone=Notes&name=blob", java_script_enabled=scripts)
+    page = open_page(place + "/record/edit?zone=Notes&name=blob")
     page.get_by_label("Encoding of data").select_option("hex")
     box(page, "n").fill("2")
     page.get_by_role("button", name="Save", exact=True).last.click()
@@ -230,13 +222,11 @@ def test_bytes_are_the_same_in_either_notation(open_page, server, place, scripts
     assert fields(server, place, "blob") == {"data": "AAEC", "n": 2}
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp_path):
+def test_a_file_is_previewed_and_imported(open_page, server, place, tmp_path):
     file = tmp_path / "airports.csv"
     file.write_text("iata,elevation,opened,lat,lon\nSEA,433,1944-10-31,47.45,-122.31\nAMS,-11,1916-09-19,52.31,4.76\nBAD,high,1900-01-01,1,1\n")
-    page = open_page(place + "/importing", java_script_enabled=scripts)
-    if scripts:
-        check(page)
+    page = open_page(place + "/importing")
+    check(page)
     page.get_by_label("file", exact=True).set_input_files(file)
     page.get_by_label("record type").fill("Airport")
     page.get_by_label("Zone", exact=True).select_option("Notes")
@@ -247,8 +237,7 @@ def test_a_file_is_previewed_and_imported(open_page, server, place, scripts, tmp
     page.get_by_label("record names").select_option("iata")
     page.get_by_role("button", name="Update the preview").click()
     expect(page.get_by_role("region", name="The first records")).to_contain_text("SEA")
-    if scripts:
-        check(page, "import preview")
+    check(page, "import preview")
     page.get_by_role("button", name="Import 3 records").click()
     state = page.locator("#run .state")
     expect(state).to_have_text("done")

@@ -50,9 +50,8 @@ def test_references_lead_there_and_back(open_page):
     expect(page.get_by_label("The record as JSON")).to_contain_text('"recordName": "Room/general"')
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_the_drawing_of_references_leads_there_and_back(open_page, scripts):
-    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#around", java_script_enabled=scripts)
+def test_the_drawing_of_references_leads_there_and_back(open_page):
+    page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral#around")
     graph = page.locator("svg.graph")
     expect(graph.locator("a.itself")).to_contain_text("Room/general")
     graph.locator("a:not(.itself)").first.click()
@@ -117,25 +116,6 @@ def test_moments_are_shown_in_utc_and_on_this_clock(open_page):
     page = open_page(CHAT + "/record?zone=Chats&name=Room%2Fgeneral", timezone_id="Asia/Tokyo", locale="en-GB")
     time = page.locator(".fields tr", has_text="openedAt").locator("time")
     expect(time).to_contain_text("2019-03-02 09:00:00 UTC, 2 Mar 2019, 18:00:00")
-
-
-def test_a_record_is_deleted_after_a_question(open_page, server):
-    server.save("iCloud.com.example.Deleting", "Notes", {"recordType": "Note", "recordName": "gone soon", "fields": {}})
-    page = open_page("/c/iCloud.com.example.Deleting/development/private/record?zone=Notes&name=gone%20soon", java_script_enabled=False)
-    page.get_by_role("link", name="Delete…").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("Delete gone soon?")
-    page.get_by_role("link", name="Cancel").click()
-    page.get_by_role("link", name="Delete…").click()
-    page.get_by_role("button", name="Delete the record").click()
-    expect(page.get_by_role("status")).to_contain_text("The record is deleted.")
-    page.get_by_role("button", name="Undo the deletion").click()
-    expect(page.get_by_role("heading", level=1)).to_contain_text("gone soon")
-    expect(page.get_by_role("status")).to_contain_text("The record is restored")
-    page.get_by_role("link", name="Delete…").click()
-    page.get_by_role("button", name="Delete the record").click()
-    expect(page.locator("main")).not_to_contain_text("NOT_FOUND")
-    page.get_by_role("link", name="See the changes of the zone").click()
-    expect(page.get_by_text("The zone has no records.")).to_be_visible()
 
 
 def test_the_find_box_leads_to_what_is_meant(open_page):

@@ -31,14 +31,6 @@ def test_demo_data_is_loaded(empty_server, open_page):
     expect(page.get_by_role("button", name="Load demo data")).to_have_count(0)
 
 
-def test_a_container_begins_with_an_import(empty_server, open_page):
-    page = open_page(at=empty_server, java_script_enabled=False)
-    page.get_by_label("into the new container").fill("iCloud.com.example.Mine")
-    page.get_by_role("button", name="Import a schema").click()
-    expect(page).to_have_url(re.compile("/c/iCloud.com.example.Mine/development/private/schema"))
-    expect(page.get_by_label("or a file")).to_be_visible()
-
-
 def test_an_upload_of_the_console_is_no_client(empty_server, open_page):
     empty_server.save(APP, "Notes", {"recordName": "a", "recordType": "Note", "fields": {"title": {"value": "Hello"}}})
     place = f"/c/{APP}/development/private"

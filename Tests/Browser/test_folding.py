@@ -61,9 +61,8 @@ def test_the_button_stays_in_reach_of_many_filters(open_page, size):
     expect(page.get_by_role("button", name="Query", exact=True)).to_be_in_viewport(ratio=1)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_form_opens_stays_open_while_it_changes_and_folds_when_it_runs(open_page, scripts):
-    page = open_page(ANSWERED["query"][0], java_script_enabled=scripts)
+def test_a_form_opens_stays_open_while_it_changes_and_folds_when_it_runs(open_page):
+    page = open_page(ANSWERED["query"][0])
     button = page.get_by_role("button", name="Query", exact=True)
     expect(page.locator("form.ask button.go")).to_be_hidden()
     page.get_by_text("Edit", exact=True).click()

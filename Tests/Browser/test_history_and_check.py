@@ -1,4 +1,4 @@
-"""The history of a record, restoring a version, and the check of all records: with and without scripts, in both themes and widths."""
+"""The history of a record, and the check of all records, in both themes and widths."""
 
 import pytest
 from playwright.sync_api import expect
@@ -45,41 +45,6 @@ def test_axe_finds_nothing_and_nothing_sticks_out(open_page, plans, path):
     check_looks(open_page(f"{THERE}/{path}", reduced_motion="reduce"), widths=(1600, 380))
 
 
-def test_a_version_is_restored_without_scripts(open_page, plans):
-    save(plans, "door", {"title": {"value": "Oak", "type": "STRING"}})
-    save(plans, "door", {"title": {"value": "Pine", "type": "STRING"}, "cost": {"value": 9, "type": "INT64"}})
-    page = open_page(f"{THERE}/record?zone=Plans&name=door#past", java_script_enabled=False)
-    latest = page.locator(".versions > li").first
-    expect(latest).to_contain_text("modified")
-    expect(latest.locator(".differences > div", has_text="title").locator("del")).to_have_text("Oak")
-    expect(latest.locator(".differences > div", has_text="title").locator("ins")).to_have_text("Pine")
-    page.get_by_role("link", name="Restore…").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Restore Oak (door)?")
-    expect(page.locator(".differences > div")).to_have_count(2)
-    page.get_by_role("button", name="Restore this version").click()
-    expect(page.get_by_role("status")).to_contain_text("The record is restored")
-    expect(page.locator(".fields tbody tr")).to_have_count(1)
-    expect(page.locator(".fields tbody")).to_contain_text("Oak")
-    expect(page.locator(".versions > li")).to_have_count(3)
-
-
-def test_what_somebody_else_saved_meanwhile_is_not_overwritten(browser, plans):
-    save(plans, "window", {"title": {"value": "one", "type": "STRING"}})
-    save(plans, "window", {"title": {"value": "two", "type": "STRING"}})
-    # In its own context, because Chromium logs the expected conflict in its console.
-    context = browser.new_context(base_url=plans.address, java_script_enabled=False)
-    page = context.new_page()
-    page.goto(f"{THERE}/record/history?zone=Plans&name=window")
-    page.get_by_role("link", name="Restore…").click()
-    save(plans, "window", {"title": {"value": "three", "type": "STRING"}})
-    page.get_by_role("button", name="Restore this version").click()
-    expect(page.locator("main")).to_contain_text("changed after you opened this page")
-    page.get_by_role("link", name="Back").click()
-    expect(page.locator(".versions > li")).to_have_count(3)
-    expect(page.locator(".versions ins").first).to_have_text("three")
-    context.close()
-
-
 def test_a_record_that_is_gone_comes_back(open_page, plans):
     save(plans, "cellar", {"title": {"value": "Cellar", "type": "STRING"}})
     delete(plans, "cellar")
@@ -99,18 +64,15 @@ def test_a_change_leads_to_its_request(open_page, plans):
     expect(page.locator("main")).to_contain_text("records/modify")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_a_check_names_what_it_finds(open_page, plans, scripts):
-    page = open_page(f"{THERE}/check?zone=Plans", java_script_enabled=scripts)
+def test_a_check_names_what_it_finds(open_page, plans):
+    page = open_page(f"{THERE}/check?zone=Plans")
     page.get_by_role("button", name="Check").click()
-    # Without scripts the page renews itself every two seconds while the check goes on.
     expect(page.get_by_role("button", name="Check again")).to_be_visible()
     findings = page.locator(".findings")
     expect(findings.filter(has_text="References without a target").locator("tbody tr")).to_have_count(1)
     expect(findings.filter(has_text="Missing parents").locator("tbody")).to_contain_text("attic")
     expect(findings.filter(has_text="Core Data entities").locator("tbody")).to_contain_text("Nota")
-    if scripts:
-        assert not problems(page)
+    assert not problems(page)
     findings.filter(has_text="References without a target").get_by_role("link", name="roof").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("roof")
 

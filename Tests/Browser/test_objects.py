@@ -30,9 +30,8 @@ def books(server):
     return f"/c/{CONTAINER}/development/private"
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_relationships_lead_from_object_to_object(open_page, books, scripts):
-    page = open_page(f"{books}/query", java_script_enabled=scripts)
+def test_relationships_lead_from_object_to_object(open_page, books):
+    page = open_page(f"{books}/query")
     page.get_by_role("link", name="Objects", exact=True).click()
     entities = page.get_by_role("region", name="Entities")
     expect(entities.get_by_role("row", name="Page")).to_contain_text("number, text")

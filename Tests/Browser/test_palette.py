@@ -1,4 +1,4 @@
-"""The search box as a palette: Ctrl-K, /, and the same page without scripts."""
+"""The search box as a palette: Ctrl-K and /."""
 
 import re
 
@@ -72,15 +72,6 @@ def test_letters_go_on_in_the_box(open_page):
     expect(palette.get_by_role("searchbox")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile("/(find|record)"))
-
-
-def test_without_scripts_the_box_leads_to_a_page(open_page):
-    page = open_page(CHAT + "/query", java_script_enabled=False)
-    page.get_by_role("searchbox").fill("mess")
-    page.get_by_role("searchbox").press("Enter")
-    expect(page.get_by_role("heading", name="Find")).to_be_visible()
-    page.get_by_role("main").get_by_role("link", name="Message", exact=True).click()
-    expect(page).to_have_url(re.compile(r"/type\?type=Message$"))
 
 
 def test_the_start_page_finds_containers(open_page):

@@ -44,22 +44,6 @@ def test_rows_are_picked_and_deleted(open_page, server):
     assert names(page) == ["note4"]
 
 
-def test_what_was_saved_meanwhile_is_not_deleted(open_page, server):
-    container = "iCloud.com.example.PickedLate"
-    page = open_page(notes(server, container), java_script_enabled=False)
-    page.get_by_label("Pick note1").check()
-    page.get_by_label("Pick note3").check()
-    server.save(container, "Notes", {"recordType": "Note", "recordName": "note3", "fields": {"rank": {"value": 33}}})
-    page.get_by_role("button", name="Delete…").click()
-    page.get_by_role("button", name="Delete 2 records").click()
-    expect(page.get_by_role("heading", name="1 record not deleted")).to_be_visible()
-    expect(page.locator("tbody tr")).to_have_count(1)
-    expect(page.locator("tbody tr")).to_contain_text("CONFLICT")
-    page.get_by_role("link", name="Back to the query").click()
-    expect(page.locator(".answer tbody tr")).to_have_count(4)
-    assert names(page) == ["note0", "note2", "note4", "note3"]
-
-
 def test_rows_are_picked_by_keyboard(open_page, server):
     page = open_page(notes(server, "iCloud.com.example.PickedByKeys"))
     page.keyboard.press("j")

@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from folding import unfold
@@ -11,9 +10,8 @@ from pages import CHAT, title
 ENDS = re.compile("marker=")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_first_visit_shows_records(open_page, scripts):
-    page = open_page("/", java_script_enabled=scripts)
+def test_a_first_visit_shows_records(open_page):
+    page = open_page("/")
     page.locator(".containers li", has_text="iCloud.com.example.Chat").get_by_role("link", name="Query").click()
     expect(page.locator("tbody tr")).to_have_count(50)
     expect(page.locator(".foot")).to_contain_text("50 records of")
@@ -76,23 +74,6 @@ def test_rows_come_and_go_without_loading_the_page(open_page):
     expect(page.get_by_label("Field of filter 2")).to_have_count(0)
 
 
-def test_rows_come_and_go_without_scripts(open_page):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=False)
-    unfold(page)
-    page.get_by_label("Field of filter 1").select_option("text")
-    page.get_by_role("button", name="Query").last.click()
-    page.get_by_label("Comparison of filter 1").select_option("CONTAINS_ALL_TOKENS")
-    page.get_by_label("Value of filter 1").fill("token")
-    page.get_by_role("button", name="+ filter").click()
-    expect(page.get_by_label("Value of filter 1")).to_have_value("token")
-    page.get_by_role("button", name="Remove filter 2").click()
-    expect(page.get_by_label("Field of filter 2")).to_have_count(0)
-    page.get_by_role("button", name="Query").last.click()
-    page.wait_for_load_state()
-    texts = page.locator("tbody tr td:nth-child(2)").all_inner_texts()
-    assert texts and all("token" in text.lower() for text in texts)
-
-
 def test_fields_without_an_index_say_so_and_can_be_chosen(open_page):
     page = open_page(CHAT + "/query?type=Message&zone=Chats&edit=1")
     author = page.get_by_label("Field of filter 1").locator("option[value=author]")
@@ -112,9 +93,8 @@ def test_fields_without_an_index_say_so_and_can_be_chosen(open_page):
     expect(note.get_by_role("button", name="Add QUERYABLE to author")).to_be_visible()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_head_sorts_by_its_column_and_offers_an_index(open_page, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=10&filter1=room&is1=EQUALS&value1=Room%2Fgeneral", java_script_enabled=scripts)
+def test_a_head_sorts_by_its_column_and_offers_an_index(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=10&filter1=room&is1=EQUALS&value1=Room%2Fgeneral")
     head = page.get_by_role("columnheader", name="sentAt")
     # The latest come first; another click turns the order around.
     for order, arrow in [("descending", "↓"), ("ascending", "↑")]:
@@ -151,11 +131,10 @@ def test_a_value_that_cannot_be_read_is_explained_at_its_row(open_page):
     expect(page.locator("tbody")).to_have_count(0)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_refused_query_gets_its_index(open_page, server, scripts):
-    container = f"iCloud.com.example.Refused{int(scripts)}"
+def test_a_refused_query_gets_its_index(open_page, server):
+    container = "iCloud.com.example.Refused"
     server.save(container, "Notes", {"recordType": "Note", "recordName": "one", "fields": {"title": {"value": "Milk"}}})
-    page = open_page(f"/c/{container}/development/private/query?type=Note", java_script_enabled=scripts)
+    page = open_page(f"/c/{container}/development/private/query?type=Note")
     note = page.get_by_role("alert")
     expect(note).to_contain_text("Field 'recordName' is not marked queryable")
     expect(note).to_contain_text("BAD_REQUEST")

@@ -39,10 +39,9 @@ def drop_all(page, there):
         expect(page.get_by_role("button", name=added, exact=True)).to_have_count(1)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_all_indexes_with_one_click(open_page, server, scripts):
-    there = items(server, f"iCloud.com.example.Advised{int(scripts)}")
-    page = open_page(there + "/types", java_script_enabled=scripts)
+def test_all_indexes_with_one_click(open_page, server):
+    there = items(server, "iCloud.com.example.Advised")
+    page = open_page(there + "/types")
     drop_all(page, there)
     page.goto(f"{there}/query?{QUESTION}")
     url = page.url
@@ -54,16 +53,15 @@ def test_all_indexes_with_one_click(open_page, server, scripts):
     note.get_by_role("button", name="Add the selected indexes").click()
     expect(page.locator("tbody th.name")).to_have_count(15)
     expect(page.locator(".notice")).to_contain_text("Added QUERYABLE to Item.author, QUERYABLE to Item.title, SORTABLE to Item.year in development.")
-    # The address is that of the query, but for the notice, which scripts take out of it.
-    page.wait_for_url(url if scripts else f"{url}&notice=*")
-    keep(page, f"journey refused query {'with' if scripts else 'without'} scripts")
+    # The address is that of the query: scripts take the notice out of it.
+    page.wait_for_url(url)
+    keep(page, "journey refused query")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_the_answer_comes_when_the_index_is_built(open_page, server, scripts):
+def test_the_answer_comes_when_the_index_is_built(open_page, server):
     # Too many records to be indexed within a save.
-    there = items(server, f"iCloud.com.example.Built{int(scripts)}", count=5600)
-    page = open_page(there + "/types", java_script_enabled=scripts)
+    there = items(server, "iCloud.com.example.Built", count=5600)
+    page = open_page(there + "/types")
     drop_all(page, there)
     page.goto(f"{there}/query?type=Item&sort1=title&zone=Items&filter1=year&is1=GREATER_THAN&value1=5")
     # Entries that are still being removed only delay the query.
@@ -89,11 +87,10 @@ def test_the_query_in_code_can_be_pasted(open_page, server):
     assert [record["recordName"] for record in answer["records"]] == names(page)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_slow_query_is_explained_and_made_fast(open_page, server, scripts):
-    container = f"iCloud.com.example.Explained{int(scripts)}"
+def test_a_slow_query_is_explained_and_made_fast(open_page, server):
+    container = "iCloud.com.example.Explained"
     there = items(server, container, count=2400)
-    page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10", java_script_enabled=scripts)
+    page = open_page(f"{there}/query?type=Item&zone=Items&filter1=author&is1=EQUALS&value1=ada&sort1=year&limit=10")
     note = page.get_by_role("alert")
     if note.count():
         note.get_by_role("button", name="Add").last.click()

@@ -1,6 +1,5 @@
 """The text form of a query stays in step with its form."""
 
-import pytest
 from playwright.sync_api import expect
 
 from folding import unfold
@@ -8,9 +7,8 @@ from pages import CHAT
 from rows import names
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_form_and_text_are_in_step(open_page, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+def test_form_and_text_are_in_step(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
     unfold(page)
     text = page.get_by_label("as text")
     text.fill("room = Room/general and sentAt > 2020-01-01 sort by sentAt descending")
@@ -44,9 +42,8 @@ def test_the_text_follows_the_form_as_it_changes(open_page):
     expect(page.get_by_label("as text")).to_have_value('room = "x y" and sentAt > 2026-01-01 sort by sentAt')
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_what_cannot_be_read_is_pointed_at(open_page, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+def test_what_cannot_be_read_is_pointed_at(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
     unfold(page)
     page.get_by_label("as text").fill("room = Room/general or sentAt > 2020-01-01")
     page.get_by_role("button", name="Use the text").click()

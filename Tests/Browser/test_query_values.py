@@ -1,19 +1,15 @@
 """Counting the values of a field, and filtering by them."""
 
-import pytest
 from playwright.sync_api import expect
 
 from folding import unfold
 from pages import CHAT
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_values_are_counted_and_narrow_the_query(open_page, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", java_script_enabled=scripts)
+def test_values_are_counted_and_narrow_the_query(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats")
     unfold(page)
     page.get_by_label("and count the values of").select_option("room")
-    if not scripts:
-        page.get_by_role("button", name="Query", exact=True).last.click()
     values = page.get_by_role("region", name="Values of room")
     expect(values).to_contain_text("values in")
     first = values.locator("li").first
@@ -26,9 +22,8 @@ def test_values_are_counted_and_narrow_the_query(open_page, scripts):
     expect(values.locator(".chosen")).to_have_text(shown)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_places_are_drawn_and_lead_to_their_records(open_page, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=200", java_script_enabled=scripts)
+def test_places_are_drawn_and_lead_to_their_records(open_page):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats&limit=200")
     page.get_by_role("link", name="Map of place").click()
     drawn = page.get_by_role("region", name="Map of place", exact=True)
     expect(drawn).to_contain_text("of 200 records on this page have a place")

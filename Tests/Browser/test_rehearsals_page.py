@@ -32,9 +32,8 @@ def rehearsals(server, **body):
         return json.load(answer)["on"]
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_rehearsals_are_started_and_stopped(open_page, stage, scripts):
-    page = open_page(CHAT + "/query?type=Message&zone=Chats", at=stage, java_script_enabled=scripts)
+def test_rehearsals_are_started_and_stopped(open_page, stage):
+    page = open_page(CHAT + "/query?type=Message&zone=Chats", at=stage)
     expect(page.get_by_role("region", name="Active rehearsals")).to_have_count(0)
     page.get_by_role("link", name="Rehearsals").click()
     expect(page.get_by_role("heading", name="Rehearsals", exact=True)).to_be_visible()

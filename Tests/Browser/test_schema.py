@@ -8,8 +8,6 @@ from playwright.sync_api import expect
 from looks import check_looks
 from page_server import Server
 
-BOTH = pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-
 
 @pytest.fixture(scope="module")
 def stage():
@@ -40,9 +38,8 @@ def accessible(page):
     page.set_viewport_size({"width": 1360, "height": 860})
 
 
-@BOTH
-def test_a_type_gets_fields_and_indexes_and_goes(open_here, there, scripts):
-    page = open_here(there + "/types", java_script_enabled=scripts)
+def test_a_type_gets_fields_and_indexes_and_goes(open_here, there):
+    page = open_here(there + "/types")
     page.get_by_label("New type").fill("Song")
     page.get_by_role("button", name="Create").click()
     expect(page.get_by_role("heading", name="Song", exact=True)).to_be_visible()
@@ -99,15 +96,12 @@ def test_usage_shows_what_is_never_filled(open_here, there):
     expect(page.get_by_role("heading", level=1)).to_contain_text("note")
 
 
-@BOTH
-def test_the_table_of_indexes_is_narrowed_and_changed(open_here, stage, there, scripts):
+def test_the_table_of_indexes_is_narrowed_and_changed(open_here, stage, there):
     stage.save(there.split("/")[2], "Notes", {"recordType": "Tag", "recordName": "tag", "fields": {"name": {"value": "x"}}})
-    page = open_here(there + "/indexes", java_script_enabled=scripts)
+    page = open_here(there + "/indexes")
     rows = page.locator(".indexes tbody tr:visible")
     expect(rows).to_have_count(3)
     page.get_by_label("Filter", exact=True).fill("note sortable")
-    if not scripts:
-        page.get_by_role("button", name="Filter").click()
     expect(rows).to_have_count(2)
     rows.first.get_by_role("button", name="Delete SORTABLE").click()
     page.goto(there + "/indexes")
@@ -127,9 +121,8 @@ def test_narrowing_says_when_nothing_is_left(open_here, there):
     expect(page.get_by_text("No field matches.")).to_be_hidden()
 
 
-@BOTH
-def test_composite_indexes_come_and_go(open_here, there, scripts):
-    page = open_here(there + "/type?type=Note", java_script_enabled=scripts)
+def test_composite_indexes_come_and_go(open_here, there):
+    page = open_here(there + "/type?type=Note")
     page.get_by_label("Filter on", exact=True).select_option("title")
     page.get_by_label("sort by").select_option("rank")
     page.get_by_role("button", name="Add a composite index").click()
@@ -143,9 +136,8 @@ def test_composite_indexes_come_and_go(open_here, there, scripts):
     expect(page.locator(".composites")).to_have_count(0)
 
 
-@BOTH
-def test_roles_are_granted_and_taken(open_here, there, scripts):
-    page = open_here(there + "/roles", java_script_enabled=scripts)
+def test_roles_are_granted_and_taken(open_here, there):
+    page = open_here(there + "/roles")
     page.get_by_label("New role").fill("Editor")
     page.get_by_role("button", name="Create").click()
     page.get_by_role("link", name="Change the grants of Note").click()

@@ -52,9 +52,8 @@ def share(page, container: str, right: str = "READ_ONLY", link: str = "NONE") ->
     return address.path
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_a_list_is_shared_accepted_read_and_left(open_page, server, container, scripts):
-    owner = open_page(record(container, "groceries"), java_script_enabled=scripts)
+def test_a_list_is_shared_accepted_read_and_left(open_page, server, container):
+    owner = open_page(record(container, "groceries"))
     expect(panel(owner)).to_contain_text("Nobody else sees this record.")
     # The request that the form will make.
     panel(owner).get_by_role("link", name="Share…").click()
@@ -70,7 +69,7 @@ def test_a_list_is_shared_accepted_read_and_left(open_page, server, container, s
     expect(panel(owner)).to_contain_text("A child of groceries, the root of the share “Groceries”.")
     expect(panel(owner).get_by_role("listitem").filter(has_text="Ada")).to_contain_text("invited")
 
-    guest = open_page(link + "#Groceries", java_script_enabled=scripts)
+    guest = open_page(link + "#Groceries")
     expect(guest.get_by_role("heading", name="Groceries")).to_be_visible()
     expect(guest.locator("main")).to_contain_text("Developer shares the List record groceries with all records below it.")
     guest.get_by_role("button", name="Accept as Ada, invited, may read").click()

@@ -75,18 +75,6 @@ def test_a_click_leads_to_the_request_the_record_and_the_token(open_page, lanes)
     expect(page.locator("main")).to_contain_text("This token is valid")
 
 
-def test_lanes_without_scripts(open_page, lanes):
-    pull(lanes, "plain")
-    page = open_page(f"{THERE}/sync", at=lanes, java_script_enabled=False)
-    expect(lane(page, "plain")).to_contain_text("up to date")
-    expect(page.get_by_role("button", name="Pause")).to_have_count(0)
-    save(lanes, "newest")
-    page.get_by_role("link", name="Look again").click()
-    expect(lane(page, "plain")).to_contain_text("1 change behind")
-    lane(page, "plain").get_by_role("link", name="Missing changes").click()
-    expect(page.locator("tbody tr")).to_have_count(1)
-
-
 def test_lanes_are_accessible_and_fit(open_page, lanes):
     token = pull(lanes, "looker")
     save(lanes, "looked at")

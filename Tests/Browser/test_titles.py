@@ -4,7 +4,6 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from folding import unfold
 from looks import check_looks
 
 CONTAINER = "iCloud.com.example.Titles"
@@ -26,29 +25,24 @@ NOTES = "/query?type=Note&zone=Notes&filter1=rank&is1=EQUALS&value1=1"
 HALL = "The <b>hall</b> r1"
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_records_have_titles_on_all_pages(open_page, there, scripts):
-    page = open_page(there + NOTES, java_script_enabled=scripts)
+def test_records_have_titles_on_all_pages(open_page, there):
+    page = open_page(there + NOTES)
     expect(page.locator("tbody th a")).to_have_text("Chairs n1")
     expect(page.locator("tbody td a")).to_have_text(HALL)
     for path in ["/fetch?zone=Notes&names=n1%0Ar1", "/fetch?zone=Notes&names=n1%0Ar1&as=table", "/changes?zone=Notes"]:
         page.goto(there + path)
         expect(page.locator("tbody th a[title=r1]")).to_have_text(HALL)
-        if scripts:
-            check_looks(page)
+        check_looks(page)
     page.goto(there + "/record?zone=Notes&name=r1")
     expect(page.get_by_role("heading", level=1)).to_have_text(HALL)
     expect(page.get_by_role("list", name="Note records that refer to this one").get_by_role("link")).to_have_text("Chairs n1")
-    if scripts:
-        check_looks(page, picture="record with a title")
+    check_looks(page, picture="record with a title")
 
 
-@pytest.mark.parametrize("scripts", [True, False])
-def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there, scripts):
-    page = open_page(there + "/type?type=Room", java_script_enabled=scripts)
+def test_the_title_is_chosen_on_the_page_of_the_type(open_page, there):
+    page = open_page(there + "/type?type=Room")
     page.get_by_label("Title of records").select_option("floor")
-    if scripts:
-        check_looks(page)
+    check_looks(page)
     page.get_by_role("button", name="Choose the title").click()
     expect(page.get_by_role("status")).to_contain_text("Title field saved.")
     page.goto(there + NOTES)
@@ -83,25 +77,6 @@ def test_a_filter_suggests_records_by_their_titles(open_page, there):
     page.get_by_role("button", name="Query").last.click()
     expect(page.locator(".words")).to_contain_text("room is The <b>hall</b>")
     expect(page.locator("tbody tr")).to_have_count(1)
-
-
-def test_a_filter_finds_records_without_scripts(open_page, there):
-    page = open_page(there + "/query?type=Note&zone=Notes&filter1=room&is1=EQUALS&value1=zzz&edit=1", java_script_enabled=False)
-    page.get_by_role("button", name="Find a record for filter 1").click()
-    group = page.get_by_role("group", name="Records found for filter 1")
-    expect(group).to_contain_text("No record has this text in its name or title.")
-    # Without a text, the records are of the types to which the field refers.
-    page.get_by_label("Value of filter 1").fill("")
-    page.get_by_role("button", name="Find a record for filter 1").click()
-    expect(group.get_by_role("link").first).to_contain_text("Room")
-    page.get_by_label("Value of filter 1").fill("roof")
-    page.get_by_role("button", name="Find a record for filter 1").click()
-    group.get_by_role("link", name="Under the roof r2").click()
-    # The form stays open, and the query waits until it is run.
-    expect(page.get_by_label("Value of filter 1")).to_have_value("r2")
-    expect(page.get_by_text("Not run yet.")).to_be_visible()
-    page.get_by_role("button", name="Query").last.click()
-    expect(page.get_by_role("heading", name="No Note matches")).to_be_visible()
 
 
 def test_live_changes_have_titles_too(open_page, server, there):

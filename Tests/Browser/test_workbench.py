@@ -65,9 +65,8 @@ def written(page, heading):
 
 
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_an_archive_is_recognised_in_every_form_and_written_in_every_other(open_page, form, scripts):
-    page = open_page(CHAT + "/token", java_script_enabled=scripts)
+def test_an_archive_is_recognised_in_every_form_and_written_in_every_other(open_page, form):
+    page = open_page(CHAT + "/token")
     paste(page, FORMS[form](archive()))
     if form == "JSON":
         # The member holds an archive instead of a token. Opening it shows the archive.
@@ -191,9 +190,8 @@ ERROR = """failed: <CKError 0x77ada9b750: "Partial Failure" (2/1011); "Failed to
 }>"""
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
-def test_the_cause_of_a_partial_failure_is_named(open_page, scripts):
-    page = open_page(CHAT + "/errors", java_script_enabled=scripts)
+def test_the_cause_of_a_partial_failure_is_named(open_page):
+    page = open_page(CHAT + "/errors")
     paste(page, ERROR, "The error")
     expect(page.locator(".note")).to_contain_text("invalidArguments of A95663E0")
     cards = page.locator(".errorcard")
@@ -223,15 +221,12 @@ def test_the_request_of_an_error_is_found_by_its_uuid(open_page, notes, server):
 
 
 def test_codes_are_found_by_number_and_word(open_page):
-    for scripts in [True, False]:
-        page = open_page(CHAT + "/errors", java_script_enabled=scripts)
-        rows = page.locator(".codetable tbody tr:visible")
-        assert rows.count() > 60
-        page.get_by_label("Filter").fill("token old zone")
-        if not scripts:
-            page.get_by_role("button", name="Find", exact=True).click()
-        expect(page.locator(".codetable tbody tr:visible")).to_have_count(1)
-        expect(page.locator(".codetable tbody tr:visible")).to_contain_text("changeTokenExpired")
+    page = open_page(CHAT + "/errors")
+    rows = page.locator(".codetable tbody tr:visible")
+    assert rows.count() > 60
+    page.get_by_label("Filter").fill("token old zone")
+    expect(rows).to_have_count(1)
+    expect(rows).to_contain_text("changeTokenExpired")
 
 
 def test_axe_finds_nothing_on_what_was_pasted(open_page, notes):

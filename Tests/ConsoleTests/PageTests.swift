@@ -74,6 +74,10 @@ import Testing
         "/c/iCloud.com.example.Other/development/private/query", "/c/nonsense/development/private/query", "/c/iCloud.com.example.App/staging/private/query",
         "\(there)/nothing", "\(there)/query?user=nobody", "\(there)/zone?zone=nowhere", "\(there)/type?type=Nothing",
         "\(there)/record/delete?zone=Notes&name=nobody", "/static/nothing.css", "/static/layout.mustache",
+        // What a form posts to.
+        "\(there)/zones/create", "\(there)/zone/share?zone=Notes", "\(there)/type/indexes", "\(there)/types/create", "\(there)/field/add",
+        "\(there)/type/title", "\(there)/composites/change", "\(there)/roles/add", "\(there)/roles/remove", "\(there)/roles/grants",
+        "\(there)/users/add", "\(there)/keys/token", "\(there)/keys/key",
     ])
     func whatIsNotThereHasAPage(path: String) async throws {
         try await withConsole { client, _ in

@@ -81,6 +81,9 @@ import Text
             let (status, page, headers) = try await stage.get("query.json?\(query)")
             #expect(status == .ok && headers[.contentType] == "application/json; charset=UTF-8")
             #expect(try Self.records(page).count == 10)
+            let links = try await stage.get("query?\(query)").1.matches(of: /\/query\.(\w+)\?([^"]*)">(\w+) <small>([^<]*)</)
+            #expect(links.map { "\($0.output.3) \($0.output.4)" } == ["JSON", "NDJSON", "CSV"].flatMap { ["\($0) this page", "\($0) all pages"] })
+            #expect(links.allSatisfy { $0.output.2.contains("all=1") == $0.output.4.contains("all") })
             guard case .object(let object) = try JSONReader.value(of: Array(page.utf8)), case .string(let next)? = object["next"] else {
                 Issue.record("no next page")
                 return

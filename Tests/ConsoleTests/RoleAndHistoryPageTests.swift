@@ -166,10 +166,11 @@ import Testing
                 ("field/remove", "type=Note&field=title"), ("composites/change", "drop=Note%2Ftitle%3Arank"), ("roles/add", "role=Editor"),
                 ("roles/remove", "role=Editor"), ("roles/grants", "type=Note&grant=_world%3AREAD"),
             ] {
-                let headers: HTTPFields = [.origin: "https://example.com"]
-                let foreign = try await stage.client.execute(
-                    uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: headers, body: ByteBuffer(string: form)) { $0 }
-                #expect(foreign.status == .forbidden, "\(path)")
+                for origin in ["https://example.com", "null"] {
+                    let foreign = try await stage.client.execute(
+                        uri: "\(SchemaPageStage.there)/\(path)", method: .post, headers: [.origin: origin], body: ByteBuffer(string: form)) { $0 }
+                    #expect(foreign.status == .forbidden, "\(path) from \(origin)")
+                }
                 _ = try await stage.get("\(path)?\(form)")
             }
             #expect(try await stage.database.schema() == before)

@@ -82,6 +82,8 @@ import Testing
             for from in ["https%3A%2F%2Fexample.com", "%2F%2Fexample.com", "javascript%3Aalert(1)"] {
                 let page = String(buffer: try await stage.post("field/add", "type=Note&from=\(from)").body)
                 #expect(page.contains(">Back to the records</a>") && !page.contains("example.com") && !page.contains("alert(1)"))
+                let answer = try await stage.post("type/indexes", "type=Note&add=title%3AQUERYABLE&back=\(from)")
+                #expect(answer.status == .seeOther && answer.headers[.location]?.hasPrefix(SchemaPageStage.there) == true)
             }
         }
     }

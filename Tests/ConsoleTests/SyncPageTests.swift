@@ -42,6 +42,7 @@ import Traffic
             try await stage.save("three")
             try await stage.pull(from: "phone", since: token)
             let page = try await stage.page("sync")
+            #expect(page.contains("data-live-turn hidden>Pause</button><noscript><a class=\"button\" href=\"\">Look again</a></noscript>"))
             #expect(page.contains("<span class=\"state warn\">1 client is behind (2 of 2 clients have pulled a zone)"))
             let (state, latest) = (try #require(page.firstRange(of: "1 client is behind (")), try #require(page.firstRange(of: "Latest requests")))
             #expect(state.lowerBound < latest.lowerBound, "the verdict comes first")
