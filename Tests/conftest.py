@@ -4,10 +4,9 @@ import os
 
 import pytest
 
-# Tests that share only a server with demo data and do not change it, or that have their own server. They may run in any process.
+# Tests that look at demo data that nobody changes, or that have their own server. They may run in any process.
 SPREAD = {"test_accessibility.py", "test_page_weight.py", "test_schemathesis.py"}
-# The longest tests start first, so that no process finishes late. Then come the tests of pages with the original demo data, before other tests add to
-# it.
+# The longest tests start first, so that no process finishes late.
 FIRST = [
     "test_crawl.py", "test_schemathesis.py", "test_kill_uploads.py", "test_kill.py", "test_many_containers.py", "test_accessibility.py", "test_page_weight.py",
 ]

@@ -21,12 +21,23 @@ def pytest_terminal_summary(terminalreporter):
             terminalreporter.write_line(figure)
 
 
-@pytest.fixture(scope="session")
-def server():
+def demonstrate():
     server = Server("--demo")
     demo_clients.wait_until_they_have_asked(server.address)
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server with demo data. Tests make containers of their own on it, so that its start page and its menus are long."""
+    yield from demonstrate()
+
+
+@pytest.fixture(scope="session")
+def demo():
+    """A server with demo data that no test changes."""
+    yield from demonstrate()
 
 
 @pytest.fixture
@@ -106,12 +117,12 @@ def open_webkit_page(webkit_display, server, tmp_path):
 
 
 @pytest.fixture(scope="session")
-def window(browser, server):
+def window(browser, demo):
     """A shared page for read-only tests, and its errors. The tests share its cached resources and scripts."""
-    context = browser.new_context(base_url=server.address, reduced_motion="reduce")
+    context = browser.new_context(base_url=demo.address, reduced_motion="reduce")
     page = context.new_page()
     complaints = []
-    listen(page, server.address, complaints)
+    listen(page, demo.address, complaints)
     yield page, complaints
     context.close()
 

@@ -88,8 +88,8 @@ def test_the_entry_of_the_page_is_in_sight_among_all(open_page):
     expect(page.get_by_label("Pages", exact=True).get_by_role("link", name="Requests")).to_be_in_viewport(ratio=1)
 
 
-def test_open_menus_are_accessible_and_close(open_page):
-    page = open_page(CHAT + "/query?edit=1")
+def test_open_menus_are_accessible_and_close(open_page, demo):
+    page = open_page(CHAT + "/query?edit=1", at=demo)
     container = page.locator("details.at").first
     container.locator("summary").focus()
     page.keyboard.press("Enter")

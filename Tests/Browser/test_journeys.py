@@ -264,10 +264,10 @@ SCREENS = {
 
 
 @pytest.mark.parametrize("screen", SCREENS)
-def test_the_main_ways(open_page, server, screen):
+def test_the_main_ways(open_page, empty_server, screen):
     container = f"iCloud.com.example.{screen.title().replace(' ', '')}"
-    notes(server, container, [f"note{number}" for number in range(12)])
-    page = open_page("/", **SCREENS[screen])
+    notes(empty_server, container, [f"note{number}" for number in range(12)])
+    page = open_page("/", at=empty_server, **SCREENS[screen])
     visited = []
 
     def look(title: str):

@@ -65,26 +65,26 @@ def static_weight(server, page: str) -> int:
 
 # A part of a page comes with the page.
 @pytest.mark.parametrize("name", [name for name, path in PAGES.items() if "#" not in path])
-def test_a_page_is_small_and_soon_there(server, name):
+def test_a_page_is_small_and_soon_there(demo, name):
     path = PAGES[name]
-    body, answer = get(server, path)
+    body, answer = get(demo, path)
     assert answer.headers["Content-Encoding"] == "gzip"
     page = gzip.decompress(body).decode()
     before_data = re.sub(r"<tbody\b.*?</tbody>|<pre.*?</pre>", "", page, flags=re.DOTALL)
-    assert len(gzip.compress(before_data.encode())) + static_weight(server, page) < BYTES
+    assert len(gzip.compress(before_data.encode())) + static_weight(demo, page) < BYTES
     times = TIMES if MEASURING.search(path) else 1
-    best, start = seconds(server, path), SECONDS / START_PAGES
+    best, start = seconds(demo, path), SECONDS / START_PAGES
     for _ in range(10):
         if best < times * max(SECONDS, START_PAGES * start):
             return
-        start = seconds(server, "/")
-        best = min(best, seconds(server, path))
+        start = seconds(demo, "/")
+        best = min(best, seconds(demo, path))
     pytest.fail(f"{best * 1000:.0f} ms, and the start page {start * 1000:.0f} ms")
 
 
-def test_a_warm_page_asks_for_itself_alone(open_page, record_property):
+def test_a_warm_page_asks_for_itself_alone(open_page, demo, record_property):
     """The scripts, the style sheet and the icon come from the browser's cache, also those that scripts import."""
-    page = open_page(PAGES["query"])
+    page = open_page(PAGES["query"], at=demo)
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()
     page.goto(PAGES["types"])
     expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_visible()

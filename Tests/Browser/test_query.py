@@ -10,8 +10,8 @@ from pages import CHAT, title
 ENDS = re.compile("marker=")
 
 
-def test_a_first_visit_shows_records(open_page):
-    page = open_page("/")
+def test_a_first_visit_shows_records(open_page, demo):
+    page = open_page("/", at=demo)
     page.locator(".containers li", has_text="iCloud.com.example.Chat").get_by_role("link", name="Query").click()
     expect(page.locator("tbody tr")).to_have_count(50)
     expect(page.locator(".foot")).to_contain_text("50 records of")
