@@ -32,9 +32,9 @@ ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|Ran
 # Where chance begins: elsewhere with each commit. The tests that depend on it name the seed when they fail.
 SKYLIGHT_SEED ?= $(shell printf '%d' "0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)")
 export SKYLIGHT_SEED
-# The suites that depend on chance, and those in Python.
+# The suites that depend on chance, and in Python also those of which `make test` leaves something out.
 CHANCE := SQLRecordStoreTests\.(CrashImage|DiskFault|FeedLaw|RandomHistory|RandomSchema|SharingHistory|SpeedLaw)Tests|AssetStoreTests\.CrashTests|MirroringTests\.PullTests|RemoteRecordsTests\.(Convergence|LongLived)Tests|CommandLineTests\.MirrorTests|ExamplesTests
-CHANCE_IN_PYTHON := $(addprefix Tests/,Durability Clients/test_numbers.py Clients/test_schemathesis.py Browser/test_crawl.py)
+CHANCE_IN_PYTHON := $(addprefix Tests/,Durability Clients/test_numbers.py Clients/test_schemathesis.py Browser/test_accessibility.py Browser/test_crawl.py)
 # How long `make test-long` takes, its build and its last round not counted.
 MINUTES ?= 120
 

@@ -7,6 +7,8 @@ import os
 
 SEED = int(os.environ.get("SKYLIGHT_SEED") or 1)
 TIMES = float(os.environ.get("SKYLIGHT_TIMES") or 1)
+# In `make test-long`, tests leave out nothing for the sake of time.
+IS_LONG = TIMES > 1
 
 
 def times(count):

@@ -4,15 +4,19 @@ from axe import problems
 from pictures import keep
 
 
-def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860):
-    """Axe finds nothing, and nothing overflows. Keeps screenshots under a name: light and wide, dark and narrow."""
+def check_looks(page, widths=(1440, 390), picture: str | None = None, height: int = 860, light: int | None = None):
+    """Axe finds nothing, and nothing overflows. Keeps screenshots under a name: light and wide, dark and narrow.
+
+    With an index of a width, axe looks at the light theme in that width and at the dark theme in the others, which takes two thirds of the time.
+    """
     page.emulate_media(reduced_motion="reduce")
-    for width in widths:
+    for index, width in enumerate(widths):
         page.set_viewport_size({"width": width, "height": height})
         for scheme in ["light", "dark"]:
             page.emulate_media(color_scheme=scheme)
-            found = problems(page, colours_alone=scheme == "dark")
-            assert not found, f"{page.url}, {scheme}, {width} wide\n{found}"
+            if light is None or (scheme == "light") == (index == light):
+                found = problems(page, colours_alone=scheme == "dark" and light is None)
+                assert not found, f"{page.url}, {scheme}, {width} wide\n{found}"
             if picture and (scheme, width) in [("light", widths[0]), ("dark", widths[-1])]:
                 keep(page, f"{picture} {scheme} {width}")
         check_fits(page, width)

@@ -12,7 +12,7 @@ from uploads import ZONE, Client, Storm, Uploader, checksum
 
 import recount
 
-ROUNDS = times(8)
+ROUNDS = times(5)
 UPLOADERS = 5
 
 
