@@ -180,7 +180,8 @@ public struct BatchModifier {
         try operation.provenance?.check()
         try ShareRules.check(operation, type: typeName, in: zone, of: database)
         var justInTime = try JustInTimeType(typeName, transaction.schema.types[typeName], environment: environment)
-        let (inputs, cleared) = try justInTime.resolve(operation.fields)
+        let origin: ValueOrigin = operation.provenance == nil && formerFields.isEmpty ? .client(database) : .store
+        let (inputs, cleared) = try justInTime.resolve(operation.fields, from: origin)
         if justInTime.hasGrown { try transaction.grow(justInTime.type) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
