@@ -66,17 +66,20 @@ public struct FieldType: Sendable, Hashable {
     /// Assets and references can't be encrypted, and the schema language has no encrypted NUMBER.
     public var canBeEncrypted: Bool { valueType != .asset && valueType != .reference && number == nil }
 
-    /// Parses a type name of a request. `ASSETID` is an alternative spelling of `ASSET`.
+    /// Parses a type name of a request, also in its ``spellings``.
     public init?(wireName: String) {
         var name = wireName[...]
         let isEncrypted = name.hasPrefix("ENCRYPTED_")
         if isEncrypted { name = name.dropFirst("ENCRYPTED_".count) }
         let isList = name.hasSuffix("_LIST")
         if isList { name = name.dropLast("_LIST".count) }
-        if name == "ASSETID" { name = "ASSET" }
-        guard let valueType = ValueType(rawValue: String(name)) else { return nil }
+        guard let valueType = Self.spellings[String(name)] ?? ValueType(rawValue: String(name)) else { return nil }
         self.init(valueType, isList: isList, isEncrypted: isEncrypted)
     }
+
+    /// Other names of types on the wire. Answers have `ASSETID`. Apple's sample CloudKit Catalog and the first clients name numbers as the first
+    /// version of CloudKit's answers did.
+    public static let spellings: [String: ValueType] = ["ASSETID": .asset, "NUMBER_INT64": .int64, "NUMBER_DOUBLE": .double]
 
     /// The indexes a field of this type can have: none for assets and encrypted fields, QUERYABLE for references,
     /// locations and lists, all three for strings, QUERYABLE and SORTABLE for other scalars.

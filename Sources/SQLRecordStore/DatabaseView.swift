@@ -120,7 +120,8 @@ struct DatabaseView: Sendable {
         guard let base = zone.base else {
             let hasHierarchies = try mayHaveHierarchies && !zone.zoneID.isDefault
                 && Bool.fetchOne(db, sql: "SELECT EXISTS (SELECT 1 FROM hierarchies WHERE zone = ? AND root IS NOT NULL)", [zone.number]) ?? false
-            return TransactionZone(key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies)
+            return TransactionZone(
+                key: zone.number, zoneID: zone.zoneID, canWrite: try canWrite(zone, db), hasHierarchies: hasHierarchies, isMirror: zone.isMirror)
         }
         let permissions = try SQLRow.fetchAll(
             db,

@@ -8,8 +8,8 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check every record for problems such as references without a target and records near 1 MB.",
         discussion: """
-            Reports missing references and parents, references into other zones, records near the size limit, Core Data types \
-            (CD_…) whose CD_entityName does not match, assets without a file, records beside shared hierarchies, shares without \
+            Reports missing references and parents, references into other zones, records near the size limit, encrypted \
+            fields in the public database, Core Data types (CD_…) whose CD_entityName does not match, assets without a file, records beside shared hierarchies, shares without \
             guests and invitations to unknown addresses. Changes nothing. Exits with code 1 if it finds a problem.
 
             Examples:

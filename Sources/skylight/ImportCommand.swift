@@ -163,6 +163,10 @@ struct ImportCommand: AsyncParsableCommand {
         if report.sharesLeftOut > 0 {
             Output.say("Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares.")
         }
+        if report.encryptedInPublic > 0 {
+            Output.say(
+                "Records with encrypted fields: \(Output.grouped(report.encryptedInPublic)). CloudKit refuses those in the public database; skylight check names them.")
+        }
         if report.relinkedCount > 0 {
             Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
             for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
@@ -190,6 +194,7 @@ struct ImportCommand: AsyncParsableCommand {
         writer.member("unsharedCount", Int64(report.unsharedCount))
         writer.member("relinkedCount", Int64(report.relinkedCount))
         writer.member("sharesLeftOut", Int64(report.sharesLeftOut))
+        writer.member("encryptedInPublic", Int64(report.encryptedInPublic))
         writer.name("subscriptions")
         writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
         writer.name("refusedSubscriptions")

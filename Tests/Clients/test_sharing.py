@@ -65,11 +65,12 @@ def test_a_list_is_shared_used_and_left(app, environment):
     own.modify(*(("create", {"recordType": "Item", "recordName": name, "parent": {"recordName": "list"}}) for name in ("milk", "bread")))
     own.save(recordName="diary")
 
-    # A root that changed since is no root to share.
-    stale = own.share("list", "0", invitation(emailAddress="mary@example.org"))
-    assert stale["serverErrorCode"] == "CONFLICT"
+    # A root that changed since is no root to share: its first child gave it another tag.
+    for tag in ("0", root["recordChangeTag"]):
+        stale = own.share("list", tag, invitation(emailAddress="mary@example.org"))
+        assert stale["serverErrorCode"] == "CONFLICT"
     share = own.share(
-        "list", root["recordChangeTag"], invitation(emailAddress="Mary@Example.org"), invitation("READ_ONLY", userRecordName=carol.name),
+        "list", own.lookup("list")["list"]["recordChangeTag"], invitation(emailAddress="Mary@Example.org"), invitation("READ_ONLY", userRecordName=carol.name),
         title="Food", type="org.example.list")
     assert share["shortGUID"] == link and share["fields"]["cloudkit.title"]["value"] == "Food"
     assert share["currentUserParticipant"] == share["owner"] == share["participants"][0]

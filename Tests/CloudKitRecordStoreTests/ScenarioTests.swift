@@ -14,6 +14,7 @@ import Testing
     private static let beyondTheProtocol = [
         "users have databases of their own": "the protocol does not tell the caller's device",
         "a record saved with a parent wants it in its zone or in its request": "CloudKit itself sets who saved a record, and when",
+        "restored children, and those in the public database, leave the tag of a parent as it is": "CloudKit itself sets who saved a record, and when",
         "a page of changes ends where its bytes do": "the protocol limits pages by records only",
     ]
 

@@ -313,9 +313,11 @@ class Filling:
     def share(self):
         ada = self.place("ada")
         self.make_zone("ada", "Lists")
-        [root] = ada.modify("private", "Lists", ("create", {"recordType": "Item", "recordName": "list", "fields": {"text": value("Food")}, "createShortGUID": True}))
+        ada.modify("private", "Lists", ("create", {"recordType": "Item", "recordName": "list", "fields": {"text": value("Food")}, "createShortGUID": True}))
         ada.modify("private", "Lists", create("Item", "diary", {"text": value("Not for guests")}), *(
             create("Item", name, parent={"recordName": parent}) for name, parent in (("milk", "list"), ("oat milk", "milk"), ("bread", "list"))))
+        # Its first child gave it another tag.
+        [root] = ada.post("private/records/lookup", zoneID={"zoneName": "Lists"}, records=[{"recordName": "list"}])["records"]
         [share] = ada.modify("private", "Lists", ("create", {
             "recordType": "cloudkit.share", "recordName": "share", "fields": {"cloudkit.title": value("Food"), "cloudkit.type": value("org.example.list")},
             "forRecord": {"recordName": "list", "recordChangeTag": root["recordChangeTag"]}, "publicPermission": "READ_ONLY", "participants": [
@@ -558,7 +560,7 @@ def leave_unfinished(program):
         ada = server.place("ada", container=KILLED)
         for zone in ("Cascade", "Shared", "Gone"):
             ada.post("private/zones/modify", operations=[{"operationType": "create", "zone": {"zoneID": {"zoneName": zone}}}])
-        [root] = ada.modify("private", "Shared", create("Item", "list"))
+        ada.modify("private", "Shared", create("Item", "list"))
         ada.modify("private", "Cascade", *(("create", {"recordType": "Item", "recordName": name}) for name in ("target", "stays")))
         members = {
             "Cascade": {"fields": {"target": value(reference("target", "DELETE_SELF"), "REFERENCE")}}, "Shared": {"parent": {"recordName": "list"}}, "Gone": {},
@@ -568,6 +570,7 @@ def leave_unfinished(program):
                 ada.modify("private", zone, *(("create", {"recordType": "Item", "recordName": f"child {number}", **each}) for number in range(start, start + 100)))
         guest = server.ask("/skylight/1/users/caller", user="carl")["userRecordName"]
         invited = {"type": "USER", "permission": "READ_WRITE", "acceptanceStatus": "INVITED", "userIdentity": {"lookupInfo": {"userRecordName": guest}}}
+        [root] = ada.post("private/records/lookup", zoneID={"zoneName": "Shared"}, records=[{"recordName": "list"}])["records"]
         [share] = ada.modify("private", "Shared", create(
             "cloudkit.share", "share", forRecord={"recordName": "list", "recordChangeTag": root["recordChangeTag"]}, participants=[invited]))
         ada.modify("private", "Cascade", ("forceDelete", {"recordName": "target"}))

@@ -35,7 +35,8 @@ final class InMemoryTransaction: MirrorTransaction {
         }
         return TransactionZone(
             key: zone.base ?? zone.number, zoneID: view.zoneID(of: zone), canWrite: guest?.canWrite ?? view.canWrite(zone, in: state), guest: guest,
-            hasHierarchies: state.hierarchies.values.contains { $0.hierarchy.zone == zone.base ?? zone.number && $0.hierarchy.rootName != nil })
+            hasHierarchies: state.hierarchies.values.contains { $0.hierarchy.zone == zone.base ?? zone.number && $0.hierarchy.rootName != nil },
+            isMirror: zone.isMirror)
     }
 
     func grow(_ type: RecordType) {

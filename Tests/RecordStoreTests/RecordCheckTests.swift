@@ -171,6 +171,17 @@ import Testing
         #expect(try await findings(in: stage.owner).0.filter { [.nestedShare, .parentCircle].contains($0.kind) } == [])
     }
 
+    @Test func encryptedFieldsInThePublicDatabaseAreNamed() async throws {
+        let field = FieldInput(.string("x"), isEncrypted: true)
+        for (scope, kinds) in [(.public, [.encryptedInPublic]), (.private, [])] as [(DatabaseScope, [RecordFinding.Kind])] {
+            let database = try await engine.full(scope)
+            let stored = RecordOperation(.create, recordName: "a", recordType: "Item", fields: ["secret": field], provenance: SharingStage.provenance)
+            #expect(try await database.outcomes([stored]) == [nil])
+            let found = try await findings(in: database).0
+            #expect(found.map(\.kind) == kinds && found.allSatisfy { $0.fieldName == "secret" })
+        }
+    }
+
     /// A restored share keeps the time of the copy, whatever that is.
     @Test(arguments: [(Int64.min, true), (Int64.max, false)]) func theAgeOfAShareHasBounds(created: Int64, isOld: Bool) async throws {
         let signature = Signature(timestamp: Timestamp(milliseconds: created), userRecordName: ada.userRecordName, deviceID: "d")

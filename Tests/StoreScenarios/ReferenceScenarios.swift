@@ -100,6 +100,63 @@ enum ReferenceScenarios {
             restored.provenance = SharingStage.provenance
             #expect(try await database.outcomes([restored], in: notes) == [nil])
         },
+        .init("a record that becomes a parent gets a new change tag") { engine, clock in
+            let database = try await engine.withZone()
+            func tag(_ name: Name, in zoneID: ZoneID = notes) async throws -> StoredRecord {
+                try await database.fetch([RecordID(recordName: name, zoneID: zoneID)], desiredKeys: nil)[0].get()
+            }
+            func child(_ name: Name, of parent: Name?, _ kind: RecordOperation.Kind = .forceUpdate) -> RecordOperation {
+                RecordOperation(kind, recordName: name, recordType: "Item", parent: parent.map { .record($0) } ?? .cleared)
+            }
+            let parent = try await database.save("parent", in: notes, ["text": .string("x")])
+            clock.advance(1000)
+            let token = try await database.pull(notes).token
+            let first = try await database.save("a", in: notes, parent: .record("parent"))
+            let renewed = try await tag("parent")
+            #expect(renewed.recordChangeTag != parent.recordChangeTag && renewed.fields == parent.fields && renewed.created == parent.created)
+            #expect(renewed.modified == first.modified)
+            #expect(try await database.pull(notes, since: token).changes.map(\.recordID.recordName) == ["a", "parent"])
+            // A client that knows it as it was meets a conflict, and one that sent both in one request does not, in any order.
+            let stale = RecordOperation(.update, recordName: "parent", recordChangeTag: parent.recordChangeTag)
+            #expect(try await database.outcomes([stale], in: notes) == [.conflict])
+            for (number, isAtomic) in [true, false, true, false].enumerated() {
+                let (name, below) = (Name("parent \(number)"), Name("child \(number)"))
+                let parent = try await database.save(name, in: notes)
+                let pair = [RecordOperation(.update, recordName: name, recordChangeTag: parent.recordChangeTag), child(below, of: name, .create)]
+                let results = try await database.modify(ModifyRequest(number < 2 ? pair : pair.reversed(), zoneID: notes, atomic: isAtomic))
+                let saved = try results.map { result in if case .saved(let record) = try result.get() { record.recordChangeTag } else { "" } }
+                #expect(try await saved[number < 2 ? 0 : 1] == tag(name).recordChangeTag)
+            }
+            // Later children, and what becomes of a child, leave the parent as it is.
+            try await database.save("b", in: notes, parent: .record("parent"))
+            try await database.save("a", in: notes, ["text": .string("y")], parent: .record("parent"))
+            try await database.delete("b", in: notes)
+            #expect(try await tag("parent") == renewed)
+            // A child that moves makes its new parent one. Several in one request do so once.
+            let other = try await database.save("other", in: notes)
+            #expect(try await database.outcomes([child("a", of: "other"), child("c", of: "other"), child("d", of: "other")], in: notes) == [nil, nil, nil])
+            let moved = try await tag("other")
+            #expect(moved.recordChangeTag != other.recordChangeTag)
+            if database.can(.keepJournal) { #expect(try await database.journal(RecordJournalRequest(moved.recordID)).entries.count == 2) }
+            #expect(try await tag("parent") == renewed)
+            // A refused save has no parent.
+            try await database.save("alone", in: notes)
+            let alone = try await tag("alone")
+            #expect(try await database.outcomes([child("e", of: "alone"), child("a", of: nil, .create)], in: notes) == [.atomicError, .conflict])
+            #expect(try await database.outcomes([child("a", of: "alone", .create)], in: notes, atomic: false) == [.conflict])
+            #expect(try await tag("alone") == alone)
+        },
+        .init("restored children, and those in the public database, leave the tag of a parent as it is") { engine, _ in
+            for database in [try await engine.withZone(), try await engine.full(.public)] {
+                let zoneID = database.address.scope == .public ? ZoneID.default : notes
+                let parent = try await database.save("parent", in: zoneID)
+                // Nothing is shared in the public database, and strangers may save children there.
+                let provenance = database.address.scope == .public ? nil : SharingStage.provenance
+                let child = RecordOperation(.create, recordName: "child", recordType: "Item", parent: .record("parent"), provenance: provenance)
+                #expect(try await database.outcomes([child], in: zoneID) == [nil])
+                #expect(try await database.fetch([parent.recordID], desiredKeys: nil) == [.success(parent)])
+            }
+        },
         .init("no record is below itself, whatever the order") { engine, _ in
             let database = try await engine.withZone()
             func save(_ pairs: (Name, Name?)...) -> [RecordOperation] {
@@ -162,8 +219,9 @@ enum ReferenceScenarios {
                 let results = try await database.modify(ModifyRequest([RecordOperation(kind, recordName: name, recordChangeTag: tag)], zoneID: notes))
                 return if case .failure(let error)? = results.first { error } else { nil }
             }
-            let parent = try await database.save("parent", in: notes)
+            try await database.save("parent", in: notes)
             for child in ["a", "b"] as [Name] { try await database.save(child, in: notes, parent: .record("parent")) }
+            let parent = try await database.fetch([RecordID(recordName: "parent", zoneID: notes)], desiredKeys: nil)[0].get()
             let error = RecordError(.validatingReferenceError, "The record 'parent' is the parent of 'a'; delete its children first, or in the same request")
             #expect(try await stays(.forceDelete, "parent") == error)
             #expect(try await stays(.delete, "parent", tag: parent.recordChangeTag) == error)
@@ -193,8 +251,9 @@ enum ReferenceScenarios {
             // A client may name a child that falls with its parent anyway, in each order, if it knows the child as it was.
             for isAtomic in [true, false] {
                 for isParentFirst in [true, false] {
-                    let parent = try await database.save("parent", in: notes)
+                    try await database.save("parent", in: notes)
                     let child = try await database.save("child", in: notes, link("parent", .deleteSelf), parent: .record("parent"))
+                    let parent = try await database.fetch([RecordID(recordName: "parent", zoneID: notes)], desiredKeys: nil)[0].get()
                     let deletions = [parent, child].map { RecordOperation(.delete, recordName: $0.recordID.recordName, recordChangeTag: $0.recordChangeTag) }
                     #expect(try await database.outcomes(isParentFirst ? deletions : deletions.reversed(), in: notes, atomic: isAtomic) == [nil, nil])
                 }

@@ -36,6 +36,60 @@ enum SchemaScenarios {
                 .forceUpdate, recordName: "r", recordType: "Item", fields: ["when": FieldInput(.timestamp(Timestamp(milliseconds: 1)), isEncrypted: true)])
             #expect(try await database.outcomes([encrypted]) == [.badRequest])
         },
+        .init("encrypted fields are as in iCloud") { engine, _ in
+            let secret = FieldDefinition(type: FieldType(.string, isEncrypted: true))
+            let database = try await engine.full(.private)
+            _ = try await database.edit([.addType(RecordType(name: "Note", fields: ["secret": secret], systemIndexes: [.recordID: .queryable]))])
+            func reason(_ input: FieldInput, _ kind: RecordOperation.Kind, restored: Bool = false, in database: any RecordDatabase) async throws -> String? {
+                var operation = RecordOperation(kind, recordName: "r", recordType: "Note", fields: ["secret": input])
+                if kind.checksTag {
+                    operation.recordChangeTag = try await database.fetch([RecordID(recordName: "r", zoneID: .default)], desiredKeys: nil).first?.get().recordChangeTag
+                }
+                if restored { operation.provenance = SharingStage.provenance }
+                guard case .failure(let error)? = try await database.modify(ModifyRequest([operation])).first else { return nil }
+                #expect(error.code == .badRequest)
+                return error.reason
+            }
+            let marked = FieldInput(.string("x"), isEncrypted: true)
+            let taken = "invalid attempt to set value type ENCRYPTED_BYTES for field 'secret' for type 'Note', defined to be: ENCRYPTED_STRING"
+            for kind in [RecordOperation.Kind.create, .update, .replace, .forceUpdate, .forceReplace] {
+                #expect(try await reason(.untagged(.string("x"), isEncrypted: true), kind, in: database) == taken)
+                #expect(try await reason(.untagged(.string("x"), isEncrypted: false), kind, in: database) == taken)
+                #expect(try await reason(FieldInput(.string("x")), kind, in: database) == taken)
+                #expect(try await reason(marked, kind, in: database) == nil)
+            }
+            #expect(try await reason(.cleared, .forceUpdate, in: database) == nil)
+            let open = try await engine.full(.public)
+            for input in [marked, FieldInput(.string("x")), .untagged(.string("x"), isEncrypted: false)] {
+                #expect(try await reason(input, .create, in: open) == "encrypted fields are not supported in the public database")
+            }
+            // What an earlier version stored there stays readable, and can be removed.
+            #expect(try await reason(marked, .create, restored: true, in: open) == nil)
+            let stored = try await open.fetch([RecordID(recordName: "r", zoneID: .default)], desiredKeys: nil).first?.get()
+            #expect(try stored?.fields.decoded() == [Field(name: "secret", value: .string("x"), isEncrypted: true)])
+            #expect(try await reason(.cleared, .update, in: open) == nil)
+            // A new field is encrypted if its value says so, with its type.
+            func made(_ input: FieldInput, in database: any RecordDatabase) async throws -> ServerErrorCode? {
+                try await database.outcomes([RecordOperation(.forceUpdate, recordName: "r", recordType: "Note", fields: ["new": input])]).first ?? nil
+            }
+            #expect(try await made(.untagged(.string("x"), isEncrypted: true), in: database) == .badRequest)
+            #expect(try await made(marked, in: open) == .badRequest)
+            #expect(try await database.schema().types["Note"]?.fields["new"] == nil)
+            #expect(try await made(marked, in: database) == nil)
+            #expect(try await database.schema().types["Note"]?.fields["new"]?.type == secret.type)
+            // No filter can compare it. A sort runs, and orders nothing.
+            try await database.save("a", type: "Note")
+            for comparator in Comparator.allCases {
+                let filter = Query.Filter("secret", comparator, FieldInput(.string("x")))
+                let error = await refusal { _ = try await database.query(QueryRequest(Query(recordType: "Note", filters: [filter]))) }
+                let reason = "Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type \(comparator.rawValue)"
+                #expect(error == RecordError(.badRequest, reason))
+            }
+            for isAscending in [true, false] {
+                let sorted = Query(recordType: "Note", sorts: [Query.Sort("secret", ascending: isAscending)])
+                #expect(try await database.all(sorted, pageSize: 1).map(\.recordID.recordName) == ["a", "r"])
+            }
+        },
         .init("production takes only what its schema has") { engine, _ in
             let database = try await engine.full(.private, as: ada, .production)
             let error = await refusal { try await database.save("r", type: "Item") }

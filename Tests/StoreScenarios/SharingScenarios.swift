@@ -147,7 +147,9 @@ enum SharingScenarios {
             #expect(saved.modified.userRecordName == grace.userRecordName && saved.recordID.zoneID == SharingStage.seen)
             try await graces.save("butter", in: SharingStage.seen, parent: .record("bread"))
             let news = try await marys.pull(SharingStage.seen, since: before).changes
-            #expect(news.map(\.recordID.recordName) == ["milk", "butter"] && news.map(\.kind) == [.modified, .created])
+            // The bread has a new change tag, as the parent of its first child.
+            #expect(news.map(\.recordID.recordName) == ["milk", "butter", "bread"] && news.map(\.kind) == [.modified, .created, .modified])
+            #expect(try await stage.current("bread").recordChangeTag == news.last?.record?.recordChangeTag)
             #expect(try await stage.current("milk").recordChangeTag == news.first?.record?.recordChangeTag)
             let refused2 = await refusal { try await marys.save("milk", in: SharingStage.seen) }
             #expect(refused2 == RecordError(.accessDenied, "WRITE operation not permitted"))

@@ -154,6 +154,7 @@ struct OpenAPITests {
         let fieldTypes = ValueType.allCases.flatMap { type in
             [false, true].flatMap { isEncrypted in [false, true].map { FieldType(type, isList: $0, isEncrypted: isEncrypted) } }
         }
-        try check("FieldType", fieldTypes.filter { !$0.isEncrypted || $0.canBeEncrypted }.map(\.wireName) + ["ASSET", "ASSET_LIST"])
+        try check("FieldType", fieldTypes.filter { !$0.isEncrypted || $0.canBeEncrypted }.map(\.wireName)
+            + ["ASSET", "ASSET_LIST", "NUMBER_INT64", "NUMBER_INT64_LIST", "NUMBER_DOUBLE", "NUMBER_DOUBLE_LIST"])
     }
 }

@@ -40,9 +40,7 @@ public struct ReceivedField: Sendable, Hashable {
         guard let json, let type else { return nil }
         // A list without elements has no type of its own.
         if type == "UNKNOWN_LIST" { return json == .array([]) ? .list([], of: nil) : nil }
-        // The hosts of Apple's own apps use these names.
-        let known = ["NUMBER_INT64": "INT64", "NUMBER_DOUBLE": "DOUBLE"][type] ?? type
-        guard case .tagged(let value, _, _)? = try? FieldInput(["value": json, "type": .string(known)], field: "field") else { return nil }
+        guard case .tagged(let value, _, _)? = try? FieldInput(["value": json, "type": .string(type)], field: "field") else { return nil }
         return value
     }
 }

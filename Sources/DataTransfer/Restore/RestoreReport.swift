@@ -20,6 +20,8 @@ public struct RestoreReport: Sendable, Hashable {
     public var relinkedCount = 0
     /// The number of shares that were left out, because the target can't have shares.
     public var sharesLeftOut = 0
+    /// The number of records with encrypted fields, in the public database, where CloudKit refuses them.
+    public var encryptedInPublic = 0
     /// The ids of the subscriptions saved.
     public var subscriptions: [Name] = []
     /// Subscriptions that the database refused, with the reason.

@@ -95,6 +95,10 @@ struct RestoredRecord: Sendable {
         }
     }
 
+    var hasEncrypted: Bool {
+        fields.values.contains { if case .tagged(_, _, let isEncrypted) = $0 { isEncrypted } else { false } }
+    }
+
     var isShare: Bool { recordType == Share.recordType }
 
     /// The assets of the record with their field names.

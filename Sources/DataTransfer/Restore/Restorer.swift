@@ -140,6 +140,7 @@ public struct Restorer: Sendable {
         /// The number of shares to save.
         var shares = 0
         var sharesLeftOut = 0
+        var encryptedInPublic = 0
         /// The roots of shares, by the names of the shares, for shares that do not tell them.
         var roots: [ZoneID: [Name: Name]] = [:]
         /// The number of assets in the records.
@@ -209,6 +210,7 @@ public struct Restorer: Sendable {
                     check.records[record.recordType, default: 0] += 1
                     check.total += 1
                     if record.needsTargets { check.again += 1 }
+                    if database.address.scope == .public, record.hasEncrypted { check.encryptedInPublic += 1 }
                     check.assets += try await checkAssets(of: record, &verified)
                 } catch let error as BadRow {
                     check.add(RowProblem(file: file.path, line: row.line, reason: error.reason))
@@ -275,6 +277,7 @@ public struct Restorer: Sendable {
             return record
         }.saved
         report.sharesLeftOut = check.sharesLeftOut
+        report.encryptedInPublic = check.encryptedInPublic
         if check.again > 0 {
             // All records are saved by now, so a record with a missing target does not affect the others.
             let saver = BatchSaver(database: database, goesPastRefusals: true, savedBefore: saved)

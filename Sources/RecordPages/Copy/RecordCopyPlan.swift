@@ -117,7 +117,7 @@ struct RecordCopyPlan: Sendable {
         }
         var grown = JustInTimeSchema(before, environment: other.place.address.environment)
         // The plan lists records that can't be saved with the reason, so errors are ignored here.
-        for item in items where item.arrives { _ = try? grown.resolve(Self.inputs(item.fields), in: item.record.recordType) }
+        for item in items where item.arrives { _ = try? grown.resolve(Self.inputs(item.fields), from: .store, in: item.record.recordType) }
         additions = Self.additions(from: before, to: grown.schema)
         asked = [visit.place.link("record/copy"), existing.rawValue] + other.parameters.map(\.value)
     }
@@ -159,7 +159,7 @@ struct RecordCopyPlan: Sendable {
             }
         }
         do {
-            _ = try schema.resolve(inputs(fields), in: record.recordType)
+            _ = try schema.resolve(inputs(fields), from: .store, in: record.recordType)
             return there == nil ? .copied : .replaced
         } catch {
             return .unfit(error as? RecordError ?? RecordError(.internalError, "\(error)"))

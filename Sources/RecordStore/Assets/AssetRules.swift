@@ -77,7 +77,7 @@ public struct AssetRules {
         // Rejects fields that can't be created: any in production, and invalid names.
         var justInTime = JustInTimeSchema(schema, environment: environment)
         let sample = FieldInput(.asset(Asset(fileChecksum: "", size: 0)))
-        _ = try justInTime.resolve([slot.fieldName: sample], in: slot.recordType)
+        _ = try justInTime.resolve([slot.fieldName: sample], from: .client(scope), in: slot.recordType)
     }
 
     /// Returns assets of existing records with receipts for the target zone. Their files are kept until the receipts

@@ -97,7 +97,7 @@ public struct RecordCheck: Sendable {
         let circling = try await circling(records, &known)
         var doubtful = circling
         for rule in rules {
-            findings += rule.findings
+            findings += rule.findings(in: database.address.scope)
             if circling.contains(rule.record.recordID) { findings.append(rule.circle) }
             if let hierarchies, let parent = rule.parentID, hierarchies.isNested(rule.record, below: known.ancestor(parent)?.hierarchy) {
                 findings.append(rule.nestedShare)

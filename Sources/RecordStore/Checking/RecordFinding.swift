@@ -12,6 +12,8 @@ public struct RecordFinding: Sendable, Hashable {
         case parentCircle
         /// A reference into another zone.
         case referenceAcrossZones
+        /// A field that is encrypted, in the public database.
+        case encryptedInPublic
         /// The fields are close to the size limit of a record.
         case nearSizeLimit
         /// The record has a Core Data type, but `CD_entityName` differs or is missing.

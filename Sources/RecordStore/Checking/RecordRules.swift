@@ -28,8 +28,18 @@ struct RecordRules {
         fields = try record.fields.decoded()
     }
 
-    var findings: [RecordFinding] {
-        [size, entityName].compactMap(\.self) + links.filter(\.isInOtherZone).map(acrossZones)
+    /// Findings of the record by itself.
+    /// - Parameter scope: the database of the record.
+    func findings(in scope: DatabaseScope) -> [RecordFinding] {
+        [size, entityName].compactMap(\.self) + (scope == .public ? fields.filter(\.isEncrypted).map(encryptedInPublic) : [])
+            + links.filter(\.isInOtherZone).map(acrossZones)
+    }
+
+    private func encryptedInPublic(_ field: Field) -> RecordFinding {
+        finding(
+            .encryptedInPublic, field: field.name,
+            "The field is encrypted, which CloudKit refuses in the public database, where no user has the keys. An earlier version accepted that. "
+                + "Clear the field, or save the value in another one that is not encrypted, or in the private database")
     }
 
     private var size: RecordFinding? {

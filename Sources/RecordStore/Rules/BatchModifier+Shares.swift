@@ -126,6 +126,24 @@ extension BatchModifier {
         deferred.add(.parent, parent, in: zone, at: index)
     }
 
+    /// True for a record that is about to get its first child. Apple's page of `CKRecord.recordChangeTag` says that "in some situations" a parent gets a
+    /// new tag when a child is saved; users report it of the first child, not of later ones. Nothing is shared in the public database, and a mirror has
+    /// the tags of its origin.
+    func isNewParent(_ parent: Name, in zone: TransactionZone) throws -> Bool {
+        if database == .public || zone.isMirror { return false }
+        return try transaction.children(of: parent, in: zone.key, after: nil, limit: 1).isEmpty
+    }
+
+    /// Gives the records that became parents a new change tag, unless the request saved them.
+    mutating func renewParents() throws {
+        defer { newParents = [] }
+        for (name, zone) in newParents where renewed[zone.key, default: []].insert(name).inserted {
+            guard let record = try transaction.record(named: name, in: zone.key) else { continue }
+            let draft = try RecordDraft(of: record, replacing: record, modified: signature, recordChangeTag: nil, sharing: record.sharing)
+            try transaction.update(transaction.save(draft, replacing: record, in: zone.key), in: zone.key, wasElsewhere: false, by: signature)
+        }
+    }
+
     /// A record is shared once: Apple's page of `CKError.alreadyShared` names a share above it, and one below it.
     private mutating func checkShares(around name: Name, in zone: TransactionZone, at index: Int) {
         deferred.add(.noShareAbove, name, in: zone, at: index)
@@ -254,6 +272,7 @@ extension BatchModifier {
     private mutating func resave(_ record: StoredRecord, _ sharing: RecordSharing?, in zone: Int64) throws {
         let draft = try RecordDraft(of: record, replacing: record, modified: record.modified, recordChangeTag: nil, sharing: sharing)
         let saved = try transaction.save(draft, replacing: record, in: zone)
+        renewed[zone, default: []].insert(record.recordID.recordName)
         let isElsewhere = record.sharing?.hierarchy != sharing?.hierarchy
         try transaction.update(saved, in: zone, wasElsewhere: isElsewhere && record.sharing?.hierarchy != nil, by: signature)
         if isElsewhere {

@@ -37,6 +37,10 @@ public struct BatchModifier {
     var hasBegunHierarchy = false
     /// The last change tags of the records that cascades of the request deleted, by zone.
     var fallen: [Int64: [Name: String]] = [:]
+    /// The records that have a new change tag from the request, by zone. Clients got it in the answer, so it must be the last one.
+    var renewed: [Int64: Set<Name>] = [:]
+    /// Records that had no children and are the parent of a saved one.
+    var newParents: [(name: Name, zone: TransactionZone)] = []
     /// Trees below records whose hierarchy changed.
     var walk = HierarchyWalk()
     var signature: Signature { Signature(timestamp: now, userRecordName: caller.userRecordName, deviceID: caller.deviceID) }
@@ -95,6 +99,7 @@ public struct BatchModifier {
                 defer { modifier.deferred = DeferredChecks() }
                 let outcome = try modifier.apply(operations[index], in: zones[index].get(), at: index)
                 if let error = try modifier.abandonments().first?.error { throw error }
+                try modifier.renewParents()
                 try modifier.finishWalk()
                 if let error = try modifier.failures().first?.error { throw error }
                 return outcome
@@ -117,6 +122,7 @@ public struct BatchModifier {
                         outcomes.append(.failure(error))
                     }
                 }
+                try renewParents()
                 try finishWalk()
                 for (index, error) in try failures() + abandonments() {
                     if case .failure = outcomes[index] { continue }
@@ -137,11 +143,11 @@ public struct BatchModifier {
     /// Runs one operation and rolls it back if it fails.
     /// - Throws: errors of the engine, which make the whole batch fail.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
-        let (room, fallen) = (cascadeRoom, fallen)
+        let (room, fallen, renewed) = (cascadeRoom, fallen, renewed)
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
-            (cascadeRoom, self.fallen) = (room, fallen)
+            (cascadeRoom, self.fallen, self.renewed, newParents) = (room, fallen, renewed, [])
             walk = HierarchyWalk()
             return .failure(error)
         }
@@ -180,7 +186,8 @@ public struct BatchModifier {
         try operation.provenance?.check()
         try ShareRules.check(operation, type: typeName, in: zone, of: database)
         var justInTime = try JustInTimeType(typeName, transaction.schema.types[typeName], environment: environment)
-        let (inputs, cleared) = try justInTime.resolve(operation.fields)
+        let origin: ValueOrigin = operation.provenance == nil && formerFields.isEmpty ? .client(database) : .store
+        let (inputs, cleared) = try justInTime.resolve(operation.fields, from: origin)
         if justInTime.hasGrown { try transaction.grow(justInTime.type) }
         let before = Dictionary(try existing?.fields.decoded().map { ($0.name, $0) } ?? [], uniquingKeysWith: { first, _ in first })
         let values = try admittingAssets(inputs, replacing: before, in: zone, type: typeName, name: name)
@@ -217,7 +224,9 @@ public struct BatchModifier {
             created: operation.provenance?.created ?? existing?.created ?? signature,
             modified: operation.provenance?.modified ?? signature, parent: parent, fields: fields, text: text,
             previousFields: before, sharing: sharing)
+        if operation.provenance == nil, let parent, parent != existing?.parent, try isNewParent(parent, in: zone) { newParents.append((parent, zone)) }
         let saved = try transaction.save(draft, replacing: existing, in: zone.key)
+        renewed[zone.key, default: []].insert(name)
         try followSave(of: saved, replacing: existing, by: operation, in: zone, at: index)
         try checkReferences(of: fields.values, replacing: operation.provenance == nil ? before : nil, in: zone, at: index)
         if zone.guest != nil, existing?.sharing?.shareName != nil { try checkDependence(of: fields.values, before: before) }

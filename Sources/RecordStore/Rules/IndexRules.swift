@@ -58,6 +58,7 @@ public enum IndexRules {
     ) -> [QueryProblem] {
         let key = type.key(named: filter.fieldName)
         guard let definition = type.definition(of: key) else { return [.unknownField(filter.fieldName)] }
+        if definition.type.isEncrypted { return [.encrypted(key, definition.type, filter.comparator)] }
         let invalid: [QueryProblem] =
             switch resolved {
             case .success: []
@@ -79,6 +80,8 @@ public enum IndexRules {
         let key = type.key(named: sort.fieldName)
         guard let definition = type.definition(of: key) else { return [.unknownField(sort.fieldName)] }
         guard sort.relativeLocation != nil else {
+            // As iCloud: accepted, and no order.
+            if definition.type.isEncrypted { return [] }
             return missing(.sortable, of: key, in: type, as: "sortable") + builds.problems(of: key, definition, needing: .sortable)
         }
         if definition.type != .location {

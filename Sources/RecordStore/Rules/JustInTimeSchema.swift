@@ -15,13 +15,22 @@ public struct JustInTimeSchema {
     /// - Returns: the values to set and the names to clear.
     /// - Throws: `RecordError` with the field and the rule.
     public mutating func resolve(
-        _ inputs: [Name: FieldInput], in typeName: Name
+        _ inputs: [Name: FieldInput], from origin: ValueOrigin, in typeName: Name
     ) throws -> (values: [Name: Field], cleared: Set<Name>) {
         var type = try JustInTimeType(typeName, schema.types[typeName], environment: environment)
-        let resolved = try type.resolve(inputs)
+        let resolved = try type.resolve(inputs, from: origin)
         if type.hasGrown { schema.types[typeName] = type.type }
         return resolved
     }
+}
+
+/// Where the values of a save come from.
+public enum ValueOrigin: Sendable, Hashable {
+    /// A client, which saves to a database of this scope.
+    case client(DatabaseScope)
+    /// A store that accepted them: records that are restored or copied, and earlier versions. They are encrypted if the declared field is, also in
+    /// the public database, where earlier versions of Skylight accepted that.
+    case store
 }
 
 /// Like ``JustInTimeSchema`` for one type, so that other types need not be examined.
@@ -55,7 +64,7 @@ struct JustInTimeType {
     }
 
     /// Resolves the fields of an operation with the type.
-    mutating func resolve(_ inputs: [Name: FieldInput]) throws -> (values: [Name: Field], cleared: Set<Name>) {
+    mutating func resolve(_ inputs: [Name: FieldInput], from origin: ValueOrigin) throws -> (values: [Name: Field], cleared: Set<Name>) {
         var values: [Name: Field] = [:]
         var cleared: Set<Name> = []
         for (name, input) in inputs.sorted(by: { $0.key < $1.key }) {
@@ -64,21 +73,25 @@ struct JustInTimeType {
                 cleared.insert(name)
                 continue
             }
-            let declared = try type.fields[name]?.type ?? declare(name, as: input)
-            guard let value = input.value(declared: declared) else {
-                throw RecordError(
-                    .badRequest,
-                    "invalid attempt to set value type \(input.typeName) for field '\(name)' for type '\(type.name)', defined to be: \(declared.wireName)")
-            }
+            let declared = try type.fields[name]?.type ?? declare(name, as: input, from: origin)
+            // Measured on iCloud, in this order.
+            if declared.isEncrypted, origin == .client(.public) { throw Self.encryptedInPublic }
             if input.isEncrypted, !declared.isEncrypted {
                 throw RecordError(.badRequest, "Attempt to save encrypted data in non encrypted field type. Field: '\(name)'")
+            }
+            guard origin == .store || !input.isTakenForBytes(in: declared), let value = input.value(declared: declared) else {
+                throw RecordError(
+                    .badRequest,
+                    "invalid attempt to set value type \(input.typeName(in: declared)) for field '\(name)' for type '\(type.name)', defined to be: \(declared.wireName)")
             }
             values[name] = Field(name: name, value: value, isEncrypted: declared.isEncrypted)
         }
         return (values, cleared)
     }
 
-    private mutating func declare(_ name: Name, as input: FieldInput) throws -> FieldType {
+    private static let encryptedInPublic = RecordError(.badRequest, "encrypted fields are not supported in the public database")
+
+    private mutating func declare(_ name: Name, as input: FieldInput, from origin: ValueOrigin) throws -> FieldType {
         if environment == .production {
             throw RecordError(.badRequest, "Cannot create or modify field '\(name)' in record '\(type.name)' in production schema")
         }
@@ -90,9 +103,13 @@ struct JustInTimeType {
             throw RecordError(
                 .badRequest, "Field '\(name)' is new and its empty list has no type; send a type such as STRING_LIST")
         }
-        fieldType.isEncrypted = input.isEncrypted
-        if fieldType.isEncrypted, fieldType.valueType == .asset || fieldType.valueType == .reference {
-            throw RecordError(.badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted")
+        if input.isEncrypted {
+            if origin == .client(.public) { throw Self.encryptedInPublic }
+            if !fieldType.canBeEncrypted { throw RecordError(.badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted") }
+            if !input.isMarkedEncrypted {
+                throw RecordError(.badRequest, "Field '\(name)' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted")
+            }
+            fieldType.isEncrypted = true
         }
         type.fields[name] = FieldDefinition(type: fieldType, indexes: fieldType.allowedIndexes)
         hasGrown = true
@@ -114,6 +131,20 @@ extension FieldInput {
         case .tagged(_, _, let isEncrypted), .untagged(_, let isEncrypted): isEncrypted
         case .cleared: false
         }
+    }
+
+    /// True for a value that says that it is encrypted, and with which type. iCloud takes other values of encrypted fields for ENCRYPTED_BYTES.
+    fileprivate var isMarkedEncrypted: Bool {
+        if case .tagged(_, _, let isEncrypted) = self { isEncrypted } else { false }
+    }
+
+    fileprivate func isTakenForBytes(in declared: FieldType) -> Bool { declared.isEncrypted && declared.valueType != .bytes && !isMarkedEncrypted }
+
+    /// The type name for error messages about a declared field.
+    fileprivate func typeName(in declared: FieldType) -> String {
+        if !declared.isEncrypted { return typeName }
+        if !isTakenForBytes(in: declared) { return "ENCRYPTED_\(typeName)" }
+        return FieldType(.bytes, isList: typeName.hasSuffix("_LIST"), isEncrypted: true).wireName
     }
 
     /// The type name for error messages.

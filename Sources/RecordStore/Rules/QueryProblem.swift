@@ -31,4 +31,12 @@ public enum QueryProblem: Sendable, Hashable {
         case .invalid(let error): error
         }
     }
+
+    /// A filter on a field whose values only clients can read: iCloud's words.
+    static func encrypted(_ key: FieldKey, _ type: FieldType, _ comparator: Comparator) -> QueryProblem {
+        .invalid(
+            RecordError(
+                .badRequest,
+                "Field '\(key.errorName)' has a value type of \(type.wireName) and cannot be queried using filter type \(comparator.rawValue)"))
+    }
 }

@@ -64,13 +64,16 @@ public struct TransactionZone: Sendable {
     public let guest: GuestReach?
     /// True if hierarchies of the zone are shared.
     public let hasHierarchies: Bool
+    /// True if the zone mirrors one of another container, which gives its records their change tags.
+    public let isMirror: Bool
 
-    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestReach? = nil, hasHierarchies: Bool = false) {
+    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestReach? = nil, hasHierarchies: Bool = false, isMirror: Bool = false) {
         self.key = key
         self.zoneID = zoneID
         self.canWrite = canWrite
         self.guest = guest
         self.hasHierarchies = hasHierarchies
+        self.isMirror = isMirror
     }
 }
 

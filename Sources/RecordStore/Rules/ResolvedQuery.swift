@@ -56,8 +56,11 @@ public struct ResolvedQuery: Sendable {
         guard let type = schema.types[query.recordType] else { throw QueryProblem.unknownType(query.recordType).error }
         recordType = type.name
         self.filters = filters
-        sorts = query.sorts.map {
-            Sort(key: type.key(named: $0.fieldName), ascending: $0.ascending, relativeLocation: $0.relativeLocation)
+        sorts = query.sorts.compactMap { sort in
+            let key = type.key(named: sort.fieldName)
+            // A store orders encrypted values by nothing that a client knows.
+            if type.definition(of: key)?.type.isEncrypted ?? false { return nil }
+            return Sort(key: key, ascending: sort.ascending, relativeLocation: sort.relativeLocation)
         }
         comparedFields = Self.comparedFields(filters, sorts)
     }

@@ -75,6 +75,37 @@ extension Scenario {
                 "private/records/lookup", #"{"records":[{"recordName":"b"}],"numbersAsStrings":true}"#, 200,
                 #"{"records":[{"fields":{"key":{"value":"AQI=","type":"ENCRYPTED_BYTES","isEncrypted":"<absent>"}}}]}"#)),
         Scenario(
+            "encrypted values are marked, with their type, and not in the public database",
+            .act { engine in
+                let database = try await engine.database(ScenarioRunner.address, as: ScenarioRunner.developer)
+                let file = try Schema(text: #"DEFINE SCHEMA RECORD TYPE Note (secret ENCRYPTED STRING, "___recordID" REFERENCE QUERYABLE);"#)
+                _ = try await database.edit(SchemaImportPlan(importing: file, into: await database.schema(), merging: true, production: nil).edits)
+            },
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{"secret":{"value":"x","isEncrypted":true}}}},{"operationType":"create","record":{"recordType":"Note","recordName":"b","fields":{"secret":{"value":"x","type":"STRING"}}}},{"operationType":"create","record":{"recordType":"Note","recordName":"c","fields":{"secret":{"value":"x","type":"STRING","isEncrypted":true}}}}]}"#,
+                200,
+                #"{"records":[{"serverErrorCode":"BAD_REQUEST","reason":"invalid attempt to set value type ENCRYPTED_BYTES for field 'secret' for type 'Note', defined to be: ENCRYPTED_STRING"},{"serverErrorCode":"BAD_REQUEST","reason":"invalid attempt to set value type ENCRYPTED_BYTES for field 'secret' for type 'Note', defined to be: ENCRYPTED_STRING"},{"fields":{"secret":{"value":"x","type":"STRING","isEncrypted":true}}}]}"#),
+            post(
+                "public/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"a","fields":{"secret":{"value":"x","type":"STRING","isEncrypted":true}}}}]}"#,
+                200, #"{"records":[{"recordName":"a","serverErrorCode":"BAD_REQUEST","reason":"encrypted fields are not supported in the public database"}]}"#),
+            post(
+                "private/records/query",
+                #"{"query":{"recordType":"Note","filterBy":[{"comparator":"EQUALS","fieldName":"secret","fieldValue":{"value":"x","type":"STRING"}}]}}"#, 400,
+                #"{"serverErrorCode":"BAD_REQUEST","reason":"Field 'secret' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS"}"#)),
+        Scenario(
+            "the first clients' names of number types are taken, in saves and filters",
+            post(
+                "private/records/modify",
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Old","recordName":"a","fields":{"count":{"value":3,"type":"NUMBER_INT64"},"ratio":{"value":2,"type":"NUMBER_DOUBLE"},"counts":{"value":[3],"type":"NUMBER_INT64_LIST"}}}}]}"#,
+                200,
+                #"{"records":[{"fields":{"count":{"value":3,"type":"INT64"},"ratio":{"value":2.0,"type":"DOUBLE"},"counts":{"value":[3],"type":"INT64_LIST"}}}]}"#),
+            post(
+                "private/records/query",
+                #"{"query":{"recordType":"Old","filterBy":[{"comparator":"EQUALS","fieldName":"count","fieldValue":{"value":3,"type":"NUMBER_INT64"}},{"comparator":"IN","fieldName":"ratio","fieldValue":{"value":[2],"type":"NUMBER_DOUBLE_LIST"}}]}}"#,
+                200, #"{"records":[{"recordName":"a"}]}"#)),
+        Scenario(
             "an operation that is to share where this is impossible fails by itself, and takes an atomic batch with it",
             post("private/zones/modify", #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"Z"}}}]}"#),
             post(
