@@ -85,6 +85,17 @@ extension Scenario {
             post("private/records/lookup", #"{"zoneID":{},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#),
             post("/skylight/1/iCloud.com.example.Test/development/private/zones/purge", "{}", 400, #"{"reason":"<has zoneName>"}"#)),
         Scenario(
+            "an environment is written in any case, as records/resolve has it in capitals",
+            post("/database/1/iCloud.com.example.Test/DEVELOPMENT/private/records/modify", saving(#"{"x":1}"#), 200, #"{"records":[{"recordName":"a"}]}"#),
+            post("/database/1/iCloud.com.example.Test/Development/private/records/lookup", #"{"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"fields":{"x":{"value":1}}}]}"#),
+            post("/device/1/iCloud.com.example.Test/DEVELOPMENT/tokens/create", #"{"apnsEnvironment":"DEVELOPMENT"}"#, 200, #"{"apnsEnvironment":"development"}"#),
+            get("/skylight/1/iCloud.com.example.Test/DEVELOPMENT/public/schema"),
+            get("/skylight/1/iCloud.com.example.Test/DEVELOPMENT/assets/facts", 400, #"{"reason":"<has 'fileChecksum'>"}"#),
+            post("/skylight/1/iCloud.com.example.Test/development/public/schema/diff", #"{"environment":"PRODUCTION"}"#),
+            get("/database/1/iCloud.com.example.Test/DEVELOP/private/zones/list", 400, #"{"reason":"Invalid environment 'DEVELOP', expected development or production"}"#),
+            // Nothing is known of databases in capitals.
+            get("/database/1/iCloud.com.example.Test/development/PRIVATE/zones/list", 400, #"{"reason":"Invalid database 'PRIVATE', expected public, private or shared"}"#)),
+        Scenario(
             "services of devices are at their own path",
             post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
