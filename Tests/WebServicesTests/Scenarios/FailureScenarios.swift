@@ -96,6 +96,22 @@ extension Scenario {
             // Nothing is known of databases in capitals.
             get("/database/1/iCloud.com.example.Test/development/PRIVATE/zones/list", 400, #"{"reason":"Invalid database 'PRIVATE', expected public, private or shared"}"#)),
         Scenario(
+            "too many items are refused with the name of their member",
+            parts: [
+                ("records/lookup", "records"), ("records/modify", "operations"), ("zones/lookup", "zones"), ("zones/modify", "operations"), ("changes/zone", "zones"),
+                ("assets/upload", "tokens"), ("assets/rereference", "assets"), ("subscriptions/lookup", "subscriptions"),
+                ("subscriptions/modify", "operations"), ("records/resolve", "shortGUIDs"), ("records/accept", "shortGUIDs"), ("users/discover", "lookupInfos"),
+                ("users/lookup/email", "users"), ("users/lookup/id", "users"),
+                ("/skylight/1/iCloud.com.example.Test/development/private/keyvalues/modify", "operations"),
+            ].map { service, member in
+                let count = service.contains("keyvalues") ? 2049 : 201
+                let item = service.contains("keyvalues") ? #"{"operationType":"remove","key":"k"}"# : "{}"
+                return post(
+                    service.hasPrefix("/") ? service : "\(member == "shortGUIDs" || service.hasPrefix("users") ? "public" : "private")/\(service)",
+                    #"{"\#(member)":[\#(Array(repeating: item, count: count).joined(separator: ","))]}"#, 400,
+                    #"{"serverErrorCode":"BAD_REQUEST","reason":"<has BadRequestException: array '\#(member)' length is greater than max size. It has \#(count) items>"}"#)
+            }),
+        Scenario(
             "services of devices are at their own path",
             post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
