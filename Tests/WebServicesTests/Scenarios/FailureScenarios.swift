@@ -117,7 +117,11 @@ extension Scenario {
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/zones/list", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("/device/1/iCloud.com.example.Test/development/tokens/create", 405, #"{"reason":"<has 'tokens/create' accepts POST>"}"#),
-            post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#)),
+            post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#),
+            post("/database/1/iCloud.com.example.Test/development/tokens/create", "{}", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has /device/1/>"}"#),
+            get("/database/1/iCloud.com.example.Test/development/tokens/register", 405, #"{"reason":"<has /device/1/>"}"#),
+            post("/database/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            post("/device/1/iCloud.com.example.Test/development/private/tokens/create", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#)),
         Scenario(
             "who asks",
             get(
