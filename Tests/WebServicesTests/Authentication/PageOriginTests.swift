@@ -120,6 +120,32 @@ struct PageOriginTests {
         }
     }
 
+    @Test("A token for every site lets each page in, with that token and for no more", arguments: AccessControl.Mode.allCases)
+    func everySite(mode: AccessControl.Mode) async throws {
+        try await TestServer.run(requiring: mode) { server in
+            _ = try await CredentialStage(server)
+            let container = try #require(ContainerID(CredentialStage.container))
+            let (token, secret) = try await server.accounts.makeAPIToken(
+                named: "any", container: container, environment: .development, allowedOrigins: ["*"], callback: nil)
+            let target = "\(Self.root)/public/records/lookup?ckAPIToken=\(secret)"
+            for origin in ["https://anything.example", "capacitor://localhost", "null"] {
+                let preflight = try await Self.send(server, "OPTIONS", target, origin, ["Access-Control-Request-Method: POST"])
+                #expect(preflight.status == 204 && preflight.headers["access-control-allow-origin"] == origin)
+                let answer = try await Self.send(server, "POST", target, origin, body: Self.body)
+                #expect(answer.status == 200 && answer.headers["access-control-allow-origin"] == origin, "\(origin): \(answer.text)")
+                for target in ["\(Self.root)/public/records/lookup", "/skylight/1/users?ckAPIToken=\(secret)", "\(target)&skylightRehearse=throttled"] {
+                    #expect(try await Self.send(server, "POST", target, origin, body: Self.body).status == 403, "\(target)")
+                }
+                #expect(try await Self.send(server, "POST", target, origin, ["X-Skylight-Access: owner"], body: Self.body).status == 403)
+            }
+            // In capitals it is the same environment.
+            let capitals = target.replacing("/development/", with: "/DEVELOPMENT/")
+            #expect(try await Self.send(server, "POST", capitals, "https://anything.example", body: Self.body).status == 200)
+            _ = try await server.accounts.revokeAPIToken(token.id)
+            #expect(try await Self.send(server, "POST", target, "https://anything.example", body: Self.body).status == 403)
+        }
+    }
+
     @Test("A listed page asks for nothing that is the owner's", arguments: AccessControl.Mode.allCases)
     func owner(mode: AccessControl.Mode) async throws {
         try await TestServer.run(requiring: mode) { server in
