@@ -11,13 +11,17 @@ public struct APIToken: Sendable, Hashable {
     /// Maximum number of origins per token.
     public static let originLimit = 50
 
+    /// Stands for the pages of every site: CloudKit's "Any Domain".
+    public static let anyOrigin = "*"
+
     /// Eight hexadecimal digits that identify the token in lists and logs.
     public let id: String
     /// The name for display.
     public let name: String
     public internal(set) var container: ContainerID
     public let environment: Environment
-    /// Origins of pages that may use the token, such as `https://example.com`; empty allows all.
+    /// Origins of pages that may use the token, such as `https://example.com`, or ``anyOrigin`` alone. Empty: programs may use it, and pages
+    /// that the server trusts without a token.
     public let allowedOrigins: [String]
     /// URL to which the browser is redirected after a sign-in, with `ckWebAuthToken` in the query; `nil` posts the
     /// token to the window that opened the page.

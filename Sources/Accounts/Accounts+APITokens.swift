@@ -9,7 +9,7 @@ extension Accounts {
     /// Creates an API token.
     /// - Parameters:
     /// - name: the name for display, at most ``nameLimit`` bytes.
-    /// - allowedOrigins: origins of pages that may use it; empty allows all.
+    /// - allowedOrigins: origins of pages that may use it, see ``APIToken/allowedOrigins``.
     /// - callback: URL to which the browser is redirected after a sign-in.
     /// - Returns: the token and its 64 hexadecimal digits, which can't be retrieved later.
     /// - Throws: `RecordError` BAD_REQUEST if the name, an origin or the callback is invalid, or there are too many
@@ -105,8 +105,7 @@ extension Accounts {
 
     /// True if a valid token lists the origin. Its pages may then read responses (CORS).
     public func isOriginOfToken(_ origin: String) -> Bool {
-        guard let origin = WebAddress.origin(origin) else { return false }
-        return credentials.withLock { $0.origins.contains(origin) }
+        credentials.withLock { APIToken.lists($0.origins, origin) }
     }
 
     private static func newID(besides tokens: [String: APIToken]) -> String {
@@ -121,9 +120,15 @@ extension Accounts {
 }
 
 extension APIToken {
-    /// True if pages of the origin may use the token.
-    public func allows(origin: String) -> Bool {
-        guard !allowedOrigins.isEmpty else { return true }
-        return WebAddress.origin(origin).map(allowedOrigins.contains) ?? false
+    /// True if requests of pages of the origin may use the token; `nil` for a request of no page.
+    public func allows(origin: String?) -> Bool {
+        allowedOrigins.isEmpty || allowedOrigins == [Self.anyOrigin] || origin.map(lists) ?? false
+    }
+
+    /// True if the token lets pages of the origin in that the server does not trust otherwise.
+    public func lists(origin: String) -> Bool { Self.lists(allowedOrigins, origin) }
+
+    fileprivate static func lists(_ origins: some Collection<String>, _ origin: String) -> Bool {
+        origins.contains(anyOrigin) || WebAddress.origin(origin).map(origins.contains) ?? false
     }
 }

@@ -20,6 +20,7 @@ enum WebAddress {
         return "\(scheme)://\(host)\(port)"
     }
 
+    /// - Returns: the origins, each once; ``APIToken/anyOrigin`` alone if it is among them.
     /// - Throws: `RecordError` BAD_REQUEST if one of them is not an origin or there are too many.
     static func origins(_ texts: [String]) throws -> [String] {
         guard texts.count <= APIToken.originLimit else {
@@ -27,15 +28,15 @@ enum WebAddress {
         }
         var origins: [String] = []
         for text in texts.map(\.trimmingWhiteSpace) where !text.isEmpty {
-            guard let origin = origin(text) else {
+            guard let origin = text == APIToken.anyOrigin ? text : origin(text) else {
+                let rule = text.contains("*") ? "a * stands only alone; list each site" : "use scheme, host and a non-default port"
                 throw RecordError(
                     .badRequest,
-                    "'\(text.prefix(80))' is not an origin: use scheme, host and a non-default port, as in https://example.com or "
-                        + "http://localhost:3000; leave the list empty to allow every page")
+                    "'\(text.prefix(80))' is not an origin: \(rule), as in https://example.com or http://localhost:3000, or use * for the pages of every site")
             }
             if !origins.contains(origin) { origins.append(origin) }
         }
-        return origins
+        return origins.contains(APIToken.anyOrigin) ? [APIToken.anyOrigin] : origins
     }
 
     /// - Throws: `RecordError` BAD_REQUEST if a browser can't be redirected to the URL.

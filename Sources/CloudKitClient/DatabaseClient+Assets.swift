@@ -61,13 +61,19 @@ extension DatabaseClient {
                 }
                 writer.member(zoneID: zoneID)
             }
-            return try await send(call) { answer in
-                try answer.objects("tokens", count: part.count).map { object in
-                    try object.result { object in
-                        guard let url = object.string("url") else { throw UnexpectedShape(expected: "a string 'url'") }
-                        return UploadSlot(recordName: try object.required("recordName"), fieldName: try object.required("fieldName"), url: url)
+            do {
+                return try await send(call) { answer in
+                    try answer.objects("tokens", count: part.count).map { object in
+                        try object.result { object in
+                            guard let url = object.string("url") else { throw UnexpectedShape(expected: "a string 'url'") }
+                            return UploadSlot(recordName: try object.required("recordName"), fieldName: try object.required("fieldName"), url: url)
+                        }
                     }
                 }
+            } catch let failure as CloudKitFailure {
+                // The service denies access to all items as one.
+                guard case .refused(let denial) = failure.kind, denial.code == .accessDenied else { throw failure }
+                return part.map { _ in .failure(denial) }
             }
         }
     }

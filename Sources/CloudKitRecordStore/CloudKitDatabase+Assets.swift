@@ -25,7 +25,13 @@ extension CloudKitDatabase {
         body["zoneID"] = zoneID.json
         body["targetZoneID"] = targetZoneID.json
         body["assets"] = .array(sources.map { ["recordName": .string($0.recordName.string), "fieldName": .string($0.fieldName.string)] })
-        let answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false) }
+        let answer: JSONObject
+        do {
+            answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false) }
+        } catch let denial as RecordError where denial.code == .accessDenied {
+            // The service denies access to all items as one.
+            return sources.map { _ in .failure(denial) }
+        }
         guard case .array(let assets)? = answer["assets"], assets.count == sources.count else {
             throw RecordError(.internalError, "CloudKit answered \(sources.count) assets with another number of them")
         }

@@ -3,10 +3,11 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The work around all handlers: guards of host and origin, error answers, memory limits, compression, security headers and timing.
+/// The work around all handlers: guards of host and origin, CORS, error answers, memory limits, compression, security headers and timing.
 struct Guards: Sendable {
     let hosts: HostGuard
     let origins: OriginGuard
+    let crossOrigin: CrossOrigin
     /// True if connections are encrypted.
     let isSecure: Bool
     let budget: MemoryBudget
@@ -21,13 +22,14 @@ struct Guards: Sendable {
             try hosts.check(request)
             try origins.check(request)
             response = try await RequestMemory.$current.withValue(memory) {
-                guard protocolOnly else { return try await handler(request, context) }
-                return try await ProtocolOnly.answer(request, context, handler)
+                guard protocolOnly else { return try await handle(request, context, handler) }
+                return try await ProtocolOnly.answer(request, context) { try await handle($0, $1, handler) }
             }
         } catch {
             // Errors become answers here, so that those get the headers too.
             response = try FailureReport.answer(to: error, of: request, context)
         }
+        crossOrigin.add(to: &response.headers, for: request)
         response = memory.hold(response, on: context.channel.eventLoop)
         Compression.apply(to: &response, for: request)
         SecurityHeaders.add(to: &response.headers)
@@ -37,6 +39,11 @@ struct Guards: Sendable {
         }
         response.headers.append(HTTPField(name: .serverTiming, value: Self.milliseconds(since: context.started)))
         return response
+    }
+
+    private func handle(_ request: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
+        if request.method == .options, CrossOrigin.covers(request) { return crossOrigin.preflight(request) }
+        return try await handler(request, context)
     }
 
     /// The server's processing time in milliseconds with two decimals, which browsers show in their network view.
@@ -68,9 +75,10 @@ extension Routes {
         trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil, isSecure: Bool = false, memory: MemoryBudget = MemoryBudget(),
         protocolOnly: Bool = false
     ) {
+        let origins = PageOrigins(trusting: trusted, tokensOf: accounts)
         guarded(
             by: Guards(
-                hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: PageOrigins(trusting: trusted, tokensOf: accounts)),
+                hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: origins), crossOrigin: CrossOrigin(origins: origins),
                 isSecure: isSecure, budget: memory, protocolOnly: protocolOnly))
     }
 }

@@ -8,6 +8,8 @@ internal import Records
 /// clients send neither. A change from another site, or from another port, must have an accepted origin. Links from foreign sites may
 /// lead to the console, whose GETs change nothing. They may not lead to the web services, which create a container on first use with
 /// any method. Assets may be linked to, and trusted pages may embed them. ``PageOrigins`` decides which origins are accepted.
+///
+/// A page may read why the web services refuse it. That tells it nothing of the data, and a developer at once what to do.
 struct OriginGuard: Sendable {
     private let origins: PageOrigins
 
@@ -23,13 +25,19 @@ struct OriginGuard: Sendable {
             let isCrossSite = site == "cross-site"
             let isForeign = isCrossSite && (request.isEmbedded || request.isWebServiceRequest)
             let isNamelessChange = request.method != .get && request.method != .options && site != "same-origin" && site != "none"
-            if isForeign && !mayReadAsset(request) || isNamelessChange { throw refusal("a page of another site") }
+            if isForeign && !mayReadAsset(request) || isNamelessChange { throw refusal("a page of another site", [:]) }
             return
         }
-        // Files and sandboxed frames have the origin null. Without CORS headers they cannot see the answers.
-        let isAllowed =
-            origin == "null" ? request.method == .get && request.headers[.secFetchSite] != "cross-site" : origins.admits(origin, for: request)
-        guard isAllowed else { throw refusal("the origin '\(origin.prefix(200))'") }
+        if origins.admits(origin, for: request) { return }
+        let isCovered = CrossOrigin.covers(request)
+        if origin == "null" {
+            // Files and sandboxed frames. Without CORS headers they cannot see the answers, and their preflights fail, so that they send no headers.
+            if request.method == .get, request.headers[.secFetchSite] != "cross-site" { return }
+        } else if request.method == .options, isCovered {
+            // The request after a preflight is refused.
+            return
+        }
+        throw refusal("the origin '\(origin.prefix(200))'", isCovered ? [.accessControlAllowOrigin: origin] : [:])
     }
 
     /// True if a link to an asset was followed, or if a page of an accepted origin embeds it, for example as
@@ -41,10 +49,11 @@ struct OriginGuard: Sendable {
         return origins.admits(String(page[..<(page[schemeEnd...].firstIndex(of: "/") ?? page.endIndex)]), for: request)
     }
 
-    private func refusal(_ sender: String) -> Refusal {
+    private func refusal(_ sender: String, _ headers: HTTPFields) -> Refusal {
         Refusal(
-            .forbidden, .accessDenied, "Requests from \(sender) are not allowed; serve the page from localhost, start the server with --allow-origin, or use an API token that lists the origin",
-            endsConnection: true)
+            .forbidden, .accessDenied,
+            "Requests from \(sender) are not allowed; serve the page from localhost, start the server with --allow-origin, or use an API token that lists the origin",
+            headers: headers, endsConnection: true)
     }
 }
 

@@ -36,8 +36,8 @@ public struct PageOrigins: Sendable {
         // The parts of the path are decoded as in `WebServicePath`.
         guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else { return false }
         guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
-        guard parts[2] == token.container.description, parts[3] == token.environment.rawValue else { return false }
-        return token.isLive && !token.allowedOrigins.isEmpty && token.allows(origin: origin)
+        guard parts[2] == token.container.description, Environment(rawValue: String(parts[3])) == token.environment else { return false }
+        return token.isLive && token.lists(origin: origin)
     }
 
     /// True for services that take the credentials of apps: those of the protocol, and key-value stores.

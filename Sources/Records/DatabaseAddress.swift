@@ -52,6 +52,13 @@ public struct ContainerID: Sendable, Hashable, Comparable, CustomStringConvertib
 public enum Environment: String, Sendable, Hashable, CaseIterable {
     case development
     case production
+
+    /// Reads the name in any case: `records/resolve` answers it in capitals, and clients put that into addresses. It is written in small letters.
+    public init?(rawValue: String) {
+        let name = rawValue.lowercased()
+        guard let environment = Self.allCases.first(where: { $0.rawValue == name }) else { return nil }
+        self = environment
+    }
 }
 
 /// The kind of a database.

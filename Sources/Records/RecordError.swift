@@ -24,6 +24,15 @@ extension RecordError {
         RecordError(.badRequest, "BadRequestException: Unexpected input. \(detail)")
     }
 
+    /// The error for a request with too many items, in CloudKit's words and then with the numbers.
+    /// - Parameter member: the member of the request that holds them.
+    public static func tooManyItems(in member: String, _ count: Int, limit: Int) -> RecordError {
+        RecordError(
+            .badRequest,
+            "BadRequestException: array '\(member)' length is greater than max size. It has \(count) items, and the limit of a request is \(limit); "
+                + "send the others in another request")
+    }
+
     /// NOT_FOUND in CloudKit's words.
     public static let recordNotFound = RecordError(.notFound, "Record not found")
     /// ZONE_NOT_FOUND in CloudKit's words.

@@ -6,7 +6,7 @@ internal import Records
 
 extension RemoteDatabase {
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
-        try await inParts(slots) { part in
+        try await inPartsOfFiles(slots) { part in
             let answer = try await line.post("assets/upload", of: .database, .reads) { writer in
                 if let zoneID { writer.member(zoneID: zoneID) }
                 writer.name("tokens")
@@ -25,7 +25,7 @@ extension RemoteDatabase {
     }
 
     func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
-        try await inParts(sources) { part in
+        try await inPartsOfFiles(sources) { part in
             let answer = try await line.post("assets/rereference", of: .database, .reads) { writer in
                 writer.member(zoneID: zoneID)
                 writer.name("targetZoneID")
@@ -42,6 +42,19 @@ extension RemoteDatabase {
                 }
             }
             return try answer.results("assets") { try $0.asset() }
+        }
+    }
+
+    /// Sends items as `inParts`. These services deny access to all items as one.
+    private func inPartsOfFiles<Item, Value>(
+        _ items: [Item], _ send: (ArraySlice<Item>) async throws -> [Result<Value, RecordError>]
+    ) async throws -> [Result<Value, RecordError>] {
+        try await inParts(items) { part in
+            do {
+                return try await send(part)
+            } catch let denial as RecordError where denial.code == .accessDenied {
+                return part.map { _ in .failure(denial) }
+            }
         }
     }
 

@@ -52,7 +52,7 @@ enum EndpointTable {
         guard let endpoint = path.root == .device ? device[path.action] : database[path.action] else {
             // The live service answers 405 too: the documented path of these two services is not the one that works.
             if path.root != .device, device[path.action] != nil {
-                throw notAllowed(method, allowed: "", hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
+                throw notAllowed(method, allowed: "OPTIONS", hint: "'\(path.action)' is at /device/1/{container}/{environment}/\(path.action)")
             }
             throw RecordError(.notFound, "There is no service '\(path.action)'")
         }

@@ -36,7 +36,7 @@ private struct ShareLinks {
         if case .array(let elements)? = call.body.value("shortGUIDs"), elements.allSatisfy({ if case .string = $0 { true } else { false } }) {
             items = elements.compactMap { if case .string(let text) = $0 { Item(shortGUID: text) } else { nil } }
             guard items.count <= RequestObject.pageLimit else {
-                throw RecordError(.badRequest, "Too many items in 'shortGUIDs': \(items.count) in one request, the limit is \(RequestObject.pageLimit)")
+                throw RecordError.tooManyItems(in: "shortGUIDs", items.count, limit: RequestObject.pageLimit)
             }
             return
         }

@@ -78,9 +78,7 @@ extension RequestObject {
     func items(_ name: Name) throws -> [RequestObject] {
         let items = try required(name, "an array", objects(name))
         guard items.count <= Self.pageLimit else {
-            throw RecordError(
-                .badRequest,
-                "Too many items in '\(place(of: name))': \(items.count) in one request, the limit is \(Self.pageLimit); send the others in another request")
+            throw RecordError.tooManyItems(in: place(of: name), items.count, limit: Self.pageLimit)
         }
         return items
     }

@@ -3,7 +3,7 @@ internal import Text
 
 /// The parsed path of a web service.
 struct WebServicePath: Sendable {
-    /// The first part of the path: a database under `/database/1` and `/skylight/1`, a whole environment under `/skylight/1`, or `/device/1`.
+    /// The first part of the path: a database under `/database/1` and `/skylight/1`, a whole environment, or `/device/1`.
     enum Root: Sendable, Hashable {
         case database(DatabaseScope)
         case environment
@@ -34,7 +34,10 @@ struct WebServicePath: Sendable {
     init(_ parts: [Substring], action: String? = nil) throws {
         let isDevice = parts.first == "device"
         let isSkylight = parts.first == "skylight"
-        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight ? 6 : 7) else {
+        let service = parts.count == 6 ? "\(parts[4])/\(parts[5])" : ""
+        // Under /database, a service of devices is at no such path, which the endpoint table refuses with the one that works.
+        let isOfEnvironment = !isDevice && (isSkylight ? SkylightServices.ofEnvironments[service] != nil : EndpointTable.device[service] != nil)
+        guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight || isOfEnvironment ? 6 : 7) else {
             throw RecordError(
                 .notFound,
                 "No service at this path; expected /\(isSkylight ? "skylight" : "database")/1/{container}/{environment}/{public|private|shared}/{entity}/{action}")
@@ -48,7 +51,7 @@ struct WebServicePath: Sendable {
         }
         if isDevice {
             root = .device
-        } else if isSkylight, parts.count == 6, SkylightServices.ofEnvironments["\(parts[4])/\(parts[5])"] != nil {
+        } else if isOfEnvironment {
             root = .environment
         } else {
             guard let scope = DatabaseScope(rawValue: String(parts[4])) else {

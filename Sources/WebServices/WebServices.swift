@@ -23,7 +23,6 @@ public struct WebServices: Sendable {
     private let access: AccessControl
     private let callers: CallerResolver
     private let authenticator: Authenticator
-    private let crossOrigin: CrossOrigin
     private let faultServices: FaultServices
     private let instance: String?
     private let storage: StorageGauges
@@ -34,7 +33,6 @@ public struct WebServices: Sendable {
     ///   - engine: the storage interface to the containers.
     ///   - accounts: the users.
     ///   - assets: the files of the same engine's records.
-    ///   - trusted: the sites whose pages may read answers; pages on this machine always may.
     ///   - faults: the active fault injection (docs/rehearsals.md).
     ///   - log: the request log.
     ///   - access: the access control; `nil` if no credentials are required. It must use the same accounts.
@@ -43,8 +41,8 @@ public struct WebServices: Sendable {
     ///   - notifier: tells devices of changes; `nil` for one of these services alone.
     ///   - instance: an identifier of this server in the answer of `health`; `nil` for none.
     public init(
-        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, trusting trusted: TrustedSites = .loopback,
-        faults: FaultInjection = FaultInjection(), log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
+        engine: any RecordEngine, accounts: Accounts, assets: AssetStores, faults: FaultInjection = FaultInjection(),
+        log: RequestLog = RequestLog(), access: AccessControl? = nil, throttle: Throttle? = nil,
         clock: (@Sendable () -> Timestamp)? = nil, notifier: Notifier? = nil, instance: String? = nil
     ) {
         self.log = log
@@ -58,13 +56,12 @@ public struct WebServices: Sendable {
         self.access = access ?? .open(accounts)
         callers = CallerResolver(accounts: accounts)
         authenticator = Authenticator(access: self.access, callers: callers, throttle: throttle, now: clock ?? { assets.now() })
-        crossOrigin = CrossOrigin(origins: PageOrigins(trusting: trusted, tokensOf: accounts))
-        faultServices = FaultServices(engine: engine, faults: faults, callers: callers, crossOrigin: crossOrigin)
+        faultServices = FaultServices(engine: engine, faults: faults, callers: callers)
     }
 
     /// Adds the routes below `/database`, `/device`, `/skylight` and `/assets`, and those of the server itself.
     public func addRoutes(to routes: Routes) {
-        let gate = access.mode == .required ? AdministratorGate(access: access, crossOrigin: crossOrigin) : nil
+        let gate = access.mode == .required ? AdministratorGate(access: access) : nil
         // Everything is for the administrator except the protocol and what else apps call, which have credentials of their
         // own, the addresses of assets, which carry tickets, and public facts about the server.
         let open = routes.group(layers(nil))
@@ -82,19 +79,13 @@ public struct WebServices: Sendable {
             })
     }
 
-    /// The work around the services: the request log, access control, fault injection and CORS, each only where it is on.
+    /// The work around the services: the request log, access control and fault injection, each only where it is on.
     private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
         let noting = RequestNoting(log: log, believesNames: access.mode == .open)
-        return { [crossOrigin, injecting = faultServices.middleware] request, context, next in
+        return { [injecting = faultServices.middleware] request, context, next in
             try await noting.handle(request, context) {
-                if request.method == .options {
-                    let isAsset = request.path.hasPrefix(AssetPath.root)
-                    return isAsset ? crossOrigin.preflight(request, allowing: "GET, HEAD, POST, PUT, OPTIONS") : crossOrigin.preflight(request)
-                }
                 if let refusal = try await gate?.refusal(of: request, context) { return refusal }
-                return try await injecting.handle(request, context) { request in
-                    crossOrigin.allowing(request, try await next(request, context))
-                }
+                return try await injecting.handle(request, context) { request in try await next(request, context) }
             }
         }
     }
@@ -306,7 +297,7 @@ public struct WebServices: Sendable {
         // The answer of /skylight/1/health, at the path that monitoring tools expect.
         let paths: [(path: String, group: Routes.Group, answer: Routes.Handler)] = [
             ("/health", open, answer(HealthService.self)), ("/metrics", administrators, { _, _ in try await metrics() }),
-            (OpenAPIDocument.path, open, { request, _ in crossOrigin.allowing(request, .json(OpenAPIDocument.bytes)) }),
+            (OpenAPIDocument.path, open, { _, _ in .json(OpenAPIDocument.bytes) }),
         ]
         for (path, group, answer) in paths {
             group.get(path, service(answer))

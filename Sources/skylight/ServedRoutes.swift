@@ -43,8 +43,8 @@ struct ServedRoutes {
             log: log.notifications, now: { [clock = store.clock] in clock.now() })
         func services(_ access: AccessControl, _ throttle: Throttle?) -> WebServices {
             WebServices(
-                engine: engine(access), accounts: store.accounts, assets: store.assets, trusting: trusted, faults: faults, log: log,
-                access: access, throttle: throttle, notifier: notifier, instance: instance)
+                engine: engine(access), accounts: store.accounts, assets: store.assets, faults: faults, log: log, access: access,
+                throttle: throttle, notifier: notifier, instance: instance)
         }
         services(access, throttle).addRoutes(to: routes)
         // Replays are already authorized by the console.

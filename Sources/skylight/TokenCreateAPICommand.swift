@@ -9,7 +9,8 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
         discussion: """
             Prints the token. It is shown only once, because only a hash of it is stored. It is valid in one environment of one container.
 
-            With --origin, only pages of that site may use it. After a sign-in, the browser goes to --callback with ckWebAuthToken in the query. Without \
+            With --origin, only pages of that site may use it; with --origin '*', pages of every site. Without, programs may, and pages that the server \
+            trusts anyway. After a sign-in, the browser goes to --callback with ckWebAuthToken in the query. Without \
             --callback, the window that opened the sign-in page gets the token, or the page shows it.
 
             Examples:
@@ -29,7 +30,7 @@ struct TokenCreateAPICommand: AsyncParsableCommand {
     @Option(help: "The display name.")
     var name = "API token"
 
-    @Option(help: ArgumentHelp("A site whose pages may use it. Can be given several times. (default: any)", valueName: "url"))
+    @Option(help: ArgumentHelp("A site whose pages may use it, or '*' for every site. Can be given several times.", valueName: "url"))
     var origin: [String] = []
 
     @Option(help: ArgumentHelp("The address to which the browser goes after a sign-in.", valueName: "url"))

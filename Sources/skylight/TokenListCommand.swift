@@ -45,7 +45,7 @@ struct TokenListCommand: AsyncParsableCommand {
                 + tokens.map { token in
                     [
                         token.id, token.name, token.container.description, token.environment.rawValue,
-                        token.allowedOrigins.isEmpty ? "any" : token.allowedOrigins.joined(separator: " "), Output.moment(token.made),
+                        token.allowedOrigins.isEmpty ? "–" : token.allowedOrigins.joined(separator: " "), Output.moment(token.made),
                         token.lastUsed.map(Output.moment) ?? "never",
                     ] + (all ? [token.revoked.map(Output.moment) ?? "–"] : [])
                 })

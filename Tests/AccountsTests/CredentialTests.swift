@@ -36,7 +36,7 @@ struct CredentialTests {
         accounts.noteUse(of: token)
         #expect(accounts.apiTokens().first?.lastUsed != nil)
         let (plain, _) = try await accounts.makeAPIToken(named: "", container: container, environment: .development, allowedOrigins: [], callback: nil)
-        #expect(plain.name == "API token" && plain.allows(origin: "https://anything.example"))
+        #expect(plain.name == "API token" && plain.allows(origin: "https://anything.example") && !plain.lists(origin: "https://anything.example"))
         try await accounts.writeUses()
         let again = try Accounts(file: file)
         #expect(again.apiTokens() == accounts.apiTokens() && again.apiTokens().count == 2)
@@ -54,6 +54,37 @@ struct CredentialTests {
         #expect(bytes.range(of: Data(secret.utf8)) == nil)
     }
 
+    @Test("A token may be for the pages of every site, and says so after a restart")
+    func anyOrigin() async throws {
+        defer { removeFolder() }
+        let accounts = try Accounts(file: file)
+        let origins = [["*"], [" * "], ["https://example.com", "*"]]
+        for origins in origins {
+            let (token, _) = try await accounts.makeAPIToken(named: "", container: container, environment: .development, allowedOrigins: origins, callback: nil)
+            #expect(token.allowedOrigins == [APIToken.anyOrigin])
+        }
+        for accounts in [accounts, try Accounts(file: file)] {
+            for token in accounts.apiTokens() {
+                #expect(["https://example.com", "capacitor://localhost", "null"].allSatisfy { token.allows(origin: $0) && token.lists(origin: $0) })
+                #expect(token.allows(origin: nil))
+            }
+            #expect(accounts.isOriginOfToken("https://anything.example"))
+        }
+        for token in accounts.apiTokens() { _ = try await accounts.revokeAPIToken(token.id) }
+        #expect(!accounts.isOriginOfToken("https://anything.example"))
+    }
+
+    @Test("The refusal of an origin says what may be written", arguments: [
+        ("https://*.example.com", "a * stands only alone; list each site"), ("example.com", "use scheme, host and a non-default port"),
+    ])
+    func refusedOrigin(origin: String, rule: String) async throws {
+        let accounts = try Accounts(file: nil)
+        let error = await #expect(throws: RecordError.self) {
+            _ = try await accounts.makeAPIToken(named: "", container: container, environment: .development, allowedOrigins: [origin], callback: nil)
+        }
+        #expect(error?.reason == "'\(origin)' is not an origin: \(rule), as in https://example.com or http://localhost:3000, or use * for the pages of every site")
+    }
+
     @Test("The file is its owner's alone")
     func permissions() throws {
         defer { removeFolder() }
@@ -69,7 +100,7 @@ struct CredentialTests {
     @Test(
         "Origins and callbacks that can't be used are refused",
         arguments: [
-            (["example.com"], nil), (["https://example.com/path"], nil), (["*"], nil), (["https://*.example.com"], nil), (["ftp://example.com"], nil),
+            (["example.com"], nil), (["https://example.com/path"], nil), (["**"], nil), (["https://*"], nil), (["https://*.example.com"], nil), (["ftp://example.com"], nil),
             (["https://a:b@example.com"], nil), (["https://"], nil), (Array(repeating: "https://example.com", count: 51), nil),
             ([], "example"), ([], "javascript:alert(1)"), ([], "data:text/html,x"), ([], "https://"), ([], "https://a:b@example.com/"),
             ([], "https://example.com/#part"), ([], "https://example.com/a b"), ([], "https://example.com/\nx"), ([], "FILE:///etc/passwd"),

@@ -1,10 +1,12 @@
-"""Extreme numbers in every parameter, form field, header and JSON member: none ends the server, is its fault, or takes long.
+"""Extreme numbers in every parameter, form field, header and JSON member: none ends the server or is its fault.
 
-The requests follow from the seed; only tokens and ids are the server's. SKYLIGHT_TIMES=28 sends more than 20,000, in some minutes.
+The requests follow from the seed; only tokens and ids are the server's. SKYLIGHT_TIMES=28 sends more than 20,000, in two minutes. The printed
+line has the statuses and the slowest answers. No time is a fault, because a busy machine takes any; a service that should not wait is read there.
 """
 
 import collections
 import copy
+import heapq
 import http.client
 import http.server
 import io
@@ -40,12 +42,6 @@ VALUES = [
 # Requests after which others find less to do. They come last.
 DESTRUCTIVE = re.compile(
     r"delete|remove|purge|reset|revoke|leave|stop|take|rename|expire|unshare|restore|sweep|forget|password|sign-out|rehearsals|zones/modify|users/user")
-# An answer of a healthy server may take this long.
-SECONDS = 2.0
-# On a slow or busy machine, this multiple of the start page's time is allowed instead.
-START_PAGES = 40
-# Forms that wait for a job up to some seconds, passwords, which are checked slowly on purpose, and the service that reads all files.
-PATIENT = re.compile(r"/snapshots/save|/admin/sign-in|/assets/verify")
 BUSY = {"TRY_AGAIN_LATER", "ZONE_BUSY", "THROTTLED"}
 
 
@@ -316,23 +312,16 @@ def page(server, url):
     return headers.get("Content-Type", "") if status == 200 else "", body.decode("utf-8", "replace")
 
 
-def start_page(server):
-    begun = time.monotonic()
-    server.ask("GET", "/")
-    return time.monotonic() - begun
+def waits(case):
+    """True for the services that are documented to wait for a change."""
+    return case.route.is_endless or "wait" in case.route.names or "keyvalues/changes" in case.route.path
 
 
-def fault(server, case):
-    """What is wrong with the answer to a request; None if nothing is."""
-    waits = case.route.is_endless or "wait" in case.route.names or "keyvalues/changes" in case.route.path
-
-    def ask():
-        begun = time.monotonic()
-        answer = server.ask(case.route.method, case.target, case.body, case.headers, timeout=1 if waits else 60, is_endless=case.route.is_endless)
-        return answer, time.monotonic() - begun
-
+def fault(server, case, statuses):
+    """What is wrong with the answer to a request; None if nothing is. The answer's status is counted."""
     try:
-        answer, seconds = ask()
+        answer = server.ask(
+            case.route.method, case.target, case.body, case.headers, timeout=1 if waits(case) else 60, is_endless=case.route.is_endless)
     except (ConnectionError, http.client.HTTPException) as error:
         # The process may end a moment after its connections.
         time_left = time.monotonic() + 2
@@ -340,16 +329,11 @@ def fault(server, case):
             server.process.poll()
         return f"the server ended with status {server.process.poll()}" if server.process.poll() is not None else f"no answer: {error!r}"
     if answer is None:
-        return None if waits else "no answer in a minute"
+        return None if waits(case) else "no answer in a minute"
     status, body, _ = answer
+    statuses[status] += 1
     if status >= 500 and not (status == 503 and any(code.encode() in body for code in BUSY)):
         return f"status {status}: {body[:500]!r}"
-    if seconds > SECONDS and not waits and not PATIENT.search(case.route.path):
-        # A busy machine gets more tries.
-        tries = 3 if case.route.method == "GET" else 0
-        seconds = min([seconds, *(ask()[1] for _ in range(tries))])
-        if seconds > max(SECONDS, START_PAGES * start_page(server)):
-            return f"{seconds:.1f} seconds"
     return None
 
 
@@ -358,15 +342,18 @@ def fault(server, case):
 
 def test_extreme_numbers_end_nothing(server, icloud):
     chosen, routes = plan(server, random.Random(SEED))
-    faults, statuses = [], collections.Counter()
+    faults, methods, statuses, slowest = [], collections.Counter(), collections.Counter(), []
     for number, case in enumerate(chosen):
-        found = fault(server, case)
-        statuses[case.route.method] += 1
+        begun = time.monotonic()
+        found = fault(server, case, statuses)
+        if not waits(case):
+            slowest = heapq.nlargest(5, [*slowest, (round(time.monotonic() - begun, 2), f"{case.route.method} {case.route.path}")])
+        methods[case.route.method] += 1
         if found:
             faults.append(f"{found}\n  {case}")
         if server.process.poll() is not None or len(faults) >= 20:
             break
-    print(json.dumps({"seed": SEED, "requests": number + 1, "routes": len(routes), **statuses}))
+    print(json.dumps({"seed": SEED, "requests": number + 1, "routes": len(routes), **methods, "statuses": sorted(statuses.items()), "slowest": slowest}))
     assert not faults, f"seed {SEED}, {len(faults)} faults:\n" + "\n".join(faults)
     assert server.ask("GET", "/health")[0] == 200 and server.ask("GET", "/")[0] == 200
 

@@ -166,11 +166,12 @@ class Stage:
         return share["shortGUID"]
 
     def upload(self, zone, operation, place):
-        """The value for a field, from an upload; its error if it is refused."""
+        """The value for a field, from an upload; the error of the request if it is refused."""
         token = {"recordType": "Item", "fieldName": "file", "recordName": self.name(operation, place)}
-        [answer] = zone.post("assets/upload", tokens=[token])["tokens"]
-        if "serverErrorCode" in answer:
-            return answer
+        try:
+            [answer] = zone.post("assets/upload", tokens=[token])["tokens"]
+        except Refused as refusal:
+            return {"serverErrorCode": refusal.code}
         return requests.post(answer["url"], data=f"a file for {place}".encode(), timeout=60).json()["singleFile"]
 
     def records(self):

@@ -139,7 +139,7 @@ struct AssetRecordTests {
             #expect(Subset.differences(expected, try answer.json()) == [])
             let many = JSONValue.array(Array(repeating: ["recordName": "r", "fieldName": "file"], count: 201))
             let cases: [(JSONValue, Int, String)] = [
-                ([:], 400, "'assets'"), (["assets": [["recordName": "r"]]], 400, "assets[0].fieldName"), (["assets": many], 400, "the limit is 200"),
+                ([:], 400, "'assets'"), (["assets": [["recordName": "r"]]], 400, "assets[0].fieldName"), (["assets": many], 400, "the limit of a request is 200"),
                 (["assets": [["recordName": "r", "fieldName": "file", "index": -1]]], 400, "assets[0].index"),
                 (["assets": sources, "targetZoneID": ["zoneName": "None"]], 404, "Zone does not exist"),
             ]

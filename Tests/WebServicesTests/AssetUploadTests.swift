@@ -52,7 +52,7 @@ struct AssetUploadTests {
             let many = JSONValue.array(Array(repeating: ["recordType": "Note", "fieldName": "file"], count: 201))
             let cases: [(JSONValue, Int, String)] = [
                 ([:], 400, "Expected 'tokens' to be an array"), (["tokens": [["fieldName": "file"]]], 400, "tokens[0].recordType"),
-                (["tokens": [["recordType": "Note"]]], 400, "tokens[0].fieldName"), (["tokens": many], 400, "the limit is 200"),
+                (["tokens": [["recordType": "Note"]]], 400, "tokens[0].fieldName"), (["tokens": many], 400, "the limit of a request is 200"),
                 (["tokens": [["recordType": "Note", "fieldName": "file"]], "zoneID": ["zoneName": "None"]], 404, "Zone does not exist"),
             ]
             for (body, status, words) in cases {

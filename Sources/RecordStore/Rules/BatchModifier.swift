@@ -64,8 +64,7 @@ public struct BatchModifier {
     public mutating func apply(_ request: ModifyRequest) throws -> [Result<ModifyOutcome, RecordError>] {
         try grants.checkSignedIn()
         if request.operations.count > Self.operationLimit {
-            throw RecordError(
-                .badRequest, "Too many operations: \(request.operations.count) in one request, and the limit is \(Self.operationLimit); send several requests")
+            throw RecordError.tooManyItems(in: "operations", request.operations.count, limit: Self.operationLimit)
         }
         let zones = try request.operations.map { operation -> Result<Zone, RecordError> in
             do {

@@ -48,8 +48,7 @@ public struct KeyValueModifier {
     /// - Throws: `RecordError` if one is refused, or the store would be too large. Nothing is to be stored then.
     public mutating func admit(_ operations: [KeyValueOperation]) throws -> [KeyValueOperation] {
         if operations.count > KeyValueRules.operationsLimit {
-            throw RecordError(
-                .badRequest, "There are \(operations.count) operations, and the limit is \(KeyValueRules.operationsLimit); send them in several requests")
+            throw RecordError.tooManyItems(in: "operations", operations.count, limit: KeyValueRules.operationsLimit)
         }
         var last: [Name: Int] = [:]
         for (index, operation) in operations.enumerated() {

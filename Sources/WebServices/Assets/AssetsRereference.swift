@@ -19,6 +19,7 @@ struct AssetsRereference: Endpoint {
         let database = try await call.database()
         let assets = try await database.rereference(sources, from: zoneID, to: targetZoneID)
         call.note?.about([zoneID, targetZoneID])
+        try assets.checkAccess()
         call.note?.items(assets, areRecords: false) { sources[$0].recordName }
         writer.object { writer in
             writer.name("assets")

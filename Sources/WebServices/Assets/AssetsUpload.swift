@@ -18,6 +18,7 @@ struct AssetsUpload: Endpoint {
         let database = try await call.database()
         let grants = try await database.grantUploads(slots, in: zoneID)
         call.note?.about([zoneID ?? .default])
+        try grants.checkAccess()
         call.note?.items(grants, areRecords: false) { slots[$0].recordName }
         let links = try await call.assets.links()
         writer.object { writer in

@@ -13,11 +13,9 @@ struct AdministratorGate: Sendable {
     private static let challenge = #"Basic realm="Skylight", charset="UTF-8""#
 
     let access: AccessControl
-    let crossOrigin: CrossOrigin
 
     /// The answer to a request that is not the administrator's; `nil` to let it in.
     func refusal(of request: Request, _ context: ServingRequestContext) async throws -> Response? {
-        if request.method == .options { return nil }
         do {
             guard try await access.administrator(of: request, peer: context.peer) == nil else {
                 RequestNote.current?.update { $0.authentication = Authentication(way: .administrator) }
@@ -25,7 +23,7 @@ struct AdministratorGate: Sendable {
             }
         } catch let error as RecordError {
             Self.noteRefusal(of: request, context, wasLookedAt: false)
-            return crossOrigin.allowing(request, .failure(error, of: context.requestID, noting: RequestNote.current))
+            return .failure(error, of: context.requestID, noting: RequestNote.current)
         }
         Self.noteRefusal(of: request, context)
         // A script's request must not make the browser prompt for a password.
@@ -33,7 +31,7 @@ struct AdministratorGate: Sendable {
         let refusal = Refusal(
             .unauthorized, Self.refusal.code, Self.refusal.reason, headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
         RequestNote.current?.failed(refusal, context)
-        return crossOrigin.allowing(request, refusal.response(from: request, context: context))
+        return refusal.response(from: request, context: context)
     }
 
     /// Records a failed administrator sign-in and its reason in the request log and the server log.

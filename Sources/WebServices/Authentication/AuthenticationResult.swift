@@ -94,7 +94,7 @@ struct AuthenticationResult: Sendable {
                 AuthenticationFailure.noMethod, "otherPlace", "The API token \(token.id) belongs to another container or environment",
                 remedy: "Use it for \(expected), or create one for \(received)", expected: expected, received: received)
         }
-        guard token.allowedOrigins.isEmpty || origin.map(token.allows) ?? false else {
+        guard token.allows(origin: origin) else {
             return refuse(
                 AuthenticationFailure.noMethod, "foreignOrigin", "The API token \(token.id) does not allow the origin of the page",
                 remedy: "Add the page's origin to a new token, or send the header Origin as the page would",

@@ -37,7 +37,7 @@ struct FaultMiddleware: Sendable {
         } catch let lost as ConnectionLost {
             throw lost.cause
         } catch let error as RecordError {
-            return services.crossOrigin.allowing(request, Self.failure(error, context))
+            return Self.failure(error, context)
         }
     }
 
@@ -92,10 +92,10 @@ struct FaultMiddleware: Sendable {
         }
         if fails(.throttled) {
             return failure(
-                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: InjectedFault.retryAfter), request, context)
+                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: InjectedFault.retryAfter), context)
         }
         if fails(.tryAgainLater) {
-            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), request, context)
+            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), context)
         }
         if fails(.droppedBefore) {
             // Unread input would turn the closing of the connection into a reset.
@@ -110,10 +110,10 @@ struct FaultMiddleware: Sendable {
         return try await answer(request)
     }
 
-    private func failure(_ fault: InjectedFault, _ error: RecordError, _ request: Request, _ context: ServingRequestContext) -> Response {
+    private func failure(_ fault: InjectedFault, _ error: RecordError, _ context: ServingRequestContext) -> Response {
         var response = Self.failure(error, context)
         response.headers[.skylightRehearsal] = fault.rawValue
-        return services.crossOrigin.allowing(request, response)
+        return response
     }
 
     private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {

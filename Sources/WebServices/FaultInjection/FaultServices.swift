@@ -19,7 +19,6 @@ struct FaultServices: Sendable {
     let engine: any RecordEngine
     let faults: FaultInjection
     let callers: CallerResolver
-    let crossOrigin: CrossOrigin
 
     var middleware: FaultMiddleware { FaultMiddleware(services: self) }
 

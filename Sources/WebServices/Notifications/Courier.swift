@@ -66,8 +66,6 @@ final class Courier: Sendable {
         var badge = 0
         /// The time of the latest call.
         var asked = ContinuousClock.now
-        /// True while a task waits for notifications that come later.
-        var isWaking = false
         var isClosed = false
         /// The positions up to which changes were looked at for the device.
         var read: [Notifier.Place: Int64] = [:]
@@ -202,29 +200,14 @@ final class Courier: Sendable {
         for note in fates.notes { log?.note(note.fate, of: note.id) }
         room.used.add(growth, ordering: .relaxed)
         arrivals.send()
-        if notifications.contains(where: { $0.delay != nil }) { wakeLater() }
+        for delay in Set(notifications.compactMap(\.delay)) { wake(after: delay) }
     }
 
-    /// Wakes those who wait whenever a late notification is ready.
-    private func wakeLater() {
-        let isWaking = state.withLock { state in
-            defer { state.isWaking = true }
-            return state.isWaking
-        }
-        if isWaking { return }
+    /// Wakes those who wait once late notifications are ready. Each delay has a task of its own: a later one may be over earlier.
+    private func wake(after delay: Duration) {
         Task { [weak self] in
-            while let ready = self?.nextReady() {
-                try? await Task.sleep(until: ready, clock: .continuous)
-                self?.arrivals.send()
-            }
-        }
-    }
-
-    private func nextReady() -> ContinuousClock.Instant? {
-        state.withLock { state in
-            let next = state.waiting.filter { !$0.isHanded && !$0.isReady }.compactMap(\.ready).min()
-            state.isWaking = next != nil
-            return next
+            try? await Task.sleep(for: delay, clock: .continuous)
+            self?.arrivals.send()
         }
     }
 

@@ -8,8 +8,8 @@ internal import Traffic
 
 /// Logs the web service requests of clients and their answers, including refused requests. Also sets the request identifier header of every answer.
 ///
-/// Preflights, asset downloads, and services about the server, such as the log itself, are not logged.
-/// Requests that the host and origin guards refuse never get here, so foreign pages cannot write to the log.
+/// Asset downloads, and services about the server, such as the log itself, are not logged.
+/// Preflights, and requests that the host and origin guards refuse, never get here, so foreign pages cannot write to the log.
 struct RequestNoting: Sendable {
     let log: RequestLog
     /// True if requests act for the user they name without credentials.
@@ -32,7 +32,6 @@ struct RequestNoting: Sendable {
     }
 
     private static func isNoted(_ request: Request, _ context: ServingRequestContext) -> Bool {
-        if request.method == .options { return false }
         let path = request.path
         if path.hasPrefix(AssetPath.root) { return request.method == .post || request.method == .put }
         return !path.hasPrefix("/skylight/") || SkylightServices.hasContainer(request, context)

@@ -85,12 +85,43 @@ extension Scenario {
             post("private/records/lookup", #"{"zoneID":{},"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"serverErrorCode":"NOT_FOUND"}]}"#),
             post("/skylight/1/iCloud.com.example.Test/development/private/zones/purge", "{}", 400, #"{"reason":"<has zoneName>"}"#)),
         Scenario(
+            "an environment is written in any case, as records/resolve has it in capitals",
+            post("/database/1/iCloud.com.example.Test/DEVELOPMENT/private/records/modify", saving(#"{"x":1}"#), 200, #"{"records":[{"recordName":"a"}]}"#),
+            post("/database/1/iCloud.com.example.Test/Development/private/records/lookup", #"{"records":[{"recordName":"a"}]}"#, 200, #"{"records":[{"fields":{"x":{"value":1}}}]}"#),
+            post("/device/1/iCloud.com.example.Test/DEVELOPMENT/tokens/create", #"{"apnsEnvironment":"DEVELOPMENT"}"#, 200, #"{"apnsEnvironment":"development"}"#),
+            get("/skylight/1/iCloud.com.example.Test/DEVELOPMENT/public/schema"),
+            get("/skylight/1/iCloud.com.example.Test/DEVELOPMENT/assets/facts", 400, #"{"reason":"<has 'fileChecksum'>"}"#),
+            post("/skylight/1/iCloud.com.example.Test/development/public/schema/diff", #"{"environment":"PRODUCTION"}"#),
+            get("/database/1/iCloud.com.example.Test/DEVELOP/private/zones/list", 400, #"{"reason":"Invalid environment 'DEVELOP', expected development or production"}"#),
+            // Nothing is known of databases in capitals.
+            get("/database/1/iCloud.com.example.Test/development/PRIVATE/zones/list", 400, #"{"reason":"Invalid database 'PRIVATE', expected public, private or shared"}"#)),
+        Scenario(
+            "too many items are refused with the name of their member",
+            parts: [
+                ("records/lookup", "records"), ("records/modify", "operations"), ("zones/lookup", "zones"), ("zones/modify", "operations"), ("changes/zone", "zones"),
+                ("assets/upload", "tokens"), ("assets/rereference", "assets"), ("subscriptions/lookup", "subscriptions"),
+                ("subscriptions/modify", "operations"), ("records/resolve", "shortGUIDs"), ("records/accept", "shortGUIDs"), ("users/discover", "lookupInfos"),
+                ("users/lookup/email", "users"), ("users/lookup/id", "users"),
+                ("/skylight/1/iCloud.com.example.Test/development/private/keyvalues/modify", "operations"),
+            ].map { service, member in
+                let count = service.contains("keyvalues") ? 2049 : 201
+                let item = service.contains("keyvalues") ? #"{"operationType":"remove","key":"k"}"# : "{}"
+                return post(
+                    service.hasPrefix("/") ? service : "\(member == "shortGUIDs" || service.hasPrefix("users") ? "public" : "private")/\(service)",
+                    #"{"\#(member)":[\#(Array(repeating: item, count: count).joined(separator: ","))]}"#, 400,
+                    #"{"serverErrorCode":"BAD_REQUEST","reason":"<has BadRequestException: array '\#(member)' length is greater than max size. It has \#(count) items>"}"#)
+            }),
+        Scenario(
             "services of devices are at their own path",
             post("public/users/lookup/nothing", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             post("/device/1/iCloud.com.example.Test/development/zones/list", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
             get("/device/1/iCloud.com.example.Test/development/tokens/create", 405, #"{"reason":"<has 'tokens/create' accepts POST>"}"#),
-            post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#)),
+            post("private/tokens/create", "{}", 405, #"{"reason":"<has /device/1/>"}"#),
+            post("/database/1/iCloud.com.example.Test/development/tokens/create", "{}", 405, #"{"serverErrorCode":"BAD_REQUEST","reason":"<has /device/1/>"}"#),
+            get("/database/1/iCloud.com.example.Test/development/tokens/register", 405, #"{"reason":"<has /device/1/>"}"#),
+            post("/database/1/iCloud.com.example.Test/development/tokens/burn", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#),
+            post("/device/1/iCloud.com.example.Test/development/private/tokens/create", "{}", 404, #"{"serverErrorCode":"NOT_FOUND"}"#)),
         Scenario(
             "who asks",
             get(

@@ -114,6 +114,20 @@ extension Scenario {
                     200,
                     #"{"records":[{"recordName":"milk","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"butter","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"recordName":"bread","serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"},{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted"}]}"#,
                     as: "bea"),
+                // CloudKit JS looks for no errors among the items of these two.
+                post(
+                    "shared/assets/upload",
+                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"},{"recordType":"Thing","fieldName":"photo"}]}"#,
+                    403, #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","tokens":"<absent>"}"#, as: "bea"),
+                post(
+                    "shared/assets/rereference",
+                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"assets":[{"recordName":"milk","fieldName":"photo"}]}"#,
+                    403, #"{"serverErrorCode":"ACCESS_DENIED","reason":"WRITE operation not permitted","assets":"<absent>"}"#, as: "bea"),
+                post(
+                    "shared/assets/upload",
+                    #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[{"recordType":"Thing","recordName":"milk","fieldName":"photo"}]}"#,
+                    200, #"{"tokens":[{"recordName":"milk","url":"<any>"}]}"#, as: "anna"),
+                post("shared/assets/upload", #"{"zoneID":{"zoneName":"Z","ownerRecordName":"$developer"},"tokens":[]}"#, 200, #"{"tokens":[]}"#, as: "bea"),
             ],
             sees(["milk", "diary", "list", "share", "bread"]),
             sees(["list", "milk", "share", "bread"], as: "anna"),

@@ -97,7 +97,7 @@ struct TestServer: Sendable {
         let notifier = Notifier(engine: engine, accounts: accounts, access: mode == .open ? .unrestricted : .signedIn, patience: patience, now: { assets.now() })
         defer { notifier.close() }
         WebServices(
-            engine: engine, accounts: accounts, assets: assets, trusting: trusted, log: log, access: access, throttle: throttle, notifier: notifier
+            engine: engine, accounts: accounts, assets: assets, log: log, access: access, throttle: throttle, notifier: notifier
         ).addRoutes(to: router)
         routes(router)
         try await LoopbackServer.run(router, server: .guardedHTTP1(uploadLimit: assets.sizeLimit)) { port in
