@@ -40,8 +40,7 @@ extension KnownReason {
             Row(
                 [.notFound, .badRequest], framework: 11, "Did not find record type: {type}", evidence: .reported,
                 cause: "The type does not exist in this environment.",
-                remedy: "Save a record of it in development, or deploy the schema to production. CKSyncEngine and "
-                    + "changes need no types.")
+                remedy: "Save a record of it in development, or deploy the schema to production.")
         case .unknownField:
             Row(
                 [.badRequest], framework: 12, "Unknown field '{field}'", evidence: .reported,
