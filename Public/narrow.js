@@ -15,7 +15,7 @@ function narrow(box) {
   const words = box.value.toLowerCase().split(' ').filter(word => word !== '')
   let count = 0
   for (const row of document.querySelectorAll('[data-words]')) {
-    row.hidden = !words.every(word => row.dataset.words.includes(word))
+    row.hidden = !words.every(word => (row.dataset.words || row.textContent.toLowerCase()).includes(word))
     if (!row.hidden) count += 1
   }
   const nothing = document.querySelector('[data-nothing]')

@@ -33,6 +33,9 @@ public struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The code; `nil` for one that is not in the documentation.
     public var code: ServerErrorCode? { ServerErrorCode(rawValue: codeName) }
 
+    /// The row of the catalogue that tells the error apart from others; `nil` for a text or a code that is not in it.
+    public var known: KnownReason? { code.flatMap { KnownReason($0, reason) } }
+
     /// True if CloudKit did nothing, and a later attempt may succeed: THROTTLED, TRY_AGAIN_LATER, ZONE_BUSY and an unavailable service.
     public var isTemporary: Bool {
         switch code {

@@ -75,16 +75,20 @@ public struct LearnedIndexes: Sendable, Hashable {
     /// Learns from Apple's words for a missing index, or for a value of another type than the field's. Other errors tell nothing.
     mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
         let absence: Absence
-        if let words = refusal.reason.firstMatch(of: /Field '([^']+)' has a value type of ([A-Z0-9_]+) and cannot be queried/) {
-            if let type = FieldType(wireName: String(words.2)) { learn(type, of: Name(String(words.1)), in: query.recordType) }
+        switch refusal.known {
+        case .wrongFilterType?, .wrongComparator?:
+            guard let values = refusal.known?.values(in: refusal.reason), let type = values["type"].flatMap({ FieldType(wireName: $0) }) else { return }
+            if let field = refusal.field { learn(type, of: field, in: query.recordType) }
             return
-        } else if let words = refusal.reason.firstMatch(of: /Field '([^']+)' is not marked (queryable|sortable|searchable)/) {
-            guard let index = Indexes(name: String(words.2)) else { return }
-            absence = Absence(recordType: query.recordType, key: Self.key(named: Name(String(words.1))), index: index)
-        } else if refusal.reason.contains(/(Type is not marked|Queried type is not marked) indexable/) {
+        case .recordNameNotQueryable?, .notQueryable?, .notSortable?, .notMarked?:
+            guard
+                let values = KnownReason.notMarked.values(in: refusal.reason), let field = values["field"],
+                let index = values["index"].flatMap({ Indexes(name: $0) })
+            else { return }
+            absence = Absence(recordType: query.recordType, key: Self.key(named: Name(field)), index: index)
+        case .typeNotIndexable?:
             absence = Absence(recordType: query.recordType, key: nil, index: [])
-        } else {
-            return
+        default: return
         }
         refusals[absence] = moment
         guard refusals.count > Self.limit, let oldest = refusals.min(by: { $0.value < $1.value })?.key else { return }

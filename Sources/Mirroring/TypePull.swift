@@ -42,12 +42,14 @@ struct TypePull {
             return true
         } catch let failure as CloudKitFailure {
             guard case .refused(let error) = failure.kind else { throw failure }
-            // The codes are the same for all reasons; the words are those that were seen.
-            if error.reason.contains("Did not find record type") || error.code == .notFound {
-                report.problems.append(.unknownType(type))
-            } else if error.reason.contains("marked") {
+            switch error.known {
+            case .recordNameNotQueryable, .notQueryable, .notSortable, .notMarked, .typeNotIndexable:
                 report.problems.append(.missingIndexes(type: type, purpose: purpose, indexes: indexes, reason: error.reason))
-            } else {
+            case .unknownType:
+                report.problems.append(.unknownType(type))
+            case _ where error.code == .notFound:
+                report.problems.append(.unknownType(type))
+            default:
                 report.problems.append(.failed(.public, nil, reason: "\(type): \(error)"))
             }
         } catch let error as ServerError {

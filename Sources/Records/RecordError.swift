@@ -21,7 +21,7 @@ public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
 extension RecordError {
     /// The error for a malformed request: what was expected, where, and what was found.
     public static func unexpectedInput(_ detail: String) -> RecordError {
-        RecordError(.badRequest, "BadRequestException: Unexpected input. \(detail)")
+        RecordError(known: .unexpectedInput, detail)
     }
 
     /// The error for a request with too many items, in CloudKit's words and then with the numbers.
@@ -34,18 +34,13 @@ extension RecordError {
     }
 
     /// NOT_FOUND in CloudKit's words.
-    public static let recordNotFound = RecordError(.notFound, "Record not found")
+    public static let recordNotFound = RecordError(known: .recordNotFound)
     /// ZONE_NOT_FOUND in CloudKit's words.
-    public static let zoneNotFound = RecordError(.zoneNotFound, "Zone does not exist")
-    /// The error for a record that does not fit into the response.
+    public static let zoneNotFound = RecordError(known: .zoneNotFound)
+    /// The error for a record that does not fit into the response. Clients rely on its start, which is the same in all versions (docs/services.md).
     public static let tooManyBytes = RecordError(
-        .badRequest, "\(tooManyBytesStart); look it up in another request, or request fewer fields with 'desiredKeys'")
-
-    /// Start of the reason of ``tooManyBytes`` in all versions. Clients rely on it (docs/services.md).
-    private static let tooManyBytesStart = "The records before this one fill the answer"
+        known: .tooManyBytes, "; look it up in another request, or request fewer fields with 'desiredKeys'")
 
     /// True for ``tooManyBytes``, including its text in other versions.
-    public var isTooManyBytes: Bool {
-        code == .badRequest && reason.utf8.starts(with: Self.tooManyBytesStart.utf8)
-    }
+    public var isTooManyBytes: Bool { known == .tooManyBytes }
 }

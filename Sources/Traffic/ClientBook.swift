@@ -82,7 +82,7 @@ public struct ClientBook: Sendable {
 
     /// The origin of tokens that were refused as unknown, by pull index. Omits tokens that no known client received.
     private func strays(among pulls: [ServedRequest.Pull], of id: SeenClient.ID) -> [Int: RequestWarning] {
-        let refused = pulls.indices.filter { pulls[$0].error?.isUnknownToken == true }
+        let refused = pulls.indices.filter { pulls[$0].error?.known == .unknownToken }
         let tokens = Set(refused.compactMap { pulls[$0].sent })
         if tokens.isEmpty { return [:] }
         // Scans all feeds only once, regardless of the number of tokens, because the caller holds the lock of the log.

@@ -91,7 +91,7 @@ public struct ClientFeed: Sendable {
         error = pull.error
         if let error = pull.error {
             lastError = SeenClient.Failure(error: error, requestID: request.id, time: request.started)
-            if error.isExpiredToken, let sent = pull.sent, !expired.contains(sent) {
+            if error.known == .expiredToken, let sent = pull.sent, !expired.contains(sent) {
                 expired = expired.suffix(Self.expiredLimit - 1) + [sent]
             }
         } else if let given = pull.given {

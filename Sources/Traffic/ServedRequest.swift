@@ -20,10 +20,8 @@ public struct ServedRequest: Sendable, Identifiable {
             self.init(name: name, code: error.code, reason: error.reason)
         }
 
-        /// True if a token was refused because it has expired.
-        public var isExpiredToken: Bool { code == .badRequest && Name(reason) == "client knowledge differs from server knowledge" }
-        /// True if a token was refused because it is invalid or of another feed.
-        public var isUnknownToken: Bool { code == .badRequest && Name(reason) == "Unknown sync continuation type" }
+        /// The row of the catalogue that tells the error apart from others; `nil` for a text that is not in it.
+        public var known: KnownReason? { KnownReason(code, reason) }
     }
 
     /// One pull of changes in the request.

@@ -1,6 +1,7 @@
 /// An error code of CloudKit: its name, its meaning, and the remedy for a client.
 ///
-/// The facts are from Apple's reference pages "CKError.Code" and "Error Codes" (CloudKit Web Services Reference). The wording is Skylight's own.
+/// The facts are from Apple's reference pages "CKError.Code" and "Error Codes" (CloudKit Web Services Reference); those of internal codes, which Apple
+/// does not document, from the errors that public logs quote with them. The wording is Skylight's own.
 public struct ErrorCode: Sendable, Hashable {
     /// The origin of a code.
     public enum Family: Sendable, Hashable {
@@ -10,10 +11,12 @@ public struct ErrorCode: Sendable, Hashable {
         case server
         /// CloudKit JS itself.
         case javaScript
+        /// CloudKit.framework's numbers behind the public codes, in the domain CKInternalErrorDomain.
+        case `internal`
     }
 
     public let family: Family
-    /// The number of a framework code; `nil` for other families.
+    /// The number of a framework or internal code; `nil` for other families.
     public let number: Int?
     /// The name, such as `changeTokenExpired` or `ZONE_NOT_FOUND`.
     public let name: String
@@ -33,6 +36,10 @@ public struct ErrorCode: Sendable, Hashable {
 
     init(javaScript name: String, _ retry: RetryRule, _ meaning: String, _ remedy: String) {
         self.init(family: .javaScript, number: nil, name: name, status: nil, meaning: meaning, remedy: remedy, retry: retry)
+    }
+
+    init(internal number: Int, _ name: String, _ retry: RetryRule, _ meaning: String, _ remedy: String) {
+        self.init(family: .internal, number: number, name: name, status: nil, meaning: meaning, remedy: remedy, retry: retry)
     }
 
     private init(family: Family, number: Int?, name: String, status: Int?, meaning: String, remedy: String, retry: RetryRule) {
@@ -57,6 +64,9 @@ public struct ErrorCode: Sendable, Hashable {
 
     /// The framework code with a number; `nil` if it is unknown.
     public static func framework(_ number: Int) -> ErrorCode? { framework.first { $0.number == number } }
+
+    /// The internal code with a number; `nil` if it is unknown.
+    public static func `internal`(_ number: Int) -> ErrorCode? { `internal`.first { $0.number == number } }
 
     /// The server or CloudKit JS code with a name; `nil` if it is unknown.
     public static func named(_ name: String) -> ErrorCode? {

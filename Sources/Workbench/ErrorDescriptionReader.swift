@@ -71,7 +71,22 @@ struct ErrorDescriptionReader {
                 }
             }
         }
-        return found.map { Self.reading($0) }
+        return Self.withMessagesOfCauses(found.map { Self.reading($0) })
+    }
+
+    /// CloudKit's internal error is the cause of its public one. It may have the server's message or the request's id alone.
+    private static func withMessagesOfCauses(_ errors: [ReadError]) -> [ReadError] {
+        var errors = errors
+        for (index, cause) in errors.enumerated().dropFirst() where cause.domain == ErrorCode.internalDomain {
+            let outer = errors[index - 1]
+            guard outer.domain == "CKErrorDomain", cause.depth == outer.depth + 1 else { continue }
+            if outer.message == nil || outer.knownReason == nil && cause.knownReason != nil { errors[index - 1].message = cause.message }
+            errors[index - 1].internalNumber = outer.internalNumber ?? cause.number
+            errors[index - 1].uuid = outer.uuid ?? cause.uuid
+            errors[index - 1].container = outer.container ?? cause.container
+            errors[index - 1].retryAfter = outer.retryAfter ?? cause.retryAfter
+        }
+        return errors
     }
 
     /// An error in angle brackets ends with its own bracket, other errors end with the surrounding brackets.
@@ -111,11 +126,11 @@ struct ErrorDescriptionReader {
         return closings
     }
 
-    /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`.
+    /// The item before the equals sign: `name:(zone:owner) =`, `"<CKRecordID: 0x…; recordName=name, zoneID=…>" =`. Swift prints a colon.
     private static func subject(_ text: String) -> String? {
         let line = (text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).last.map(String.init) ?? "").trimmingWhiteSpace
         let assigned = (line.hasSuffix("\"") ? String(line.dropLast()) : line).trimmingWhiteSpace
-        guard assigned.hasSuffix("=") else { return nil }
+        guard assigned.hasSuffix("=") || assigned.hasSuffix(">:") || assigned.hasSuffix("\":") else { return nil }
         let named = String(assigned.dropLast()).trimmingWhiteSpace
         let item = named.hasSuffix("\"") ? String(named.dropLast()) : named
         if item.hasSuffix(">"), let start = item.ranges(of: "<CK").last {
@@ -150,12 +165,14 @@ struct ErrorDescriptionReader {
         } else {
             error.domain = "CKErrorDomain"
         }
-        error.message = quoted(text, /server message\s*=\s*"/) ?? quoted(text, /ServerErrorDescription\s*=\s*"/) ?? bare(text, /ServerErrorDescription\s*=\s*([^,;}]+)/)
-            ?? error.message ?? quoted(text, /\([0-9]+(?:\/[0-9]+)?\);\s*"/)
+        if error.message == "(null)" { error.message = nil }
+        error.message = quoted(text, /server message\s*=\s*"/) ?? userInfo(text, "ServerErrorDescription") ?? error.message
+            ?? quoted(text, /\([0-9]+(?:\/[0-9]+)?\);\s*"/) ?? userInfo(text, "CKErrorDescription") ?? userInfo(text, "NSLocalizedFailureReason")
+            ?? userInfo(text, "NSLocalizedDescription") ?? userInfo(text, "NSDebugDescription")
         error.uuid = bare(text, /(?:RequestUUID|\buuid)\s*=\s*"?([0-9A-Fa-f-]{8,64})/)
         error.operationID = bare(text, /(?:OperationID|\bop)\s*=\s*"?([0-9A-Fa-f]{4,64})/)
         error.container = bare(text, /(?:ContainerID|container ID)\s*=\s*"?([A-Za-z0-9.\-]{1,200})/)
-        error.retryAfter = bare(text, /(?:CKRetryAfter\s*=\s*"?|[Rr]etry after )([0-9]+(?:\.[0-9]+)?)/).flatMap { Double($0) }
+        error.retryAfter = bare(text, /(?:(?:CKRetryAfter|CKErrorRetryAfterKey|retryAfterSeconds)\s*[=:]\s*"?|[Rr]etry after )([0-9]+(?:\.[0-9]+)?)/).flatMap { Double($0) }
         error.clientTag = bare(text, /clientEtag\s*=\s*"?([A-Za-z0-9]+)/)
         error.serverTag = bare(text, /serverEtag\s*=\s*"?([A-Za-z0-9]+)/)
         return error
@@ -165,11 +182,27 @@ struct ErrorDescriptionReader {
         text.firstMatch(of: pattern).map { String($0.1).trimmingWhiteSpace }
     }
 
+    /// A value of the `UserInfo`, as Objective-C or Swift prints it. Values without quotation marks have commas: the next key ends them.
+    private static func userInfo(_ text: String, _ key: String) -> String? {
+        for range in text.ranges(of: key) where text[..<range.lowerBound].last?.isLetter != true {
+            let mark = text[range.upperBound...].drop { $0 == "\"" || $0 == " " }
+            guard mark.first == "=" || mark.first == ":" else { continue }
+            let value = mark.dropFirst().drop { $0 == " " }
+            if value.first == "\"" { return quotation(value.dropFirst()) }
+            let end = value.firstRange(of: /, "?(?:[A-Z]|ck_)[A-Za-z0-9_]*"?\s*[=:]|;?\s*[}\]\n]/)?.lowerBound ?? value.endIndex
+            let message = String(value[..<end]).trimmingWhiteSpace
+            return message.isEmpty || message == "(null)" ? nil : message
+        }
+        return nil
+    }
+
     /// The text between the quotation mark at the end of the pattern and the last one before a semicolon, a bracket or the end.
     private static func quoted(_ text: String, _ pattern: some RegexComponent) -> String? {
-        guard let range = text.firstRange(of: pattern), let match = text[range.upperBound...].prefixMatch(of: /(.*?)"\s*(?=[;,>}\n]|$)/.dotMatchesNewlines()) else {
-            return nil
-        }
+        text.firstRange(of: pattern).flatMap { quotation(text[$0.upperBound...]) }
+    }
+
+    private static func quotation(_ text: Substring) -> String? {
+        guard let match = text.prefixMatch(of: /(.*?)"\s*(?=[;,>}\])\n]|$)/.dotMatchesNewlines()) else { return nil }
         let message = String(match.1).trimmingWhiteSpace
         return message.isEmpty ? nil : message
     }

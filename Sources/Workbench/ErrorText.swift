@@ -1,4 +1,5 @@
 internal import JSON
+internal import Records
 
 /// The errors in a pasted text: the description of a `CKError` with its partial errors, an `NSError`,
 /// JSON of the web services, or the name or number of a code. The text may contain other log output.
@@ -83,6 +84,10 @@ extension ErrorText {
             if !errors.contains(error), errors.count <= errorLimit { errors.append(error) }
         }
         for code in ErrorCode.framework where text.contains(code.title) { add(code) }
+        // Localised: (CKErrorDomain-Fehler 15.), CKErrorDomainエラー15. In Swift: CKErrorCode(rawValue: 15).
+        for match in text.matches(of: /CKError(?:Domain|\.?Code)[^0-9\n]{1,16}([0-9]{1,4})/) {
+            if let code = Int(match.1).flatMap(ErrorCode.framework) { add(code) }
+        }
         for match in text.matches(of: /[A-Za-z_]{4,60}/) {
             let word = String(match.0)
             if let code = ErrorCode.named(word) ?? (word.first?.isUppercase == true && !word.hasPrefix("CKError") ? nil : ErrorCode.frameworkNamed(word)) {
@@ -93,9 +98,9 @@ extension ErrorText {
         let number = text.firstMatch(of: /(?:CKError[A-Za-z]*|error|code)[\s:=#(]*([0-9]{1,4})/.ignoresCase())
         if let code = number.flatMap({ Int($0.1) }).flatMap(ErrorCode.framework) { return [errorOf(code)] }
         if let code = Int(text.filter { !$0.isWhitespace }).flatMap(ErrorCode.framework) { return [errorOf(code)] }
-        guard KnownReason(of: text) != nil else { return [] }
+        guard let line = text.split(whereSeparator: \.isNewline).first(where: { KnownReason(quotedIn: String($0)) != nil }) else { return [] }
         var error = ReadError(depth: 0)
-        error.message = text.split(whereSeparator: \.isNewline).first { KnownReason(of: String($0)) != nil }.map { String($0.prefix(500)) }
+        error.message = String(line.prefix(500))
         return [error]
     }
 

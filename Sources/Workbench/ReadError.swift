@@ -1,3 +1,5 @@
+public import Records
+
 /// One error in a pasted text.
 public struct ReadError: Sendable, Hashable {
     /// The nesting depth, 0 for the outermost error. The errors of items are one level deeper than their batch error.
@@ -7,7 +9,7 @@ public struct ReadError: Sendable, Hashable {
     /// The domain, such as `CKErrorDomain` or `NSCocoaErrorDomain`; `nil` for an error of the web services.
     public var domain: String?
     public var number: Int?
-    /// CloudKit's internal error number, which Apple does not document.
+    /// CloudKit's internal error number, which Apple does not document: see ``ErrorCode/internal``.
     public var internalNumber: Int?
     /// The name of the code in the text.
     public var name: String?
@@ -27,12 +29,19 @@ public struct ReadError: Sendable, Hashable {
         self.depth = depth
     }
 
-    /// The documentation of the code; `nil` for unknown codes and other domains.
+    /// What is known of the code; `nil` for unknown codes and other domains.
     public var code: ErrorCode? {
-        if domain == "CKErrorDomain" { return number.flatMap(ErrorCode.framework) ?? name.flatMap(ErrorCode.frameworkNamed) }
-        return domain == nil ? name.flatMap(ErrorCode.named) : nil
+        switch domain {
+        case "CKErrorDomain": number.flatMap(ErrorCode.framework) ?? name.flatMap(ErrorCode.frameworkNamed)
+        case ErrorCode.internalDomain: number.flatMap(ErrorCode.internal)
+        case nil: name.flatMap(ErrorCode.named)
+        default: nil
+        }
     }
 
+    /// What is known of CloudKit's internal number beside the code; `nil` if there is none, or it is unknown.
+    public var internalCode: ErrorCode? { domain == "CKErrorDomain" ? internalNumber.flatMap(ErrorCode.internal) : nil }
+
     /// The explanation of the message; `nil` for unknown messages.
-    public var knownReason: KnownReason? { message.flatMap { KnownReason(of: $0) } }
+    public var knownReason: KnownReason? { message.flatMap { KnownReason(quotedIn: $0) } }
 }

@@ -2,6 +2,7 @@ import HummingbirdTesting
 import JSON
 import Records
 import Testing
+import Text
 import Traffic
 
 @testable import Console
@@ -33,6 +34,10 @@ import Traffic
             #expect(page.contains("signature of the key") && page.contains("0a0a0a0a0a0a…") && page.contains("/keys\""))
             #expect(try await stage.page("requests").contains("title=\"The &lt;target&gt; differs.\">signature: signed date</span>"))
             #expect(try await stage.page("requests?text=signedDate").contains(request.id))
+            // A pasted answer has the uuid only. The page Errors says what the server knows beyond it.
+            let answer = "{\"uuid\":\"\(request.id)\",\"serverErrorCode\":\"AUTHENTICATION_FAILED\",\"reason\":\"no auth method found\"}"
+            let pasted = try await stage.page("errors?error=\(PercentEncoding.encoded(answer))")
+            #expect(pasted.contains("The &lt;target&gt; differs.") && pasted.contains("part differs") && pasted.contains("All mistakes of a signature give this text"))
             // An explanation by elimination is not presented as proved.
             var guess = stage.request("records/query")
             guess.authentication = Authentication(way: .serverKey, problem: problem(parts, isCertain: false))

@@ -159,6 +159,9 @@ import Traffic
         try await RequestStage.with { stage in
             let all = try await stage.page("errors")
             #expect(all.matches(of: /data-words=/).count > 60 && all.utf8.count < 100_000)
+            #expect(all.contains("Messages of CloudKit") && all.contains("few reports; the cause is likely, not certain"))
+            let message = try await stage.page("errors?find=rootRecord")
+            #expect(message.matches(of: /data-words=/).count == 1 && message.contains("An added share is being saved without its rootRecord"))
             let some = try await stage.page("errors?find=Old+token+zone")
             #expect(some.matches(of: /data-words=/).count == 1 && some.contains("<td class=\"num\">21</td>") && some.contains("changeTokenExpired"))
             #expect(try await stage.page("errors?find=nonsense").contains("<p class=\"remark\" data-nothing>"))

@@ -294,12 +294,12 @@ import Traffic
 
             // A database token is invalid for a zone.
             let wrong = try client.noted(try await client.post("records/changes", #"{"zoneID":{"zoneName":"Z"},"syncToken":"\#(try client.token(database))"}"#))
-            #expect(wrong.status == 400 && wrong.pulls.first?.error?.isUnknownToken == true && wrong.warnings == [.tokenOfAnotherZone])
+            #expect(wrong.status == 400 && wrong.pulls.first?.error?.known == .unknownToken && wrong.warnings == [.tokenOfAnotherZone])
             let ignored = try client.noted(try await client.post("zones/changes", #"{"syncToken":"\#(token)"}"#))
             #expect(ignored.warnings == [.ignoredSyncToken, .restartedFromNothing])
 
             let feed = try #require(server.log.clients.clients.first?.feed(of: Self.zone))
-            #expect(feed.pullCount == 3 && feed.changes == 3 && feed.error?.isUnknownToken == true)
+            #expect(feed.pullCount == 3 && feed.changes == 3 && feed.error?.known == .unknownToken)
             #expect(feed.deliveries.first?.requestID == noted.id)
         }
     }
@@ -314,7 +314,7 @@ import Traffic
             let pull = #"{"zones":[{"zoneID":{"zoneName":"Z"},"syncToken":"\#(token)"}]}"#
             let first = try client.noted(try await client.post("changes/zone", pull))
             let second = try client.noted(try await client.post("changes/zone", pull))
-            #expect(first.pulls.first?.error?.isExpiredToken == true && first.warnings.isEmpty)
+            #expect(first.pulls.first?.error?.known == .expiredToken && first.warnings.isEmpty)
             #expect(second.warnings == [.loopAfterExpiry])
         }
     }
@@ -340,7 +340,7 @@ import Traffic
             let body = try #require(server.log.bodies(of: noted.id)?.response)
             #expect(body.isCut && body.bytes == Array(answer.body.prefix(RequestBodies.limit)) && body.total == answer.body.count)
             let wrong = try client.noted(try await client.send("GET", "\(NotedClient.skylight)/changes/playback?zone=Z&since=garbage"))
-            #expect(wrong.status == 400 && wrong.pulls.first?.error?.isUnknownToken == true && wrong.pulls.first?.sent == ChangeToken(text: "garbage"))
+            #expect(wrong.status == 400 && wrong.pulls.first?.error?.known == .unknownToken && wrong.pulls.first?.sent == ChangeToken(text: "garbage"))
         }
     }
 

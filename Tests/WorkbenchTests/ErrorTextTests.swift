@@ -1,3 +1,4 @@
+import Records
 import Testing
 import Workbench
 
@@ -88,6 +89,65 @@ import Workbench
         #expect(ErrorText(String(repeating: "a", count: ErrorText.limit + 1)).isTooLong)
     }
 
+    // MARK: Other forms
+
+    @Test func anNSErrorKeepsItsServerMessage() throws {
+        let errors = ErrorText(
+            """
+            Error Domain=CKErrorDomain Code=12 "Error saving record <CKRecordID: 0x600; recordName=a1, zoneID=Z:__defaultOwner__> to server: (null)" UserInfo={NSLocalizedDescription=Error saving record <CKRecordID: 0x600; recordName=a1, zoneID=Z:__defaultOwner__> to server: (null), ServerErrorDescription=invalid attempt to set value type STRING for field 'size' for type 'Note', defined to be: REFERENCE, CKHTTPStatus=200, ContainerID=iCloud.com.example.App, RequestUUID=AAAA1111-2222, CKRetryAfter=7, NSUnderlyingError=0x600 {Error Domain=CKInternalErrorDomain Code=2006 "(null)" UserInfo={CKErrorDescription=x}}}
+            """).errors
+        #expect(errors.map(\.number) == [12, 2006] && errors.map(\.depth) == [0, 1])
+        #expect(errors[0].message == "invalid attempt to set value type STRING for field 'size' for type 'Note', defined to be: REFERENCE")
+        #expect(errors[0].knownReason == .wrongValueType && errors[0].uuid == "AAAA1111-2222" && errors[0].retryAfter == 7)
+        #expect(errors[0].internalCode?.number == 2006 && errors[1].code?.family == .internal && errors[0].container == "iCloud.com.example.App")
+    }
+
+    @Test func theMessageOfTheInternalErrorIsTheErrors() throws {
+        let errors = ErrorText(
+            """
+            Error Domain=CKErrorDomain Code=15 "(null)" UserInfo=0x14e6 {
+                NSUnderlyingError = "Error Domain=CKInternalErrorDomain Code=2000 \\"Error fetching record from server: Internal server error\\" UserInfo={
+                    ContainerID = \\"iCloud.com.example.App\\";
+                    RequestUUID = \\"BBBB2222-1111\\";
+                    ServerErrorDescription = \\"Internal server error\\";
+                }";
+            }
+            """).errors
+        #expect(errors.map(\.number) == [15, 2000])
+        #expect(errors[0].knownReason == .internalServerError && errors[0].uuid == "BBBB2222-1111" && errors[0].internalCode?.name == "internal server error")
+    }
+
+    @Test func swiftsOwnFormsAreRead() {
+        let partial = ErrorText(
+            """
+            CKError(_nsError: Error Domain=CKErrorDomain Code=2 "Failed to modify some records" UserInfo={CKPartialErrors=[<CKRecordID: 0x6; recordName=r1, zoneID=Z:__defaultOwner__>: <CKError 0x7: "Server Record Changed" (14/2004); server message = "client oplock error updating record">]})
+            """).errors
+        #expect(partial.map(\.number) == [2, 14] && partial.map(\.subject) == [nil, "r1"])
+        #expect(partial.map(\.knownReason) == [.itemsFailed, .staleTag])
+        for (text, number) in [
+            ("CKErrorCode(rawValue: 15)", 15), ("CKError.Code(rawValue: 26)", 26), ("(CKErrorDomain-Fehler 9.)", 9), ("CKErrorDomainエラー25", 25),
+            ("L’opération n’a pas pu s’achever. (Erreur CKErrorDomain 4.)", 4), ("<CKError 0x6: \"Teilweise fehlgeschlagen\" (2/1011)>", 2),
+        ] {
+            #expect(ErrorText(text).errors.first?.code?.number == number, "\(text)")
+        }
+    }
+
+    @Test(arguments: [
+        ("<CKError 0x1: \"Permission Failure\" (10/2007); server message = \"Invalid bundle ID for container\">", KnownReason.badBundle),
+        ("<CKError 0x1: \"Invalid Arguments\" (12/2006); server message = \"PrivateDB can't be used to access another user's zone\">", .otherUsersZone),
+        ("recordType (A.B) contains invalid characters", .badTypeName), ("recordName (aaaa…) is too long", .longRecordName),
+        ("{\"serverErrorCode\":\"INTERNAL_ERROR\",\"reason\":\"could not find subscription we just created\"}", .duplicateSubscription),
+        ("{\"serverErrorCode\":\"ACCESS_DENIED\",\"reason\":\"private db access disabled for this account\"}", .privateDenied),
+        ("cannot add collapseId to this subscription type", .collapseIDRefused), ("Cannot share - no such record exists to share", .noRootToShare),
+        ("Error saving record subscription with id s1 to server: attempting to create a subscription in a production container", .subscriptionInProduction),
+        ("<CKError 0x2: \"Account Temporarily Unavailable\" (36/1029); \"Account temporarily unavailable due to bad or missing auth token\">", .badAuthToken),
+        ("Error Domain=NSCocoaErrorDomain Code=134400 \"Unable to initialize without an iCloud account (CKAccountStatusNoAccount).\"", .noAccountForCoreData),
+        ("<CKError 0x3: \"Limit Exceeded\" (27/2023); server message = \"Query filter exceeds the limit of values: 250 for container 'iCloud.a'\">", .tooManyFilterValues),
+    ])
+    func messagesAreExplained(text: String, known: KnownReason) {
+        #expect(ErrorText(text).errors.last?.knownReason == known)
+    }
+
     @Test func manyErrorsAndEndlessBracketsAreBounded() {
         let many = "{" + (0..<600).map { "r\($0) = <CKError 0x1: \"Zone Busy\" (23/2009)>" }.joined(separator: ", ") + "}"
         let text = ErrorText(many)
@@ -99,11 +159,11 @@ import Workbench
 
     @Test func everyCodeIsThereOnce() {
         #expect(ErrorCode.framework.map(\.number) == Array(1...37))
-        let all = ErrorCode.framework + ErrorCode.server + ErrorCode.javaScript
+        let all = ErrorCode.framework + ErrorCode.server + ErrorCode.javaScript + ErrorCode.internal
         #expect(Set(all.map { "\($0.family) \($0.name)" }).count == all.count)
         for code in all {
             #expect(code.meaning.hasSuffix(".") && code.remedy.hasSuffix("."), "\(code.name)")
-            if let number = code.number { #expect(ErrorCode.frameworkNamed(code.title)?.number == number) }
+            if code.family == .framework, let number = code.number { #expect(ErrorCode.frameworkNamed(code.title)?.number == number) }
         }
         #expect(ErrorCode.framework(21)?.title == "Change Token Expired" && ErrorCode.framework(0) == nil)
     }

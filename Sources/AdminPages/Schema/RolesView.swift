@@ -99,7 +99,7 @@ struct RolesView: Page {
         let names = roles(of: schema)
         let types = schema.sortedTypes
         let edited = visit.fields.text("type").map { Name($0) }
-        if let edited, schema.types[edited] == nil { throw RecordError(.notFound, "Did not find record type: \(edited)") }
+        if let edited, schema.types[edited] == nil { throw RecordError(known: .unknownType, edited) }
         let members = try await RoleMembers.load(visit)
         return RolesView(
             notice: Notice.text(visit.fields["notice"]), isProduction: visit.place.address.environment == .production, canEdit: visit.canEditSchema,

@@ -66,7 +66,7 @@ enum SchemaActions {
 
     /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.
     static func type(named name: Name, visit: Visit) throws -> RecordType {
-        guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
+        guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
         return type
     }
 

@@ -25,7 +25,7 @@ struct TitleForm: ViewModel {
     /// - Throws: `RecordError` NOT_FOUND if the type does not exist, BAD_REQUEST if the field can't be a title.
     static func choose(_ visit: Visit) async throws -> String {
         let typeName = Name(visit.fields["type"] ?? "")
-        guard let type = visit.schema?.types[typeName] else { throw RecordError(.notFound, "Did not find record type: \(typeName)") }
+        guard let type = visit.schema?.types[typeName] else { throw RecordError(known: .unknownType, typeName) }
         let field: Name? =
             switch visit.fields["field"] ?? "" {
             case "": nil

@@ -68,7 +68,7 @@ struct TypeView: Page {
 
     static func load(_ visit: Visit) async throws -> TypeView {
         let name = Name(visit.fields["type"] ?? "")
-        guard let type = visit.schema?.types[name] else { throw RecordError(.notFound, "Did not find record type: \(name)") }
+        guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
         let works = try await visit.indexWorks()
         let canMeasure = visit.database.can(.measureTypes)
         let isAsked = visit.fields.text("usage") != nil

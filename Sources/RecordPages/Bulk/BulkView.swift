@@ -112,7 +112,7 @@ struct BulkView: Page {
 
     private static func type(_ form: BulkForm, _ visit: Visit) throws -> RecordType {
         guard let name = form.query.type else { throw RecordError(.badRequest, "The address needs a record type: type=…") }
-        guard let type = visit.schema?.types[name], name != Schema.usersType else { throw RecordError(.notFound, "Did not find record type: \(name)") }
+        guard let type = visit.schema?.types[name], name != Schema.usersType else { throw RecordError(known: .unknownType, name) }
         return type
     }
 

@@ -118,7 +118,7 @@ enum EditActions {
         if visit.schema?.types[name] != nil { return }
         // A schema that was learned does not have all types: only the store can tell.
         if visit.database.can(.showSchema), visit.place.address.environment == .production {
-            throw RecordError(.notFound, "Cannot create new type \(name) in production schema")
+            throw RecordError(known: .newTypeInProduction, name)
         }
         try NameRules.checkTypeName(name)
     }

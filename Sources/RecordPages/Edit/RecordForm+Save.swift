@@ -59,9 +59,8 @@ extension RecordForm {
             problems.recordName = "The zone already has a record with this name. Choose another name, or edit that record."
             return problems
         }
-        for (index, field) in fields.enumerated() where error.reason.contains("ield '\(field.name)'") || error.reason.contains("ield: '\(field.name)'") {
-            problems.fields[index] = error.reason
-        }
+        let named = error.field
+        for (index, field) in fields.enumerated() where field.name == named { problems.fields[index] = error.reason }
         if problems.fields.isEmpty { problems.general = error }
         return problems
     }

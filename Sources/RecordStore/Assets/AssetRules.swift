@@ -43,7 +43,7 @@ public struct AssetRules {
     private func grant(
         _ slot: AssetSlot, in zone: TransactionZone, isAnyZone: Bool, _ tickets: AssetTickets, _ record: (Name) throws -> StoredRecord?
     ) throws -> UploadGrant {
-        if !zone.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        if !zone.canWrite { throw RecordError(known: .notPermitted, Grant.Permission.write.rawValue) }
         let recordName = slot.recordName ?? Name(UUID().uuidString)
         try NameRules.checkRecordName(recordName)
         try checkGrants(slot, record)
@@ -98,7 +98,7 @@ public struct AssetRules {
     private func rereference(
         _ source: AssetSource, from zone: TransactionZone, to target: TransactionZone, _ transaction: any RecordTransaction
     ) throws -> Asset {
-        if !target.canWrite { throw RecordError(.accessDenied, "WRITE operation not permitted") }
+        if !target.canWrite { throw RecordError(known: .notPermitted, Grant.Permission.write.rawValue) }
         guard let record = try transaction.record(named: source.recordName, in: zone.key),
             zone.guest.map({ $0.permission(for: record) != nil }) ?? true
         else { throw RecordError.recordNotFound }

@@ -45,10 +45,10 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         guard !request.operations.isEmpty, fails(.conflict, reach) else {
             return try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
         }
-        let conflict = RecordError(.conflict, "client oplock error updating record")
+        let conflict = RecordError(known: .staleTag)
         // As with a real conflict: in an atomic batch one record conflicts and the others fail with it.
         let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
-        let others = isAtomic ? RecordError(.atomicError, "Atomic failure: the batch was not applied because another operation of it failed") : conflict
+        let others = isAtomic ? RecordError(known: .atomicFailure) : conflict
         return request.operations.indices.map { .failure($0 == 0 ? conflict : others) }
     }
 

@@ -22,7 +22,7 @@ extension BatchModifier {
         guard let permission = guest.permission(for: record) else {
             if !guest.canWrite { throw ShareRules.writingRefused }
             switch operation.kind {
-            case .create: throw RecordError(.conflict, "record to insert already exists")
+            case .create: throw RecordError(known: .recordExists)
             case .forceUpdate, .forceReplace: throw ShareRules.writingRefused
             case .update, .replace, .delete, .forceDelete: return nil
             }
@@ -224,7 +224,7 @@ extension BatchModifier {
                 throw RecordError.unexpectedInput("Expected 'forRecord' in the share '\(name)'; without it, '\(Share.zoneWideName)' shares the zone")
             }
             guard let root = try transaction.record(named: given.recordName, in: zone.key), root.recordType != Share.recordType else { throw ShareRules.noRoot }
-            if let tag = given.recordChangeTag, Name(tag) != Name(root.recordChangeTag) { throw RecordError(.conflict, "client oplock error updating record") }
+            if let tag = given.recordChangeTag, Name(tag) != Name(root.recordChangeTag) { throw RecordError(known: .staleTag) }
             if try transaction.isRoot(root) { throw ShareRules.alreadyShared }
             rootName = given.recordName
             shortGUID = root.sharing?.shortGUID ?? shortGUID
@@ -253,7 +253,7 @@ extension BatchModifier {
             guard let tag = operation.recordChangeTag else {
                 throw RecordError.unexpectedInput("Expected 'recordChangeTag' in a save of a share with 'participants', which are saved only if unchanged")
             }
-            if Name(tag) != existing.map({ Name($0.recordChangeTag) }) { throw RecordError(.conflict, "client oplock error updating record") }
+            if Name(tag) != existing.map({ Name($0.recordChangeTag) }) { throw RecordError(known: .staleTag) }
         }
         let mayManage = share.owner?.userRecordName == caller.userRecordName || share.participant(caller.userRecordName)?.role == .administrator
         let after: Share

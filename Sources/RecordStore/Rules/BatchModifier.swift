@@ -132,7 +132,7 @@ public struct BatchModifier {
             }
             return outcomes
         } catch is BatchRefused {
-            let others = RecordError(.atomicError, "Atomic failure: the batch was not applied because another operation of it failed")
+            let others = RecordError(known: .atomicFailure)
             return outcomes.map { outcome in
                 if case .success = outcome { .failure(others) } else { outcome }
             }
@@ -254,21 +254,21 @@ public struct BatchModifier {
 
     /// - Parameter present: the change tag of the record; `nil` if there is none.
     func checkOplock(_ operation: RecordOperation, _ present: String?) throws {
-        if operation.kind == .create, present != nil { throw RecordError(.conflict, "record to insert already exists") }
+        if operation.kind == .create, present != nil { throw RecordError(known: .recordExists) }
         guard operation.kind.checksTag else { return }
         if operation.recordName == nil {
             throw RecordError.unexpectedInput("Expected 'recordName' in the record of operation \(operation.kind.rawValue)")
         }
         guard let present else {
             throw operation.recordChangeTag == nil
-                ? .recordNotFound : RecordError(.notFound, "recordChangeTag specified, but record not found")
+                ? .recordNotFound : RecordError(known: .tagOfDeletedRecord)
         }
         guard let tag = operation.recordChangeTag else {
             throw RecordError.unexpectedInput(
                 "Expected 'recordChangeTag' in the record of operation \(operation.kind.rawValue); the force operations need none")
         }
         if Name(tag) != Name(present) {
-            throw RecordError(.conflict, "client oplock error updating record")
+            throw RecordError(known: .staleTag)
         }
     }
 }

@@ -79,7 +79,7 @@ extension DeferredChecks.Check {
             RecordError(
                 .validatingReferenceError,
                 "The parent '\(question.name)' does not exist in the zone; save it first, or in the same request")
-        case .notValidated: RecordError(.validatingReferenceError, "Record delete would violate validating reference, rejecting update")
+        case .notValidated: RecordError(known: .stillReferenced)
         case .acyclic: ParentOrder.cycle(question.name)
         case .noShareAbove:
             RecordError(

@@ -121,7 +121,7 @@ public struct GrantRules {
 
     /// CloudKit's error for a record. `READ …` is inferred; only the other two were observed.
     public static func refusal(of permission: Grant.Permission) -> RecordError {
-        RecordError(.accessDenied, "\(permission.rawValue) operation not permitted")
+        RecordError(known: .notPermitted, permission.rawValue)
     }
 
     // MARK: Fields
@@ -154,5 +154,5 @@ public struct GrantRules {
         if caller.access == .anonymous, address.scope != .public { throw signInNeeded }
     }
 
-    static let signInNeeded = RecordError(.authenticationRequired, "request needs authorization")
+    static let signInNeeded = RecordError(known: .signInRequired)
 }

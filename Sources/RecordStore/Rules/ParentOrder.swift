@@ -13,7 +13,7 @@ struct ParentOrder {
     private(set) var circles: Set<Int> = []
 
     static func cycle(_ name: Name) -> RecordError {
-        RecordError(.badRequest, "Cycle detected in record graph: the parent of the record '\(name)' is the record itself, or below it")
+        RecordError(known: .parentCycle, name)
     }
 
     /// - Parameters:

@@ -18,11 +18,11 @@ public enum QueryProblem: Sendable, Hashable {
     /// The error reported by the web services.
     public var error: RecordError {
         switch self {
-        case .systemType: RecordError(.badRequest, "Can't query system types")
-        case .unknownType(let name): RecordError(.notFound, "Did not find record type: \(name)")
-        case .noIndex(let name): RecordError(.badRequest, "Type is not marked indexable: \(name)")
-        case .unknownField(let name): RecordError(.badRequest, "Unknown field '\(name)'")
-        case .missingIndex(let key, _, let word): RecordError(.badRequest, "Field '\(key.errorName)' is not marked \(word)")
+        case .systemType: RecordError(known: .systemTypeQueried)
+        case .unknownType(let name): RecordError(known: .unknownType, name)
+        case .noIndex(let name): RecordError(known: .typeNotIndexable, name)
+        case .unknownField(let name): RecordError(known: .unknownField, name)
+        case .missingIndex(let key, _, let word): RecordError(known: .notMarked, key.errorName, word)
         case .indexBeingBuilt(let key, let indexes, let percent):
             RecordError(
                 .tryAgainLater,

@@ -6,6 +6,6 @@ public enum ZoneChangeRules {
     ///   reverse from a shared database.
     public static func check(_ request: ZoneChangesRequest, in address: DatabaseAddress) throws {
         if address.scope == .public || request.zoneID.isDefault { throw ZoneRules.noFeed }
-        if request.reverse, address.scope == .shared { throw RecordError(.badRequest, "Reverse sync of share db is unsupported") }
+        if request.reverse, address.scope == .shared { throw RecordError(known: .reverseShared) }
     }
 }

@@ -36,5 +36,5 @@ public enum ZoneRules {
     public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
 
     /// The error for databases and zones without a change feed.
-    public static let noFeed = RecordError(.badRequest, "syncToken operations supported only in SyncZone")
+    public static let noFeed = RecordError(known: .noFeed)
 }

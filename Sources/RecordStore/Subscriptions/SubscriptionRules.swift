@@ -75,7 +75,7 @@ public enum SubscriptionRules {
 
     private static func checkFeedInfo(_ info: NotificationInfo) throws {
         // CloudKit's own text.
-        if info.collapseIDKey != nil { throw RecordError(.badRequest, "cannot add collapseId to this subscription type") }
+        if info.collapseIDKey != nil { throw RecordError(known: .collapseIDRefused) }
         if !info.additionalFields.isEmpty { throw RecordError(.badRequest, "Only notifications of query subscriptions carry additionalFields") }
     }
 
@@ -89,9 +89,9 @@ public enum SubscriptionRules {
     }
 
     /// CloudKit's text for a second subscription to the same under another id.
-    static let duplicate = RecordError(.internalError, "could not find subscription we just created")
+    static let duplicate = RecordError(known: .duplicateSubscription)
 
-    public static let notFound = RecordError(.notFound, "Subscription not found")
+    public static let notFound = RecordError(known: .subscriptionNotFound)
 }
 
 /// Applies operations to the subscriptions of a user in a database, for all engines.

@@ -26,8 +26,8 @@ public struct TokenCodec: Sendable {
         self.seal = seal
     }
 
-    public static let foreign = RecordError(.badRequest, "Unknown sync continuation type")
-    public static let expired = RecordError(.badRequest, "client knowledge differs from server knowledge")
+    public static let foreign = RecordError(known: .unknownToken)
+    public static let expired = RecordError(known: .expiredToken)
 
     /// The token of a feed's latest change.
     public func current(_ feed: FeedState) -> ChangeToken {

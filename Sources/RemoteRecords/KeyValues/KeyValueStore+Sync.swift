@@ -164,5 +164,5 @@ extension OperationError {
     }
 
     /// True if a token is of the store of another user or server.
-    fileprivate var isOfOtherStore: Bool { code == .invalidArguments && serverError?.reason.contains("Unknown sync continuation type") == true }
+    fileprivate var isOfOtherStore: Bool { serverError?.known == .unknownToken }
 }

@@ -185,7 +185,7 @@ extension OperationError {
         case .atomicError: .batchRequestFailed
         case .authenticationFailed, .authenticationRequired: .notAuthenticated
         // The web protocol has no code of its own for it.
-        case .badRequest: error.reason.contains("client knowledge differs from server knowledge") ? .changeTokenExpired : .invalidArguments
+        case .badRequest: error.known == .expiredToken ? .changeTokenExpired : .invalidArguments
         case .conflict, .exists: .serverRecordChanged
         case .internalError: .internalError
         case .notFound: .unknownItem

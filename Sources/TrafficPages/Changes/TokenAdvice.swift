@@ -3,16 +3,16 @@ internal import Records
 /// Advice for clients whose token is refused.
 enum TokenAdvice {
     static func sentences(for error: RecordError) -> [String] {
-        switch (error.code, error.reason) {
-        case (.badRequest, let reason) where reason.contains("client knowledge differs"):
+        switch error.known {
+        case .expiredToken:
             expired
-        case (.badRequest, let reason) where reason.contains("sync continuation"):
+        case .unknownToken:
             [
                 "The token is damaged, or belongs to another zone, database or user.",
                 "Send exactly the token that the server returned for this zone. A database token is not a zone token.",
                 "If the token is lost, pull without a token.",
             ]
-        case (.zoneNotFound, _):
+        case _ where error.code == .zoneNotFound:
             ["The zone was deleted or purged, or is no longer shared.", "Delete the client's copy of it. The database's changes list it as deleted."]
         default: []
         }

@@ -26,6 +26,10 @@ struct ErrorCard: ViewModel {
     /// The cause behind the server's message.
     let cause: String?
     let causeRemedy: String?
+    /// How sure the cause is.
+    let evidence: String?
+    /// Why the server refused the credentials of the request; it knows more than it answers.
+    let diagnosis: Diagnosis?
     let retry: String?
     /// `good`, `warn` or `bad`.
     let retryTone: String?
@@ -50,12 +54,16 @@ struct ErrorCard: ViewModel {
         remedy = code?.remedy
         cause = known?.cause
         causeRemedy = known?.remedy
+        evidence = known?.evidence.title
         retry = code?.retry.title
         retryTone = code.map(Self.tone)
         facts = Self.facts(error)
         let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
         self.request = request.map { request in
             Frame.Link(text: "\(request.method) \(request.operation)", href: visit.place.link("requests", [("id", request.id)]))
+        }
+        diagnosis = request?.authentication.flatMap { authentication in
+            authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
         }
         requestFacts = request.map { request in
             "\(request.started.utcText) UTC, \(request.started.agoText(at: .now())), answered \(request.status) after \(Digits.fixed(request.milliseconds, 1)) ms"
@@ -65,14 +73,15 @@ struct ErrorCard: ViewModel {
 
     private static func numbers(_ error: ReadError, _ code: ErrorCode?) -> String? {
         if error.domain == "CKErrorDomain", let number = error.number {
-            return "CKErrorDomain \(number)" + (error.internalNumber.map { ", internally \($0)" } ?? "")
+            let behind = error.internalNumber.map { number in ", internally \(number)" + (error.internalCode.map { ": \($0.name)" } ?? "") }
+            return "CKErrorDomain \(number)" + (behind ?? "")
         }
         if let domain = error.domain { return error.number.map { "\(domain) \($0)" } }
         return code?.status.map { "HTTP \($0) when the whole request fails, 200 when only this item does" }
     }
 
     private static func meaning(of domain: String?) -> String {
-        domain == "CKInternalErrorDomain"
+        domain == ErrorCode.internalDomain
             ? "An internal CloudKit number. Apple does not document it. Handle the code of the surrounding error."
             : "An error of another framework that wraps a CloudKit error. Handle the error inside."
     }

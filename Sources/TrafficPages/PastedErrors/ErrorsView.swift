@@ -50,14 +50,14 @@ extension ErrorsView {
     private static func problem(_ read: ErrorText) -> String? {
         if read.isTooLong { return "The text is longer than \(Digits.limit(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
         return read.isEmpty
-            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, and the names and numbers of codes." : nil
+            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, the names and numbers of codes, and \(KnownReason.allCases.count) messages." : nil
     }
 
     /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor a wrapper.
     private static func cause(_ read: ErrorText) -> String? {
         guard read.errors.count > 1 else { return nil }
         let telling = read.errors.filter { error in
-            guard let code = error.code else { return error.message != nil && error.domain == nil }
+            guard let code = error.code, code.family != .internal else { return error.message != nil && error.domain == nil }
             return !["partialFailure", "batchRequestFailed", "ATOMIC_ERROR"].contains(code.name)
         }
         guard let error = telling.max(by: { $0.depth < $1.depth }) else { return nil }

@@ -7,9 +7,9 @@ struct AuthenticationFailure: Error {
     var redirectURL: String?
 
     /// CloudKit's own error texts.
-    static let noMethod = RecordError(.authenticationFailed, "no auth method found")
-    static let needsUser = RecordError(.authenticationRequired, "request needs authorization")
-    static let privateDenied = RecordError(.accessDenied, "private db access disabled for this account")
+    static let noMethod = RecordError(known: .noAuthMethod)
+    static let needsUser = RecordError(known: .signInRequired)
+    static let privateDenied = RecordError(known: .privateDenied)
     static let peopleDenied = RecordError(
         .accessDenied, "Discovering users needs a signed-in user, with ckWebAuthToken; a server-to-server key is not enough")
 }

@@ -9,7 +9,7 @@ struct UserLookup: Sendable {
         case emailAddress, phoneNumber, userRecordName
     }
 
-    static let notFound = RecordError(.notFound, "User not found")
+    static let notFound = RecordError(known: .userNotFound)
 
     let key: Key
     let value: String

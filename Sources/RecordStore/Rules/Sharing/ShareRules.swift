@@ -16,7 +16,7 @@ extension Share {
 
 /// The rules of shares that need no store, and the texts of their errors. CloudKit's own texts are used where they are known (docs/sharing.md).
 enum ShareRules {
-    static let noRoot = RecordError(.notFound, "Cannot share - no such record exists to share")
+    static let noRoot = RecordError(known: .noRootToShare)
     static let alreadyShared = RecordError(.badRequest, "The record is already shared, and can't be in two shares")
     static let publicUsersRight = RecordError(
         .badRequest,
@@ -29,8 +29,8 @@ enum ShareRules {
     static let notInvited = RecordError(.accessDenied, "The user is not invited to the share, and it is not open to everybody with the link")
     static let ownShare = RecordError(.badRequest, "The owner of a share can't accept it")
     static let unknownLink = RecordError(.notFound, "There is no share of this shortGUID")
-    static let writingRefused = RecordError(.accessDenied, "WRITE operation not permitted")
-    static let creatingRefused = RecordError(.accessDenied, "CREATE operation not permitted")
+    static let writingRefused = RecordError(known: .notPermitted, Grant.Permission.write.rawValue)
+    static let creatingRefused = RecordError(known: .notPermitted, Grant.Permission.create.rawValue)
 
     /// Checks that members of shares are used for shares, and shares only in custom zones of private databases.
     static func check(_ operation: RecordOperation, type: Name, in zone: TransactionZone, of database: DatabaseScope) throws {
