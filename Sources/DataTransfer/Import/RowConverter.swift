@@ -39,7 +39,7 @@ struct RowConverter {
         for source in plan.fields {
             guard let value = try value(of: source, in: cells) else { continue }
             for case .reference(let reference) in value.elements { try check(reference.recordName) }
-            fields[source.name] = FieldInput(value)
+            fields[source.name] = FieldInput(value, isEncrypted: source.type.isEncrypted)
             size += source.name.utf8.count + value.roughSize
         }
         // The approximate size is never much larger than the exact one, so the expensive exact size is needed only near the limit.
