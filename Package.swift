@@ -393,7 +393,7 @@ let package = Package(
         tests(
             "ConsoleTests",
             of: [
-                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "WebServices", "CloudKitRecordStore",
+                "InMemoryRecordStore", "StoreScenarios", "TestSupport", "LoopbackServing", "DataTransfer", "ConsolePages", "RecordPages", "TrafficPages", "AdminPages", "Console", "WebServices", "CloudKitRecordStore",
                 "CloudKitClient", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Hummingbird", package: "hummingbird"),

@@ -36,6 +36,9 @@ public final class RequestLog: Sendable {
     public let notifications: NotificationLog
     private let state: Mutex<State>
     private let noted = Signals()
+    /// Hashes of `desiredKeys` that the schema has, so that it is not read for each request.
+    private let knownKeys = Mutex<Set<Int>>([])
+    private static let knownKeysLimit = 1000
 
     /// - Parameter limit: the maximum number of requests; 0 disables the log, and that of notifications.
     public init(limit: Int = RequestLog.limit) {
@@ -57,6 +60,17 @@ public final class RequestLog: Sendable {
         let gone = state.withLock { $0.note(request, size: size, bodies) }
         noted.send()
         withExtendedLifetime(gone) {}
+    }
+
+    /// True if ``learnKeys(_:)`` got the same hash before.
+    public func knowsKeys(_ hash: Int) -> Bool { knownKeys.withLock { $0.contains(hash) } }
+
+    /// Remembers a hash of `desiredKeys` that the schema has.
+    public func learnKeys(_ hash: Int) {
+        knownKeys.withLock { known in
+            if known.count >= Self.knownKeysLimit { known.removeAll() }
+            known.insert(hash)
+        }
     }
 
     // MARK: Reading

@@ -1,4 +1,4 @@
-/// A warning about a likely mistake of a client, based on its requests alone.
+/// A warning about a likely mistake of a client, based on its requests and their answers.
 public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
     /// Repeated queries by modification time.
     case pollingByClock
@@ -16,6 +16,20 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
     case tokenOfAnotherUser
     /// A token that was already refused as expired.
     case loopAfterExpiry
+    /// The same query from its start, although the last answer had a marker for the next page.
+    case continuationNotFollowed
+    /// A save with a change tag that was already refused for the same record.
+    case staleTagAgain
+    /// A save that was already refused for the same reason.
+    case refusedAgain
+    /// `desiredKeys` with names that no field has.
+    case unknownDesiredKeys
+    /// A TIMESTAMP in seconds instead of milliseconds.
+    case timestampInSeconds
+    /// Many lookups of one record each.
+    case lookupsOneByOne
+    /// A request before the time of `retryAfter` was over.
+    case ignoredRetryAfter
 
     /// A short title.
     public var title: String {
@@ -28,6 +42,13 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
         case .tokenOfAnotherZone: "token of another zone"
         case .tokenOfAnotherUser: "token of another user"
         case .loopAfterExpiry: "loop after expiry"
+        case .continuationNotFollowed: "next page not fetched"
+        case .staleTagAgain: "stale change tag again"
+        case .refusedAgain: "refused save again"
+        case .unknownDesiredKeys: "unknown desiredKeys"
+        case .timestampInSeconds: "seconds, not milliseconds"
+        case .lookupsOneByOne: "lookups one by one"
+        case .ignoredRetryAfter: "retryAfter ignored"
         }
     }
 
@@ -54,6 +75,41 @@ public enum RequestWarning: String, Sendable, Hashable, CaseIterable {
         case .loopAfterExpiry:
             "It sent an expired token again, which is refused each time. The client must delete its copy of the "
                 + "zone and pull without a token."
+        case .continuationNotFollowed:
+            "The previous response to this query had a continuationMarker, but the same query begins from the start. Once can be a refresh; "
+                + "repeatedly means that the later records are never fetched. Send the query again with the marker."
+        case .staleTagAgain:
+            "It sent a recordChangeTag that was refused with CONFLICT before. Saving again with this tag fails each time: take the server's "
+                + "record, merge the change into it, and save with its recordChangeTag."
+        case .refusedAgain:
+            "It sent a save that was refused for the same reason before, and will be each time. Correct the record, or stop sending it; in "
+                + "production, first deploy the schema if the type or field is missing there."
+        case .unknownDesiredKeys:
+            "It asked for fields that the schema does not have. The answer leaves them out without an error, so a misspelled name looks "
+                + "like a missing value. Correct the names in desiredKeys."
+        case .timestampInSeconds:
+            "It sent a TIMESTAMP that is in early 1970 as milliseconds, and near today as seconds. A TIMESTAMP has milliseconds since 1970: "
+                + "multiply by 1000, and add 978,307,200 seconds first if the time counts from 2001."
+        case .lookupsOneByOne:
+            "It looked up ten records or more in ten seconds, each with a request of its own. One records/lookup takes up to 200 names."
+        case .ignoredRetryAfter:
+            "It sent a request before the time of retryAfter was over. CloudKit throttles such a client for longer: wait so many seconds first."
         }
+    }
+
+    /// The address of Apple's page about what the client should do.
+    public var reference: String {
+        let page =
+            switch self {
+            case .continuationNotFollowed, .pollingByClock, .unknownDesiredKeys: "QueryingRecords.html"
+            case .staleTagAgain, .refusedAgain: "ModifyRecords.html"
+            case .timestampInSeconds: "Types.html"
+            case .lookupsOneByOne: "LookupRecords.html"
+            case .ignoredRetryAfter: "ErrorCodes.html"
+            case .ignoredSyncToken, .moreComingNotFollowed, .repeatedToken, .restartedFromNothing, .tokenOfAnotherZone, .tokenOfAnotherUser,
+                .loopAfterExpiry:
+                ""
+            }
+        return "https://developer.apple.com/library/archive/documentation/DataManagement/Conceptual/CloudKitWebServicesReference/" + page
     }
 }

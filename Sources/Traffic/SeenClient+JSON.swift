@@ -58,6 +58,7 @@ extension JSONWriter {
             writer.object { writer in
                 writer.member("warning", warning.rawValue)
                 writer.member("sentence", warning.sentence)
+                writer.member("reference", warning.reference)
                 guard let count = warnings[warning] else { return }
                 writer.member("count", Int64(count.count))
                 writer.member("request", count.requestID)

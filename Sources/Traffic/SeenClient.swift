@@ -3,11 +3,6 @@ public import Records
 
 /// A known client. There is one entry per client, user and database.
 public struct SeenClient: Sendable, Identifiable {
-    /// The number of queries by modification time that counts as polling.
-    private static let pollingCount = 3
-    /// The pause in milliseconds after which the count of such queries restarts.
-    private static let pollingPause: Int64 = 3_600_000
-
     public struct ID: Sendable, Hashable {
         /// ``ClientIdentity/id``.
         public var client: String
@@ -48,10 +43,7 @@ public struct SeenClient: Sendable, Identifiable {
     /// The warnings from all feeds.
     public private(set) var warnings: [RequestWarning: WarningCount] = [:]
     private var known: [ZoneID?: ClientFeed] = [:]
-    /// The queries by modification time, by a hash of their type and zones.
-    private var clockQueries: [Int: (count: Int, last: Timestamp)] = [:]
-    /// The maximum number of distinct queries.
-    private static let clockQueryLimit = 8
+    private var habits = ClientHabits()
 
     init(_ id: ID, _ identity: ClientIdentity, at time: Timestamp) {
         self.id = id
@@ -122,9 +114,7 @@ public struct SeenClient: Sendable, Identifiable {
                 lastFailure = Failure(error: error, requestID: request.id, time: request.started)
             }
         }
-        var found: [RequestWarning] = []
-        if request.asksByModificationTime, !request.isContinuation, isPolling(by: request) { found.append(.pollingByClock) }
-        if request.ignoredSyncToken { found.append(.ignoredSyncToken) }
+        var found = habits.note(request)
         for (index, pull) in request.pulls.enumerated() {
             let zoneID = normalized(pull.zoneID)
             size -= known[zoneID]?.size ?? 0
@@ -135,20 +125,6 @@ public struct SeenClient: Sendable, Identifiable {
         if !found.isEmpty { found = RequestWarning.allCases.filter(found.contains) }
         for warning in found { warnings.count(warning, in: request) }
         return found
-    }
-
-    /// True if queries by modification time for the same type and zones recur.
-    private mutating func isPolling(by request: ServedRequest) -> Bool {
-        var hasher = Hasher()
-        hasher.combine(request.recordType)
-        hasher.combine(request.zoneIDs)
-        let (key, time) = (hasher.finalize(), request.started)
-        let before = clockQueries[key].flatMap { time.milliseconds - $0.last.milliseconds > Self.pollingPause ? nil : $0.count } ?? 0
-        if clockQueries[key] == nil, clockQueries.count >= Self.clockQueryLimit, let oldest = clockQueries.min(by: { $0.value.last < $1.value.last }) {
-            clockQueries[oldest.key] = nil
-        }
-        clockQueries[key] = (before + 1, time)
-        return before + 1 >= Self.pollingCount
     }
 }
 

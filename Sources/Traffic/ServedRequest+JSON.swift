@@ -55,6 +55,11 @@ extension JSONWriter {
         if request.isBrokenOff { member("brokenOff", true) }
         optional("rehearsals", request.rehearsals)
         array("warnings", request.warnings) { writer, warning in writer.value(warning.rawValue) }
+        if request.mistakes.isEmpty { return }
+        name("mistakes")
+        object { writer in
+            for (warning, names) in request.mistakes.sorted(by: { $0.key.rawValue < $1.key.rawValue }) { writer.member(Name(warning.rawValue), names) }
+        }
     }
 
     mutating func value(_ client: ClientIdentity) {

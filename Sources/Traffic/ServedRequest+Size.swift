@@ -12,6 +12,7 @@ extension ServedRequest {
         var size = 600 + id.utf8.count + target.utf8.count + operation.utf8.count
         size += (client.name?.utf8.count ?? 0) + (client.deviceID?.utf8.count ?? 0) + (client.userAgent?.utf8.count ?? 0)
         size += (recordType?.utf8.count ?? 0) + (error?.size ?? 0) + (plan == nil ? 0 : Plan.size) + (authentication?.size ?? 0)
+        size += refusals.count * 16 + mistakes.values.reduce(0) { $0 + 48 + $1.utf8.count }
         for zoneID in zoneIDs { size += zoneID.size }
         for error in itemErrors { size += error.size }
         for pull in pulls { size += pull.size }
@@ -30,6 +31,7 @@ extension ServedRequest {
         request.operation = operation.cut(to: 1024)
         request.zoneIDs = zoneIDs.map(\.cut)
         request.error = error?.cut
+        request.mistakes = mistakes.mapValues { $0.cut(to: 1024) }
         request.itemErrors = itemErrors.map(\.cut)
         request.pulls = pulls.map(\.cut)
         // Each size is computed only once, because a request may have hundreds of pulls with hundreds of fields each.

@@ -60,6 +60,34 @@ public struct ServedRequest: Sendable, Identifiable {
         }
     }
 
+    /// A save that was refused, and would be refused again.
+    public struct Refusal: Sendable, Hashable {
+        /// A hash of what was sent and refused, which is equal for the same save with the same outcome in one run of the server.
+        public let id: Int
+        /// True if another save came first.
+        public let isConflict: Bool
+
+        /// - Parameter recordChangeTag: the tag that the client sent.
+        /// - Returns: `nil` for errors that may be gone at the next attempt.
+        public init?(_ error: RecordError, recordName: Name?, zoneID: ZoneID, recordChangeTag: String?) {
+            var hasher = Hasher()
+            hasher.combine(recordName)
+            hasher.combine(zoneID)
+            switch error.code {
+            case .conflict:
+                // A save without a tag names no version that could be stale.
+                guard let recordChangeTag else { return nil }
+                hasher.combine(recordChangeTag)
+                isConflict = true
+            case .badRequest, .accessDenied, .notFound:
+                hasher.combine(Name(error.reason))
+                isConflict = false
+            default: return nil
+            }
+            id = hasher.finalize()
+        }
+    }
+
     /// The execution plan of a query. Its texts are made only when they are read, because few requests are looked at.
     public struct Plan: Sendable, Equatable {
         private let indexText: @Sendable () -> String?
@@ -125,6 +153,20 @@ public struct ServedRequest: Sendable, Identifiable {
     public var plan: Plan?
     /// True if a query continues from an earlier page.
     public var isContinuation = false
+    /// A hash of a query without its marker and limit; `nil` for a query that asked for so many records, as a list of the latest does.
+    public var query: Int?
+    /// True if the answer to a query has a marker for the next page.
+    public var hasNextPage = false
+    /// The refused saves, at most ``refusalLimit``.
+    public var refusals: [Refusal] = []
+    /// The maximum of ``refusals``: a client that repeats more repeats these, too.
+    public static let refusalLimit = 8
+    /// True for a lookup of one record.
+    public var isSingleLookup = false
+    /// The seconds after which the client may try again; `nil` if the answer does not say.
+    public var retryAfter: Int?
+    /// The mistakes that the request shows by itself, each with the names that it is about.
+    public var mistakes: [RequestWarning: String] = [:]
     /// True if a query filters by a minimum modification time.
     public var asksByModificationTime = false
     /// True if the request sent a `syncToken` to `zones/changes`, which ignores it and expects `metaSyncToken`.

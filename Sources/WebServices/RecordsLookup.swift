@@ -1,6 +1,7 @@
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Traffic
 
 /// `records/lookup`: returns records by name, one item per name, in the order
 /// of the request (Apple's reference page "Fetching Records by Record Name").
@@ -27,7 +28,9 @@ struct RecordsLookup: Endpoint {
                 desiredKeys: try item.desiredKeys())
         }
         call.note?.about(items.map(\.recordID.zoneID))
+        call.note?.update { $0.isSingleLookup = items.count == 1 }
         let database = try await call.database()
+        await call.note?.wanted(items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })

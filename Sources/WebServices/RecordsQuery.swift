@@ -14,7 +14,9 @@ struct RecordsQuery: Endpoint {
         let request = try request(call.body, limit: limit)
         let numbersAsStrings = try call.body.numbersAsStrings() ?? false
         call.note?.update { $0.note(request) }
+        call.note?.queried(request, limit: try call.body.resultsLimit())
         let database = try await call.database()
+        await call.note?.wanted(request.desiredKeys, of: request.query.recordType, in: database)
         // The token is read before the records. A change in between is then pulled twice instead of being missed.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)
@@ -24,6 +26,7 @@ struct RecordsQuery: Endpoint {
             note.update { request in
                 request.records = page.records.count
                 request.plan = plan
+                request.hasNextPage = page.continuationMarker != nil
             }
         }
         let downloadURL = try await call.assets.addresses(in: page.records)

@@ -54,10 +54,11 @@ struct CommandFailure: Error {
         switch error {
         case .noFile: self.init(.noInput, error.description)
         case .unreadable, .invalid: self.init(.badData, error.description)
-        case .badRows(let rows, let total):
+        case .badRows(let rows, let total, let others):
+            let correct = "Correct \(total == 1 ? "it" : "them")"
             self.init(
-                .badData, "\(total) bad row\(total == 1 ? "" : "s"); nothing was imported",
-                remedy: "Correct \(total == 1 ? "it" : "them"), or import the other rows with --skip-bad-rows")
+                .badData, "\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(others == 0 ? ", because there is no other row" : "")",
+                remedy: others ?? 0 > 0 ? "\(correct), or import the other rows with --skip-bad-rows" : correct)
             self.rows = rows
             rowCount = total
         case .stopped(let saved, _, _, let cause):

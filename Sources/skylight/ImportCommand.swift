@@ -12,9 +12,10 @@ struct ImportCommand: AsyncParsableCommand {
         discussion: """
             The values of every row decide the types: whole numbers become INT64; a column with any fraction DOUBLE; dates such as 2012-01-31, \
             2012/01/31 or 2012-01-31T18:05:00Z TIMESTAMP (UTC without a time zone); columns latitude and longitude (also lat with lon, lng or \
-            long) one LOCATION field 'location'; everything else, and numbers with leading zeros, STRING. Empty cells have no value. In JSON, \
+            long) one LOCATION field 'location'; everything else, and numbers with leading zeros, STRING. --column chooses another type. Empty cells have no value. In JSON, \
             booleans become INT64 1 and 0, arrays lists, and {"latitude":…,"longitude":…} a LOCATION. Existing fields keep their types. \
-            A column with an invalid field name is renamed, and the import says so.
+            A column with an invalid field name is renamed, and the import says so. Tables may have commas, semicolons, tabs or bars between \
+            the cells, and be UTF-8, UTF-16 or Windows-1252 (Latin-1); the import says what it recognized.
 
             All rows are checked before the first is saved: if a row is bad, nothing is imported, except with --skip-bad-rows. A record with the \
             same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are added only \
@@ -57,6 +58,13 @@ struct ImportCommand: AsyncParsableCommand {
             valueName: "field:index,…"))
     var indexes: [IndexOption] = []
 
+    @Option(
+        name: .customLong("column"),
+        help: ArgumentHelp(
+            "The type of a column: STRING, INT64, DOUBLE, TIMESTAMP, LOCATION, REFERENCE, BYTES, or a list such as STRING_LIST, written as a JSON array. Can be given more than once.",
+            valueName: "column:type"))
+    var columns: [ColumnOption] = []
+
     @Option(help: "The format of the files, overriding their names.")
     var format: FileFormat?
 
@@ -75,7 +83,8 @@ struct ImportCommand: AsyncParsableCommand {
             throw CommandFailure(.usage, "An export can't be imported with other files", remedy: "Import the files one by one")
         }
         let others = [
-            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--skip-bad-rows", skipBadRows),
+            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--column", !columns.isEmpty),
+            ("--skip-bad-rows", skipBadRows),
         ]
         if let other = others.first(where: \.1)?.0 {
             throw CommandFailure(
@@ -97,7 +106,8 @@ struct ImportCommand: AsyncParsableCommand {
             for index in indexes { asked[index.fieldName, default: []].formUnion(index.indexes) }
             let options = ImportOptions(
                 recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
-                nameField: nameField.map { Name($0) }, indexes: asked, skipsBadRows: skipBadRows)
+                nameField: nameField.map { Name($0) }, indexes: asked,
+                types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }), skipsBadRows: skipBadRows)
             let target = try await store.database(address, as: place.user)
             let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
             let bar = ProgressBar()
@@ -264,5 +274,19 @@ struct IndexOption: ExpressibleByArgument, Sendable {
         }
         fieldName = Name(argument[..<colon])
         self.indexes = indexes
+    }
+}
+
+/// `COLUMN:TYPE`.
+struct ColumnOption: ExpressibleByArgument, Sendable {
+    let column: Name
+    let type: FieldType
+
+    init?(argument: String) {
+        guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex else { return nil }
+        let name = argument[argument.index(after: colon)...].uppercased()
+        guard let type = FieldType(wireName: name) ?? FieldType(schemaName: name), type.valueType != .asset else { return nil }
+        column = Name(argument[..<colon])
+        self.type = type
     }
 }

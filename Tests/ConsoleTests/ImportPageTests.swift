@@ -246,6 +246,31 @@ import Testing
         }
     }
 
+    @Test func aColumnGetsTheTypeThatIsChosen() async throws {
+        try await EditStage.run { stage in
+            let form = [("type", "Item"), ("zone", "Notes"), ("nameField", "-")]
+            let page = EditStage.text(try await send(stage, "importing/preview", form, file: ("items.csv", "sku;a:b\n17;x\n1E5;y\n")))
+            #expect(page.contains("is read with &#39;;&#39; between the cells."))
+            #expect(page.contains("items.csv:3 has &#39;1E5&#39;") && page.contains(#"<option value="" selected>STRING</option>"#))
+            let chosen = form + [("upload", try upload(page)), ("column", "sku:DOUBLE"), ("column", "a:b:STRING"), ("column", "gone:INT64"), ("column", "x:ASSET")]
+            let typed = EditStage.text(try await send(stage, "importing/preview", chosen))
+            #expect(typed.contains(#"<option value="sku:DOUBLE" selected>"#) && typed.contains(#"<option value="a:b:STRING" selected>"#))
+            let stale = EditStage.text(try await send(stage, "importing/run", chosen + [("previewed", try mark(page))]))
+            #expect(stale.contains("the preview is out of date"))
+            let over = try await stage.end(try await send(stage, "importing/run", chosen + [("previewed", try mark(typed))]))
+            #expect(over.contains("<dt>saved</dt><dd>2 <small>of 2</small></dd>"))
+            #expect(try await stage.database().schema().types["Item"]?.fields["sku"]?.type == .double)
+        }
+    }
+
+    @Test(arguments: [("id,v\n1\n2,3,4\n", "a.csv"), ("{\"id\"\n7\n", "a.ndjson")])
+    func whereEachRowIsBadThePageNamesThem(text: String, name: String) async throws {
+        try await EditStage.run { stage in
+            let page = EditStage.text(try await send(stage, "importing/preview", [("type", "Item"), ("zone", "Notes"), ("nameField", "id")], file: (name, text)))
+            #expect(page.contains("2 rows can’t be imported") && !page.contains("formaction") && !page.contains("has no values"))
+        }
+    }
+
     @Test(arguments: [
         ("title,rank\r\nMilk,1\r\n", "CSV"), ("title\trank\r\nMilk\t1\r\n", "TSV"), ("[{\"title\":\"Milk\",\"rank\":1}]", "JSON"),
         ("{\"title\":\"Milk\",\"rank\":1}", "NDJSON"),

@@ -213,8 +213,8 @@ import Testing
         do {
             _ = try await run(Self.badRows, options: ImportOptions(recordType: "Place", nameField: "k"))
             Issue.record("The import should have failed")
-        } catch ImportError.badRows(let problems, let total) {
-            #expect(total == 5)
+        } catch ImportError.badRows(let problems, let total, let others) {
+            #expect(total == 5 && others == 2)
             #expect(problems.map(\.line) == [3, 4, 5, 6, 7])
             #expect(problems[0].reason.contains("too short: it has 1 cells and the header names 2"))
             #expect(problems[1].reason.contains("too long"))
@@ -233,6 +233,66 @@ import Testing
         #expect(report.skipped.map(\.line) == [3, 4, 5, 6, 7])
         // The bad row with 5 did not replace the first 'a'.
         #expect(try await fields(of: "a")["v"] == .int64(1))
+    }
+
+    /// Where no row is good, the rows are what is wrong, not the options or the columns.
+    @Test(arguments: [
+        ("id,v\n1\n2,3,4\n", "a.csv", [2, 3]), ("id,v\n\"a\"b,1\n", "a.csv", [2]), ("id;v\n1\n", "a.csv", [2]),
+        ("{\"id\":\n{\"id\" 1}\n[1]\n", "a.ndjson", [1, 2, 3]), ("[1, \"x\"]", "a.json", [1, 1]), ("id,v\n,1\n,2\n", "a.csv", [2, 3]),
+    ])
+    func whereEachRowIsBadTheRowsAreNamed(text: String, name: String, lines: [Int]) async throws {
+        for skips in [false, true] {
+            let options = ImportOptions(recordType: "Place", nameField: "id", skipsBadRows: skips)
+            let error = await #expect(throws: ImportError.self) { _ = try await run(text, name, options: options) }
+            guard case .badRows(let problems, let total, let others)? = error else {
+                Issue.record("\(error.map { "\($0)" } ?? "")")
+                return
+            }
+            #expect(problems.map(\.line) == lines && total == lines.count && others == 0)
+            #expect(error?.description.contains("--skip-bad-rows") == false)
+        }
+        #expect(try await schema().types["Place"] == nil)
+    }
+
+    @Test(arguments: [
+        ("id,v\n", "a.csv", "There is no row to import in"), ("id,v\n", "a.csv", "a.csv', only a header"), ("", "a.ndjson", "a.ndjson'"),
+        ("[]", "a.json", "There is no row to import in"), ("", "a.csv", "a.csv:1: the file is empty"), ("", "a.json", "a.json:1: the file is empty"),
+    ])
+    func filesWithoutRows(text: String, name: String, expected: String) async throws {
+        let message = await message { _ = try await run(text, name, options: ImportOptions(recordType: "Place", nameField: "id")) }
+        #expect(message.contains(expected), "\(message)")
+    }
+
+    @Test func aColumnGetsTheChosenType() async throws {
+        let types: [Name: FieldType] = ["sku": .string, "tags": .list(.string), "lat": .double, "none": .int64]
+        let text = "id,sku,tags,lat,lon,none\na,17,\"[\"\"x\"\"]\",1,2.5,\n"
+        let report = try await run(text, options: ImportOptions(recordType: "Place", nameField: "id", types: types))
+        #expect(report.fields == ["id": .string, "sku": .string, "tags": .list(.string), "lat": .double, "lon": .double, "none": .int64])
+        #expect(try await fields(of: "a") == [
+            "id": .string("a"), "sku": .string("17"), "tags": .list([.string("x")], of: .string), "lat": .double(1), "lon": .double(2.5),
+        ])
+        let bad = await message { _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["n": .int64])) }
+        #expect(bad.contains(":2: 'n' is 'x', but the field 'n' has type INT64"), "\(bad)")
+        let unknown = await message { _ = try await run("id,n\na,x\n", options: ImportOptions(recordType: "Other", types: ["m": .int64])) }
+        #expect(unknown.contains("There is no column 'm' for the type; choose one of id, n"), "\(unknown)")
+        let there = await message { _ = try await run("sku\n1\n", options: ImportOptions(recordType: "Place", types: ["sku": .int64])) }
+        #expect(there.contains("The field 'sku' has the type STRING already"), "\(there)")
+    }
+
+    @Test func whatWasGuessedIsSaid() async throws {
+        let report = try await run("id;v\na;1\n", options: ImportOptions(recordType: "Place", nameField: "id"))
+        #expect(report.fields == ["id": .string, "v": .int64])
+        #expect(report.notes.count == 1 && report.notes[0].hasSuffix("a.csv' is read with ';' between the cells"))
+    }
+
+    /// In an export, quotes tell the empty text from no value. Other programs quote each cell.
+    @Test func emptyTextsOfAnExportSurvive() async throws {
+        let options = ImportOptions(recordType: "Place")
+        _ = try await run("recordName,t,u,recordChangeTag\na,\"\",x,k1\nb,,\"\",k2\n", options: options)
+        #expect(try await fields(of: "a") == ["t": .string(""), "u": .string("x")])
+        #expect(try await fields(of: "b") == ["u": .string("")])
+        _ = try await run("recordName,t,u\n\"c\",\"\",\"x\"\n", options: options)
+        #expect(try await fields(of: "c") == ["u": .string("x")])
     }
 
     @Test func badRowsHaveNoSayInTheTypes() async throws {

@@ -119,6 +119,67 @@ import Testing
         #expect(query("A", at: 40).isEmpty)
     }
 
+    /// The warnings about the last of some requests.
+    private func last(_ changes: [(seconds: Int64, change: (inout ServedRequest) -> Void)]) -> [RequestWarning] {
+        var book = ClientBook()
+        return changes.enumerated().map { number, step in book.note(Requests.request(String(number), at: step.seconds, step.change)) }.last ?? []
+    }
+
+    @Test("A query that begins again although a page was left is named, one that goes on or wants no more is not")
+    func pages() {
+        func query(_ hash: Int?, goesOn: Bool = false, hasMore: Bool = true) -> (Int64, (inout ServedRequest) -> Void) {
+            (0, { ($0.query, $0.isContinuation, $0.hasNextPage) = (hash, goesOn, hasMore) })
+        }
+        #expect(last([query(1), query(1)]) == [.continuationNotFollowed])
+        #expect(last([query(1), query(2), query(1)]) == [.continuationNotFollowed])
+        #expect(last([query(1), query(1, goesOn: true), query(1)]).isEmpty)
+        #expect(last([query(1), query(1, goesOn: true)]).isEmpty)
+        #expect(last([query(1, hasMore: false), query(1)]).isEmpty && last([query(nil), query(nil)]).isEmpty && last([query(1), query(2)]).isEmpty)
+        // Only the last queries are remembered.
+        #expect(last([query(1)] + (10..<30).map { query($0) } + [query(1)]).isEmpty)
+    }
+
+    @Test("A save that was refused and comes again is named, by its tag for a conflict, else by its reason")
+    func refusals() {
+        func save(_ error: RecordError, _ name: Name = "a", tag: String? = "1") -> (Int64, (inout ServedRequest) -> Void) {
+            (0, { $0.refusals = [ServedRequest.Refusal(error, recordName: name, zoneID: Requests.zone, recordChangeTag: tag)].compactMap(\.self) })
+        }
+        let conflict = RecordError(.conflict, "client oplock error updating record")
+        #expect(last([save(conflict), save(conflict)]) == [.staleTagAgain])
+        #expect(last([save(conflict), save(conflict, tag: "2")]).isEmpty && last([save(conflict), save(conflict, "b")]).isEmpty)
+        #expect(last([save(conflict, tag: nil), save(conflict, tag: nil)]).isEmpty)
+        let undeployed = RecordError(.notFound, "Cannot create new type Note in production schema")
+        #expect(last([save(undeployed), save(undeployed, tag: "2")]) == [.refusedAgain])
+        #expect(last([save(undeployed), save(RecordError(.badRequest, "another"))]).isEmpty)
+        #expect(last([save(RecordError(.tryAgainLater, "busy")), save(RecordError(.tryAgainLater, "busy"))]).isEmpty)
+    }
+
+    @Test("Ten lookups of one record each within ten seconds are a loop")
+    func lookups() {
+        func lookup(_ seconds: Int64) -> (Int64, (inout ServedRequest) -> Void) { (seconds, { $0.isSingleLookup = true }) }
+        #expect(last((0..<10).map { lookup($0) }) == [.lookupsOneByOne])
+        #expect(last((0..<9).map { lookup($0) }).isEmpty && last((0..<30).map { lookup($0 * 5) }).isEmpty)
+    }
+
+    @Test("A request before the time of retryAfter is over is named, one that was under way is not")
+    func waiting() {
+        let throttled: (Int64, (inout ServedRequest) -> Void) = (10, { ($0.retryAfter, $0.milliseconds) = (30, 5000) })
+        func request(_ seconds: Int64) -> (Int64, (inout ServedRequest) -> Void) { (seconds, { _ in }) }
+        #expect(last([throttled, request(20)]) == [.ignoredRetryAfter])
+        #expect(last([throttled, request(45)]).isEmpty && last([throttled, request(12)]).isEmpty && last([(0, { $0.retryAfter = .max }), request(5)]) == [.ignoredRetryAfter])
+    }
+
+    @Test("What a request shows by itself is counted like other warnings")
+    func mistakes() {
+        #expect(last([(0, { $0.mistakes = [.timestampInSeconds: "due", .unknownDesiredKeys: "titel"] })]) == [.unknownDesiredKeys, .timestampInSeconds])
+    }
+
+    @Test("Each warning has a title of its own, a remedy and a reference")
+    func words() {
+        #expect(Set(RequestWarning.allCases.map(\.title)).count == RequestWarning.allCases.count)
+        #expect(RequestWarning.allCases.allSatisfy { $0.sentence.hasSuffix(".") && $0.reference.hasPrefix("https://developer.apple.com/") })
+    }
+
     @Test("A stream that ends late neither accuses nor sets back who pulled meanwhile")
     func streams() throws {
         var book = ClientBook()

@@ -265,6 +265,68 @@ import Traffic
         }
     }
 
+    @Test("Fields that the schema lacks, and times in seconds, are named; what is right is not")
+    func mistakes() async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server)
+            let save = { (fields: String) in
+                #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"forceUpdate","record":{"recordName":"t","recordType":"T","fields":{\#(fields)}}}]}"#
+            }
+            try await client.save(["a"])
+            let right = try client.noted(try await client.post("records/modify", save(#""due":{"value":1790000000000,"type":"TIMESTAMP"},"n":{"value":1790000000}"#)))
+            #expect(right.status == 200 && right.mistakes.isEmpty)
+            let seconds = try client.noted(try await client.post("records/modify", save(#""due":{"value":1790000000,"type":"TIMESTAMP"},"n":{"value":1790000000}"#)))
+            #expect(seconds.warnings == [.timestampInSeconds] && seconds.mistakes[.timestampInSeconds] == "due")
+            // The schema decides the type of a value without one.
+            let untyped = try client.noted(try await client.post("records/modify", save(#""due":{"value":1790000000},"n":{"value":1790000000}"#)))
+            #expect(untyped.mistakes == [.timestampInSeconds: "due"])
+            let keys = { (keys: String) in #"{"zoneID":{"zoneName":"Z"},"records":[{"recordName":"t"}],"desiredKeys":[\#(keys)]}"# }
+            let known = try client.noted(try await client.post("records/lookup", keys(#""due","recordName","___modTime""#)))
+            #expect(known.mistakes.isEmpty && known.warnings.isEmpty)
+            let unknown = try client.noted(try await client.post("records/lookup", keys(#""due","titel","_x""#)))
+            #expect(unknown.warnings == [.unknownDesiredKeys] && unknown.mistakes == [.unknownDesiredKeys: "_x, titel"])
+            let pull = try client.noted(try await client.post("changes/zone", #"{"zones":[{"zoneID":{"zoneName":"Z"},"desiredKeys":["titel"]}]}"#))
+            #expect(pull.mistakes == [.unknownDesiredKeys: "titel"])
+            let listed = try await client.send("GET", "/skylight/1/requests?resultsLimit=1")
+            #expect(listed.text.contains(#""mistakes":{"unknownDesiredKeys":"titel"}"#))
+        }
+    }
+
+    @Test("A save with the same stale tag, and one that production refuses each time, are named when they come again")
+    func repeatedRefusals() async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server)
+            try await client.save(["a"])
+            let stale = #"{"zoneID":{"zoneName":"Z"},"operations":[{"operationType":"update","record":{"recordName":"a","recordType":"N","recordChangeTag":"zz","fields":{}}}]}"#
+            let conflicts = [try await client.post("records/modify", stale), try await client.post("records/modify", stale)]
+            #expect(try conflicts.map { try client.noted($0).warnings } == [[], [.staleTagAgain]])
+            let new = #"{"operations":[{"operationType":"create","record":{"recordName":"p","recordType":"Undeployed","fields":{"x":{"value":1}}}}]}"#
+            let production = "/database/1/\(ScenarioRunner.container)/production/private/records/modify"
+            let refused = [try await client.post(production, new), try await client.post(production, new)]
+            #expect(try refused.map { try client.noted($0).warnings } == [[], [.refusedAgain]])
+        }
+    }
+
+    @Test("A query that begins again without the marker for its next page is named, also one that asks for the most records")
+    func leftPages() async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server)
+            for start in [0, 200] { try await client.save((start..<start + 150).map { "r\($0)" }) }
+            let index = #"{"edits":[{"addIndexes":["QUERYABLE"],"field":"recordName","recordType":"N"}]}"#
+            #expect(try await client.post("\(NotedClient.skylight)/schema/edit", index).status == 200)
+            let query = { (more: String) in #"{"zoneID":{"zoneName":"Z"},"query":{"recordType":"N"}\#(more)}"# }
+            let first = try await client.post("records/query", query(""))
+            let marker = try client.token(first, "continuationMarker")
+            let next = try client.noted(try await client.post("records/query", query(#","continuationMarker":"\#(marker)""#)))
+            #expect(try client.noted(first).warnings.isEmpty && next.warnings.isEmpty)
+            let again = [try await client.post("records/query", query("")), try await client.post("records/query", query(#","resultsLimit":200"#))]
+            #expect(try again.map { try client.noted($0).warnings } == [[], [.continuationNotFollowed]])
+            // Who asks for the latest ten wants no next page.
+            let few = [try await client.post("records/query", query(#","resultsLimit":10"#)), try await client.post("records/query", query(#","resultsLimit":10"#))]
+            #expect(try few.allSatisfy { try client.noted($0).warnings.isEmpty })
+        }
+    }
+
     // MARK: Changes
 
     @Test("Pulls are noted with the tokens that were sent and given, each zone for itself")

@@ -1,14 +1,14 @@
-internal import JSON
+public import JSON
 internal import Records
 
 /// The columns of a CSV file that are no fields: those that Skylight's own export adds to the fields.
-struct ExportColumns {
+public struct ExportColumns {
     /// All these columns.
     private(set) var columns: Set<Name> = []
     private(set) var parentField: Name?
     private(set) var errorField: Name?
     private(set) var notes: [String] = []
-    /// True if the file is an export of Skylight: no other program writes change tags.
+    /// True if the file is an export of Skylight.
     let isExport: Bool
 
     /// The system fields that every import leaves out.
@@ -17,10 +17,29 @@ struct ExportColumns {
     private static let places: Set<Name> = ["recordType", "zoneName", "ownerRecordName"]
     private static let error: Name = "serverErrorCode"
 
-    /// - Parameter existing: the type of the records, if the schema has it.
-    init(_ names: [Name], nameField: Name?, existing: RecordType?) {
+    /// The prefix of a field's column if the export has a column of its own with the field's name. No field has a dot in its name.
+    private static let fieldPrefix = "fields."
+
+    /// The header of a field's column: its name, or `fields.parent` for a field that is called like a column of the export's own.
+    public static func header(ofField name: Name) -> Name {
+        SystemField(named: name) != nil || places.contains(name) || name == error ? Name(fieldPrefix + name.string) : name
+    }
+
+    /// The field of a column; the opposite of ``header(ofField:)``.
+    static func field(ofHeader header: Name) -> Name {
+        let field = Name(String(header.string.dropFirst(fieldPrefix.count)))
+        return header.hasPrefix(Name(fieldPrefix)) && Self.header(ofField: field) == header ? field : header
+    }
+
+    /// True for the columns of an export of Skylight: no other program writes change tags.
+    static func areOfExport(_ names: [Name]) -> Bool {
         let system = names.map { SystemField(named: $0) }
-        isExport = system.contains(.recordID) && system.contains(.etag)
+        return system.contains(.recordID) && system.contains(.etag)
+    }
+
+    init(_ names: [Name], nameField: Name?) {
+        let system = names.map { SystemField(named: $0) }
+        isExport = Self.areOfExport(names)
         var (set, places): ([Name], [Name]) = ([], [])
         for (name, field) in zip(names, system) {
             switch field {
@@ -33,7 +52,7 @@ struct ExportColumns {
                 if nameField.flatMap({ SystemField(named: $0) }) == .recordID { parentField = name } else { set.append(name) }
             case let field? where Self.set.contains(field): set.append(name)
             case .some: break
-            case nil where isExport && existing?.fields[name] == nil:
+            case nil where isExport:
                 if Self.places.contains(name) { places.append(name) }
                 if name == Self.error { errorField = name }
             case nil: break

@@ -6,8 +6,9 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
     case noFile(path: String, reason: String)
     /// A file can't be read to its end.
     case unreadable(file: String, line: Int?, reason: String)
-    /// Invalid rows: the first of them, and the total number. Nothing was saved.
-    case badRows([RowProblem], total: Int)
+    /// Invalid rows: the first of them, the total number, and the number of other rows, which can be imported without them; `nil` if no
+    /// row can be left out. Nothing was saved.
+    case badRows([RowProblem], total: Int, others: Int?)
     /// The request contradicts itself, the data or the schema. Nothing was saved.
     case invalid(String)
     /// The database refused a record after others were saved.
@@ -21,11 +22,16 @@ public enum ImportError: Error, Sendable, CustomStringConvertible {
         switch self {
         case .noFile(let path, let reason): return "Can't read '\(path)': \(reason)"
         case .unreadable(let file, let line, let reason): return "\(file)\(line.map { ":\($0)" } ?? ""): \(reason)"
-        case .badRows(let problems, let total):
+        case .badRows(let problems, let total, let others):
             let lines = problems.map(\.description)
             let more = total > lines.count ? ["… and \(total - lines.count) more"] : []
-            return (["\(total) bad row\(total == 1 ? "" : "s"); nothing was imported. --skip-bad-rows imports the others"] + lines + more)
-                .joined(separator: "\n")
+            let remedy =
+                switch others {
+                case nil: ""
+                case 0?: ", because there is no other row"
+                case let others?: ". --skip-bad-rows imports the other \(others)"
+                }
+            return (["\(total) bad row\(total == 1 ? "" : "s"); nothing was imported\(remedy)"] + lines + more).joined(separator: "\n")
         case .invalid(let reason): return reason
         case .stopped(let saved, let file, let line, let error):
             return "\(file):\(line): the database refused the row after \(saved) records were saved: \(error)"

@@ -14,12 +14,15 @@ public struct ImportOptions: Sendable {
     public var givesNewNames: Bool
     /// The indexes to create, by the name of the field or system field. `recordName` always becomes QUERYABLE.
     public var indexes: [Name: Indexes]
+    /// The types of columns, by their name in the file. `nil` for a column derives it from the values. A field that exists keeps its type.
+    public var types: [Name: FieldType]
     /// True to import the valid rows of files that also contain invalid ones.
     public var skipsBadRows: Bool
 
     public init(
         recordType: Name, zoneID: ZoneID = .default, format: FileFormat? = nil, nameField: Name? = nil,
-        givesNewNames: Bool = false, indexes: [Name: Indexes] = [:], skipsBadRows: Bool = false
+        givesNewNames: Bool = false, indexes: [Name: Indexes] = [:], types: [Name: FieldType] = [:],
+        skipsBadRows: Bool = false
     ) {
         self.recordType = recordType
         self.zoneID = zoneID
@@ -27,6 +30,7 @@ public struct ImportOptions: Sendable {
         self.nameField = nameField
         self.givesNewNames = givesNewNames
         self.indexes = indexes
+        self.types = types
         self.skipsBadRows = skipsBadRows
     }
 }

@@ -11,7 +11,7 @@ struct ImportPlan: Sendable {
     let parentField: Name?
     /// The column that says why a row of an export of Skylight has no record.
     let errorField: Name?
-    let notes: [String]
+    var notes: [String]
     /// The type with the new fields and indexes of the import; `nil` if the schema is sufficient.
     let addedType: RecordType?
     let indexesMade: [ImportReport.MadeIndex]
@@ -109,7 +109,12 @@ private struct Draft {
         }
         let names = profiles.first { SystemField(named: $0.name) == .recordID }?.name
         nameField = options.givesNewNames ? nil : options.nameField ?? names
-        let export = ExportColumns(profiles.map(\.name), nameField: nameField, existing: existing)
+        let unknown = options.types.keys.filter { name in !profiles.contains { $0.name == name } }
+        if let name = unknown.min() {
+            let known = profiles.map(\.name.string).joined(separator: ", ")
+            throw ImportError.invalid("There is no column '\(name)' for the type; choose one of \(known)")
+        }
+        let export = ExportColumns(profiles.map(\.name), nameField: nameField)
         (parentField, errorField) = (export.parentField, export.errorField)
         notes += export.notes
         let coordinates = coordinates(among: profiles)
@@ -117,10 +122,13 @@ private struct Draft {
             try Task.checkCancellation()
             if let coordinates, coordinates.contains(profile.name) { continue }
             if export.columns.contains(profile.name) { continue }
-            if let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
-            // An existing field keeps its name, even if a new field could not have it.
-            let name = existing?.fields[profile.name] == nil ? try FieldNaming.fieldName(for: profile.name) : profile.name
-            guard let type = existing?.fields[name]?.type ?? profile.type else {
+            let asked = options.types[profile.name]
+            if asked == nil, let problem = profile.problem { throw ImportError.invalid("The column \(problem)") }
+            let name = try fieldName(of: profile.name, in: export)
+            if let asked, let type = existing?.fields[name]?.type, !type.holdsSameValues(as: asked) {
+                throw ImportError.invalid("The field '\(name)' has the type \(type.schemaName) already, so its column can't be \(asked.schemaName)")
+            }
+            guard let type = existing?.fields[name]?.type ?? asked ?? profile.type else {
                 notes.append("column '\(profile.name)' has no values and creates no field")
                 continue
             }
@@ -128,7 +136,7 @@ private struct Draft {
             if let other = columns.updateValue(profile.name, forKey: name) {
                 throw ImportError.invalid("Two columns would become the field '\(name)': '\(other)' and '\(profile.name)'; rename one")
             }
-            let reason = existing?.fields[name] == nil ? profile.textReason : nil
+            let reason = existing?.fields[name] == nil && asked == nil ? profile.textReason : nil
             fields.append(FieldSource(name: name, type: type, origin: .column(profile.name), reason: reason))
             if export.isExport, profile.hasValue, let note = ExportColumns.note(on: type, column: profile.name) { notes.append(note) }
         }
@@ -139,6 +147,13 @@ private struct Draft {
         }
     }
 
+    /// The name of a column's field. An existing field keeps its name, even if a new field could not have it; so does a field of an export.
+    private func fieldName(of column: Name, in export: ExportColumns) throws -> Name {
+        if existing?.fields[column] != nil { return column }
+        let field = export.isExport ? ExportColumns.field(ofHeader: column) : column
+        return field == column ? try FieldNaming.fieldName(for: column) : field
+    }
+
     /// The columns of latitude and longitude, if there is exactly one of each,
     /// both hold numbers within range, and no other column is named `location`.
     private mutating func coordinates(among profiles: [ColumnProfile]) -> [Name]? {
@@ -147,6 +162,8 @@ private struct Draft {
         let longitudes = columns(["longitude", "long", "lon", "lng"])
         guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else { return nil }
         let names = [latitudes[0].name, longitudes[0].name]
+        // Who chooses a type for one of them wants them apart.
+        if names.contains(where: { options.types[$0] != nil }) { return nil }
         if let type = existing {
             // An existing type with other definitions stays unchanged.
             if names.contains(where: { type.fields[$0] != nil }) { return nil }

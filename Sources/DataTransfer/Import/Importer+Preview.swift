@@ -11,8 +11,11 @@ extension Importer {
     /// - Throws: `ImportError` if the files can't be read, or columns, options
     ///   and schema do not match; `CancellationError` if the task is cancelled.
     public func preview(_ schema: Schema, sampleLimit: Int) throws -> ImportPreview {
-        let profiles = try profiles { _ in }
-        let plan = try ImportPlan(profiles, options: options, schema: schema)
+        let content = try content { _ in }
+        // Rows that can't be read are part of a preview.
+        if content.unread.problemCount == 0 { try content.checkRows() }
+        let profiles = content.profiles
+        let plan = try plan(profiles, schema)
         let check = try check(plan) { _ in }
         let known = schema.types[options.recordType]?.fields ?? [:]
         return ImportPreview(
@@ -25,21 +28,22 @@ extension Importer {
                 return ImportPreview.Column(
                     fieldName: source.name, type: source.type, isNew: known[source.name] == nil, columns: columns, reason: source.reason)
             },
-            columns: profiles.map(\.name), nameField: plan.nameField, madeType: plan.madeType, indexesMade: plan.indexesMade, notes: plan.notes,
+            columns: profiles.map(\.name), nameField: plan.nameField, madeType: plan.madeType, indexesMade: plan.indexesMade,
+            notes: content.rowCount == 0 ? files.compactMap(\.guess) : plan.notes,
             goodRows: check.good, problems: check.problems, problemCount: check.problemCount, samples: try samples(plan, limit: sampleLimit))
     }
 
     /// The names of the columns, in the order of their first occurrence.
     /// - Throws: `ImportError` if the files can't be read; `CancellationError` if the task is cancelled.
     public func columns() throws -> [Name] {
-        try profiles { _ in }.map(\.name)
+        try content { _ in }.profiles.map(\.name)
     }
 
     /// The first column that can name the records: each row has a value, the values differ, and each is a name without spaces.
     /// - Returns: `nil` if there is none, or fewer than two rows.
     /// - Throws: `ImportError` if the files can't be read; `CancellationError` if the task is cancelled.
     public func namingColumn() throws -> Name? {
-        var candidates = try profiles { _ in }.filter { [.string, .int64].contains($0.type?.valueType) && $0.type?.isList == false }.map(\.name)
+        var candidates = try content { _ in }.profiles.filter { [.string, .int64].contains($0.type?.valueType) && $0.type?.isList == false }.map(\.name)
         var seen: [Name: Set<Name>] = [:]
         var count = 0
         for file in files {

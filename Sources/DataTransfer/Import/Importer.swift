@@ -30,10 +30,13 @@ public struct Importer: Sendable {
     ///   `CancellationError` on cancellation. Records saved until then stay, and `progress` has reported their number.
     public func run(progress: @escaping @Sendable (ImportProgress) -> Void = { _ in }) async throws -> ImportReport {
         try database.require(.editSchema)
-        let plan = try ImportPlan(profiles(progress), options: options, schema: await database.schema())
+        let content = try content(progress)
+        try content.checkRows()
+        let plan = try plan(content.profiles, await database.schema())
         let check = try check(plan, progress)
-        if check.problemCount > 0, !options.skipsBadRows { throw ImportError.badRows(check.problems, total: check.problemCount) }
-        if check.good == 0 { throw ImportError.invalid("There is no row to import") }
+        if check.problemCount > 0, !options.skipsBadRows || check.good == 0 {
+            throw ImportError.badRows(check.problems, total: check.problemCount, others: check.good)
+        }
         try checkUnchanged()
         // Changes the schema first, so that a refusal leaves no empty zone behind.
         if let type = plan.addedType { _ = try await database.edit([.addType(type)], because: .data) }
@@ -52,26 +55,55 @@ public struct Importer: Sendable {
 
     // MARK: Passes
 
-    /// The columns of all files, in the order of their first occurrence. Invalid rows do not affect the types.
-    func profiles(_ progress: @escaping (ImportProgress) -> Void) throws -> [ColumnProfile] {
+    func plan(_ profiles: [ColumnProfile], _ schema: Schema) throws -> ImportPlan {
+        var plan = try ImportPlan(profiles, options: options, schema: schema)
+        plan.notes = files.compactMap(\.guess) + plan.notes
+        return plan
+    }
+
+    /// What the first pass finds in the files.
+    struct Content {
+        /// The columns of all files, in the order of their first occurrence. Invalid rows do not affect the types.
         var profiles: [ColumnProfile] = []
+        /// The rows that could be read.
+        var rowCount = 0
+        /// The rows that could not.
+        var unread = Check()
+        fileprivate let paths: [String]
+
+        /// - Throws: `ImportError` if there is no row at all, or none that could be read.
+        func checkRows() throws {
+            if rowCount > 0 { return }
+            if unread.problemCount > 0 { throw ImportError.badRows(unread.problems, total: unread.problemCount, others: 0) }
+            let names = paths.map { "'\($0)'" }.joined(separator: ", ")
+            throw ImportError.invalid("There is no row to import in \(names)\(profiles.isEmpty ? "" : ", only a header")")
+        }
+    }
+
+    func content(_ progress: @escaping (ImportProgress) -> Void) throws -> Content {
+        var content = Content(paths: files.map(\.path))
         var indexes: [Name: Int] = [:]
+        func index(of column: Name) -> Int {
+            if let index = indexes[column] { return index }
+            indexes[column] = content.profiles.count
+            content.profiles.append(ColumnProfile(column))
+            return content.profiles.count - 1
+        }
         var meter = ProgressMeter(.reading, files, progress)
         for (number, file) in files.enumerated() {
             var reader = try FileRowReader(file)
+            for column in reader.header { _ = index(of: column) }
             while let outcome = try reader.next() {
                 try meter.count(at: reader.offset, of: number)
-                guard case .row(let row) = outcome else { continue }
-                for (column, cell) in row.cells {
-                    if indexes[column] == nil {
-                        indexes[column] = profiles.count
-                        profiles.append(ColumnProfile(column))
-                    }
-                    if let index = indexes[column] { profiles[index].note(cell, place: "\(file.path):\(row.line)") }
+                switch outcome {
+                case .row(let row):
+                    content.rowCount += 1
+                    for (column, cell) in row.cells { content.profiles[index(of: column)].note(cell, place: "\(file.path):\(row.line)") }
+                case .bad(let line, let reason): content.unread.add(RowProblem(file: file.path, line: line, reason: reason))
                 }
             }
         }
-        return profiles
+        return content
     }
 
     struct Check {

@@ -24,7 +24,10 @@ extension Cell {
         case .timestamp: DateText.timestamp(of: text).map { .timestamp($0) }
         case .reference: .reference(Reference(recordName: Name(text)))
         case .bytes: tagged(.string(text), as: .bytes, field: "")
-        case .location: CoordinatesText.location(of: text).map { .location($0) }
+        // The degrees alone, or all members of a location.
+        case .location:
+            CoordinatesText.location(of: text).map { .location($0) }
+                ?? (try? JSONReader.value(of: text)).flatMap { tagged($0, as: FieldType(.location), field: "") }
         case .asset: (try? JSONReader.value(of: text)).flatMap { tagged($0, as: FieldType(.asset), field: "") }
         }
     }

@@ -18,7 +18,10 @@ struct CellKind: OptionSet, Sendable, Hashable {
     /// A location in a text, which stays a text beside others.
     static let coordinates = CellKind(rawValue: 64)
 
-    static let numbers: CellKind = [.integer, .decimal, .longInteger]
+    /// A whole number with an exponent and no sign, such as `1E5`: a number beside fractions, else more likely a code.
+    static let exponent = CellKind(rawValue: 128)
+
+    static let numbers: CellKind = [.integer, .decimal, .longInteger, .exponent]
 
     /// The kind of a scalar.
     /// - Returns: `nil` for an object that is not a location, for an array and for null.
@@ -27,7 +30,7 @@ struct CellKind: OptionSet, Sendable, Hashable {
         case .text(let text):
             switch NumberText(text) {
             case .integer(let integer): self = Self(integer)
-            case .decimal: self = .decimal
+            case .decimal: self = NumberText.isLikeCode(text) ? .exponent : .decimal
             case nil: self = DateText.timestamp(of: text) != nil ? .date : CoordinatesText.isExported(text) ? .coordinates : .text
             }
         case .json(.bool): self = .integer

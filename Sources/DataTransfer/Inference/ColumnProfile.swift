@@ -14,6 +14,8 @@ struct ColumnProfile: Sendable {
     /// The first text that is no number, date or location, and how many there are.
     private var firstText: String?
     private var textCount = 0
+    /// The first number that may be a code.
+    private var firstExponent: String?
     private var scalarCount = 0
     private(set) var problem: String?
     /// True if all numbers are in the range of a latitude or longitude.
@@ -54,6 +56,7 @@ struct ColumnProfile: Sendable {
             textCount += 1
             firstText = firstText ?? "\(place()) has \(cell.shown)"
         }
+        if kind == .exponent { firstExponent = firstExponent ?? "\(place()) has \(cell.shown)" }
         if kind == .location { firstLocation = firstLocation ?? place() } else { firstOther = firstOther ?? place() }
         if let number = cell.number {
             fitsLatitude = fitsLatitude && (-90...90).contains(number)
@@ -79,13 +82,16 @@ struct ColumnProfile: Sendable {
     }
 
     /// The text that makes a column a STRING, although most of its values are not text: `a.csv:5 has 'none'`.
-    var textReason: String? { kinds != .text && textCount * 2 <= scalarCount ? firstText : nil }
+    var textReason: String? {
+        if valueType == .string, kinds.isSubset(of: .numbers), let firstExponent { return firstExponent }
+        return kinds != .text && textCount * 2 <= scalarCount ? firstText : nil
+    }
 
     private var valueType: ValueType {
         if kinds == .date { return .timestamp }
         if kinds == .location || kinds == .coordinates { return .location }
         if !kinds.isEmpty, kinds.isSubset(of: [.integer, .longInteger]) { return .int64 }
-        if !kinds.isEmpty, kinds.isSubset(of: [.integer, .decimal]) { return .double }
+        if kinds.contains(.decimal), kinds.isSubset(of: [.integer, .decimal, .exponent]) { return .double }
         // Also for fractions beside integers of more than 53 bits, which a DOUBLE would round, and for columns with only empty lists.
         return .string
     }

@@ -2,13 +2,18 @@ internal import Records
 internal import Text
 
 /// Parses dates in common formats: `2012-01-31`, `2012/01/31`, alone or with a time: `2012-01-31T18:05`, `2012-01-31
-/// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated.
+/// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated. Years beyond
+/// four digits have a sign and at least six digits, as in ISO 8601.
 enum DateText {
     /// The parsed time; `nil` if the text has another format or the date does not exist.
     static func timestamp(of text: String) -> Timestamp? {
         var scanner = Scanner(bytes: text.utf8[...])
         guard let date = scanner.date(), let time = scanner.time(), scanner.isAtEnd else { return nil }
-        return Timestamp(milliseconds: date * 86_400_000 + time)
+        // The first day that 64 bits hold begins before them.
+        let (days, rest) = date < 0 ? (date + 1, time - 86_400_000) : (date, time)
+        let (start, isTooFar) = days.multipliedReportingOverflow(by: 86_400_000)
+        let (milliseconds, isBeyond) = start.addingReportingOverflow(rest)
+        return isTooFar || isBeyond ? nil : Timestamp(milliseconds: milliseconds)
     }
 
     private struct Scanner {
@@ -17,10 +22,17 @@ enum DateText {
         var isAtEnd: Bool { bytes.isEmpty }
 
         mutating func date() -> Int64? {
-            guard let year = number(digits: 4), let separator = bytes.first, separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/") else { return nil }
+            guard let year = year(), let separator = bytes.first, separator == UInt8(ascii: "-") || separator == UInt8(ascii: "/") else { return nil }
             bytes.removeFirst()
             guard let month = number(digits: 2), take(separator), let day = number(digits: 2) else { return nil }
             return CivilDate(year: year, month: month, day: day)?.daysSince1970
+        }
+
+        private mutating func year() -> Int64? {
+            let sign: Int64
+            if take(UInt8(ascii: "+")) { sign = 1 } else if take(UInt8(ascii: "-")) { sign = -1 } else { return number(digits: 4) }
+            let count = bytes.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
+            return (6...12).contains(count) ? number(digits: count).map { sign * $0 } : nil
         }
 
         /// The milliseconds since midnight UTC; 0 if there is only a date.

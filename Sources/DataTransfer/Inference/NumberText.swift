@@ -1,6 +1,6 @@
 /// Parses numbers in data files.
 ///
-/// A text is a number only if the number converts back to the same text. `007`, `+1`, `1e999` and 20 digits are codes, which stay strings.
+/// `007`, `+1`, `1e999` and 20 digits are codes, which stay strings: the number would not say what the text says.
 enum NumberText {
     case integer(Int64)
     case decimal(Double)
@@ -33,6 +33,11 @@ enum NumberText {
         }
         guard digits.isEmpty, let double = Double(text), double.isFinite else { return nil }
         self = .decimal(double)
+    }
+
+    /// True for a number that may be a code: with an exponent, but neither a fraction nor the sign that programs write into exponents.
+    static func isLikeCode(_ text: String) -> Bool {
+        text.utf8.allSatisfy { isDigit($0) || $0 | 0x20 == UInt8(ascii: "e") } && !text.utf8.allSatisfy(isDigit)
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool {

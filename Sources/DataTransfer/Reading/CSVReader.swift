@@ -8,6 +8,8 @@ struct CSVReader {
         /// The line at which the row begins.
         var line: Int
         var cells: [String]
+        /// The indexes of empty cells in quotes: some programs, such as Skylight, write the empty text so, and no value without quotes.
+        var quotedEmpties: Set<Int> = []
         /// The reason why the row is invalid.
         var problem: String?
     }
@@ -51,6 +53,7 @@ struct CSVReader {
                 try count(&size, row.line)
             }
             if !rest.isEmpty, !cell.isEmpty || wasQuoted { row.problem = row.problem ?? "text after the closing quote of cell \(row.cells.count + 1)" }
+            if wasQuoted, cell.isEmpty, rest.isEmpty { row.quotedEmpties.insert(row.cells.count) }
             wasQuoted = false
             cell += rest
             if let text = String(validating: cell, as: UTF8.self) {

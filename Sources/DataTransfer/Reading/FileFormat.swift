@@ -2,9 +2,9 @@ public import Foundation
 
 /// The format of a file's rows.
 public enum FileFormat: String, Sendable, Hashable, CaseIterable {
-    /// Comma-separated values (RFC 4180) with a header row.
+    /// Comma-separated values (RFC 4180) with a header row. Semicolons, tabs and bars are recognized, too.
     case csv
-    /// Tab-separated values with a header row.
+    /// Tab-separated values with a header row. It is ``csv`` with another delimiter at a tie.
     case tsv
     /// One JSON array of objects.
     case json

@@ -1,3 +1,5 @@
+internal import JSON
+
 /// Reads the rows of a file in any format.
 struct FileRowReader {
     private enum Reader {
@@ -12,11 +14,15 @@ struct FileRowReader {
     init(_ file: ImportFile) throws(ImportError) {
         let bytes = try file.open()
         switch file.format {
-        case .csv: reader = .table(try TableReader(CSVReader(bytes, path: file.path)))
-        case .tsv: reader = .table(try TableReader(CSVReader(bytes, path: file.path, delimiter: UInt8(ascii: "\t"))))
+        case .csv, .tsv: reader = .table(try TableReader(CSVReader(bytes, path: file.path, delimiter: file.delimiter)))
         case .json: reader = .array(JSONArrayReader(bytes, path: file.path))
         case .ndjson: reader = .lines(JSONLinesReader(bytes, path: file.path))
         }
+    }
+
+    /// The columns in the header, known before any row; empty for formats whose rows name their own.
+    var header: [Name] {
+        if case .table(let table) = reader { table.columns } else { [] }
     }
 
     /// The number of bytes read so far.

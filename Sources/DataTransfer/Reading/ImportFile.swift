@@ -4,6 +4,9 @@ internal import Foundation
 struct ImportFile: Sendable {
     let url: URL
     let format: FileFormat
+    let encoding: TextEncoding
+    /// The byte between the cells of a table; no other format has one.
+    private(set) var delimiter = UInt8(ascii: ",")
     /// The size in bytes.
     let size: Int
     private let modified: Date?
@@ -25,6 +28,41 @@ struct ImportFile: Sendable {
         self.format = format
         self.size = size
         modified = values.contentModificationDate
+        encoding = try Self.encoding(of: url, format)
+        if format == .csv || format == .tsv { delimiter = try TableReader.delimiter(of: self) }
+    }
+
+    /// What was guessed about the file, in words; `nil` if it is as its name says.
+    var guess: String? {
+        let usual: [FileFormat: UInt8] = [.csv: UInt8(ascii: ","), .tsv: UInt8(ascii: "\t")]
+        var parts: [String] = []
+        if encoding != .utf8 { parts.append("as \(encoding.rawValue)") }
+        if let usual = usual[format], delimiter != usual {
+            let words = delimiter == UInt8(ascii: "\t") ? "tabs" : "'\(Character(Unicode.Scalar(delimiter)))'"
+            parts.append("with \(words) between the cells")
+        }
+        return parts.isEmpty ? nil : "'\(path)' is read \(parts.joined(separator: ", "))"
+    }
+
+    /// JSON is UTF-8 if no mark says otherwise (RFC 8259). Spreadsheets save tables in several encodings.
+    private static func encoding(of url: URL, _ format: FileFormat) throws(ImportError) -> TextEncoding {
+        let path = url.relativePath
+        do {
+            let handle = try FileHandle(forReadingFrom: url)
+            defer { try? handle.close() }
+            let start = try handle.read(upToCount: 4).map { [UInt8]($0) } ?? []
+            if start.starts(with: Array("PK\u{3}\u{4}".utf8)) {
+                throw ImportError.unreadable(file: path, line: nil, reason: "the file is an archive, such as an Excel workbook; save the table as CSV")
+            }
+            if let encoding = TextEncoding(startingWith: start) { return encoding }
+            guard format == .csv || format == .tsv else { return .utf8 }
+            try handle.seek(toOffset: 0)
+            return try TextEncoding(ofUnmarked: handle)
+        } catch let error as ImportError {
+            throw error
+        } catch {
+            throw .noFile(path: path, reason: "it can't be read; check its permissions (\(error.localizedDescription))")
+        }
     }
 
     var path: String { url.relativePath }

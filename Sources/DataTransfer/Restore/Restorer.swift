@@ -165,7 +165,7 @@ public struct Restorer: Sendable {
                 "The records of '\(file.path)' have \(check.assets) asset\(check.assets == 1 ? "" : "s"), whose bytes are not in the file: give the "
                     + "folder with --assets")
         }
-        if check.problemCount > 0 { throw ImportError.badRows(check.problems, total: check.problemCount) }
+        if check.problemCount > 0 { throw ImportError.badRows(check.problems, total: check.problemCount, others: nil) }
         return check
     }
 

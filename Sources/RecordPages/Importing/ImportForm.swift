@@ -17,12 +17,18 @@ struct ImportForm: Sendable {
     var format: FileFormat?
     /// The ticked indexes.
     var indexes: [Name: Indexes]
+    /// The chosen types, by column. Columns without one get a type from their values.
+    var types: [Name: FieldType]
     /// The ``offer(of:)`` of the page that sent the form; `nil` if it offered no indexes.
     private let offer: String?
 
     /// The form field of ticked indexes: `title:QUERYABLE`.
     static let indexField = "index"
     private static let offerField = "offered"
+    /// The form field of chosen types: `sku:STRING`.
+    static let typeField = "column"
+    /// The types that a column can be given.
+    static let columnTypes: [FieldType] = ValueType.allCases.filter { $0 != .asset }.map { FieldType($0) }
 
     init(_ fields: FormFields, visit: Visit) {
         typeName = (fields["type"] ?? "").trimmingSpaces
@@ -30,6 +36,11 @@ struct ImportForm: Sendable {
         skipsBadRows = fields["skip"] != nil
         offer = fields[Self.offerField]
         format = fields["format"].flatMap { FileFormat(rawValue: $0) }
+        types = fields.all(Self.typeField).reduce(into: [:]) { types, text in
+            // A column's name may have colons, a type's has none.
+            guard let colon = text.lastIndex(of: ":"), let type = FieldType(wireName: String(text[text.index(after: colon)...])) else { return }
+            if Self.columnTypes.contains(type) { types[Name(text[..<colon])] = type }
+        }
         indexes = fields.all(Self.indexField).reduce(into: [:]) { indexes, text in
             // Field names have no colon.
             let parts = text.split(separator: ":", maxSplits: 1)
@@ -47,13 +58,14 @@ struct ImportForm: Sendable {
     }
 
     /// Identifies the previewed import: it differs for another file, type, zone,
-    /// format, name column or index, so the button can't start an import without a preview.
+    /// format, name column, column type or index, so the button can't start an import without a preview.
     /// - Parameter nameField: the submitted value of the form.
     func mark(_ upload: ImportUploads.Upload, nameField: String, at place: Place) -> String {
         var mark = FNV1a()
         let zone = place.zoneID.map(place.zoneText) ?? ""
         let ticked = indexes.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.rawValue)" }.joined(separator: " ")
-        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked] { mark.add(text: text) }
+        let typed = types.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value.wireName)" }.joined(separator: " ")
+        for text in [upload.id, typeName, zone, upload.format.rawValue, nameField, ticked, typed] { mark.add(text: text) }
         return mark.text
     }
 
@@ -66,6 +78,7 @@ struct ImportForm: Sendable {
         let nameField = named == nil ? usual : columns.contains { $0 == named } ? named : nil
         return ImportOptions(
             recordType: Name(typeName), zoneID: zoneID, format: format, nameField: nameField, givesNewNames: nameField == nil, indexes: indexes,
-            skipsBadRows: skipsBadRows)
+            // The columns of an earlier file do not count.
+            types: types.filter { columns.contains($0.key) }, skipsBadRows: skipsBadRows)
     }
 }

@@ -22,6 +22,8 @@ struct ImportingView: Page {
         /// The value that makes a column of numbers or dates a STRING.
         let reason: String?
         let isNew: Bool
+        /// The types that the column of a new field can be given; empty for others.
+        let types: [Choice]
         /// The indexes that the field may have and lacks; empty where the schema can't be edited.
         let indexes: [IndexTick]
     }
@@ -135,7 +137,7 @@ extension ImportingView.Preview {
         fields = shown.map { field in
             ImportingView.FieldRow(
                 name: field.fieldName.string, type: field.type.label, columns: field.columns.map(\.string).joined(separator: ", "),
-                reason: field.reason.map { "because \($0)" }, isNew: field.isNew,
+                reason: field.reason.map { "because \($0)" }, isNew: field.isNew, types: Self.types(of: field, form),
                 indexes: visit.canEditSchema ? ImportingView.IndexTick.all(of: field, form, visit) : [])
         }
         offersIndexes = fields.contains { !$0.indexes.isEmpty }
@@ -169,6 +171,15 @@ extension ImportingView.Preview {
         button = count > 0 && skips ? "Import \(Digits.grouped(goodRows)), skip \(Digits.grouped(count))" : "Import \(Digits.count(goodRows, "record"))"
         obstacle = isBlocked ? "\(Digits.count(count, "row")) can’t be imported. Skip them, or correct the file." : nil
         isPossible = goodRows > 0 && refusal == nil && preview != nil
+    }
+
+    /// The first choice stands for the type that the values have.
+    private static func types(of field: ImportPreview.Column, _ form: ImportForm) -> [Choice] {
+        guard field.isNew, field.columns.count == 1, let column = field.columns.first else { return [] }
+        let chosen = form.types[column]
+        let types = ImportForm.columnTypes.filter { chosen != nil || $0 != field.type }
+        return [Choice("", chosen == nil ? field.type.label : "by its values", isSelected: chosen == nil)]
+            + types.map { Choice("\(column):\($0.wireName)", $0.label, isSelected: $0 == chosen) }
     }
 
     /// A note about the items that are not shown; `nil` for none.

@@ -1,4 +1,5 @@
 internal import Console
+internal import DataTransfer
 internal import Foundation
 internal import JSON
 internal import Records
@@ -46,7 +47,7 @@ struct RecordFileWriter: Sendable {
             if columns.showsTypes { names.append("recordType") }
             if columns.showsZones { names.append("zoneName") }
             if columns.showsOwners { names.append("ownerRecordName") }
-            names += columns.fields
+            names += columns.fields.map(ExportColumns.header(ofField:))
             names += ["parent", "recordChangeTag", "createdTimestamp", "createdUserRecordName", "modifiedTimestamp", "modifiedUserRecordName"]
             if columns.showsErrors { names.append("serverErrorCode") }
             return Self.line(names.map { Self.quoted($0.string) })
@@ -139,15 +140,17 @@ struct RecordFileWriter: Sendable {
         return cells
     }
 
-    /// A value as text. An empty string is written in quotes, to distinguish it from no value.
+    /// A value as text. An empty string and no bytes are written in quotes, to distinguish them from no value.
     private static func cell(_ value: FieldValue) -> String {
         switch value {
         case .string(let text): text.isEmpty ? "\"\"" : quoted(text)
         case .int64(let integer): String(integer)
         case .double(let double): double.description
         case .timestamp(let timestamp): timestamp.isoText
-        case .bytes(let bytes): Data(bytes).base64EncodedString()
-        case .location(let location): quoted("\(location.latitude), \(location.longitude)")
+        case .bytes(let bytes): bytes.isEmpty ? "\"\"" : Data(bytes).base64EncodedString()
+        case .location(let location):
+            location == Location(latitude: location.latitude, longitude: location.longitude)
+                ? quoted("\(location.latitude), \(location.longitude)") : quoted(jsonText(value))
         case .reference(let reference): quoted(reference.recordName.string)
         case .asset, .list: quoted(jsonText(value))
         }

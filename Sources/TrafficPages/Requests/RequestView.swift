@@ -114,7 +114,7 @@ extension RequestView {
             },
             explain: RequestedQuery(request, body: bodies?.request).map { _ in "\(visit.place.path)/requests/explain" },
             error: request.error.map { Failure(name: nil, href: nil, code: $0.code.rawValue, reason: $0.reason) },
-            warnings: request.warnings.map { WarningView($0) } + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
+            warnings: request.warnings.map { WarningView($0, names: request.mistakes[$0]) } + [created].compactMap(\.self), diagnosis: authentication?.diagnosis,
             comparison: with.flatMap { ReplayComparison(request, bodies, with: $0, visit, showsValues: showsValues) },
             facts: facts(request, authentication, visit), itemErrors: request.itemErrors.map { Failure($0, of: request, visit) },
             itemErrorsNote: request.status == 200 ? "The response has status 200: a failed item does not fail the request." : nil,

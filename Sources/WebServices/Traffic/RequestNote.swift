@@ -25,7 +25,7 @@ final class RequestNote: Sendable {
         var isFinished = false
     }
 
-    private let log: RequestLog
+    let log: RequestLog
     private let begun: ContinuousClock.Instant
     private let state: Mutex<State>
 
@@ -130,7 +130,10 @@ final class RequestNote: Sendable {
     }
 
     func failed(_ error: RecordError, _ body: [UInt8]) {
-        update { $0.error = ServedRequest.ItemError(error) }
+        update { request in
+            request.error = ServedRequest.ItemError(error)
+            request.retryAfter = error.retryAfter
+        }
         answered(body)
     }
 
