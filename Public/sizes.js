@@ -1,21 +1,21 @@
-// Formats sizes, rates and durations like the pages do: in powers of 1000, as Digits on the server.
+// Formats sizes, rates and durations like the pages do: in powers of 1024, as Digits on the server.
 
 export function bytes(count) {
   if (count === 1) return '1 byte'
-  if (count < 1000) return `${count} bytes`
-  const units = ['kB', 'MB', 'GB', 'TB', 'PB']
+  if (count < 1024) return `${count.toLocaleString('en')} bytes`
+  const units = ['KB', 'MB', 'GB', 'TB', 'PB']
   let value = count
   for (const unit of units) {
-    value /= 1000
-    if (value < 999.5 || unit === 'PB') return `${value.toFixed(value < 99.5 ? 1 : 0)} ${unit}`
+    value /= 1024
+    if (value < 1023.5 || unit === 'PB') return `${value.toFixed(value < 99.5 && !Number.isInteger(value) ? 1 : 0)} ${unit}`
   }
 }
 
 // '214 of 419 MB': both numbers use the unit of the total, so that the first number grows evenly.
 export function part(done, total) {
-  if (total < 1000) return `${done} of ${bytes(total)}`
+  if (total < 1024) return `${done} of ${bytes(total)}`
   const [, unit] = bytes(total).split(' ')
-  const scale = 1000 ** (['kB', 'MB', 'GB', 'TB', 'PB'].indexOf(unit) + 1)
+  const scale = 1024 ** (['KB', 'MB', 'GB', 'TB', 'PB'].indexOf(unit) + 1)
   const digits = total / scale < 99.5 ? 1 : 0
   return `${(done / scale).toFixed(digits)} of ${bytes(total)}`
 }

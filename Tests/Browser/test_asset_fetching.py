@@ -128,8 +128,8 @@ def test_what_is_shown_on_the_way(files, line, open_page):
     page = open_page(address("record-5", "bare", "nobody"), at=line)
     part = row(page, "part-5.bin")
     expect(part.locator("[data-percent]")).to_have_text(re.compile(r"^[1-9]\d? %$"))
-    expect(part.locator("[data-now]")).to_have_text(re.compile(r"^\d+ of 600 kB · \d+(\.\d)? kB/s · (\d+ s|less than 1 s) left$"))
-    assert part.get_by_role("progressbar").get_attribute("aria-label") == "part-5.bin, 600 kB"
+    expect(part.locator("[data-now]")).to_have_text(re.compile(r"^\d+ of 586 KB · \d+(\.\d)? KB/s · (\d+ s|less than 1 s) left$"))
+    assert part.get_by_role("progressbar").get_attribute("aria-label") == "part-5.bin, 586 KB"
     expect(page.locator("[data-whole]")).to_contain_text("0 of 1 record")
     expect(page.locator("tbody[data-record=bare]")).to_contain_text("no assets")
     expect(page.locator("tr.missing")).to_contain_text("NOT_FOUND")
@@ -256,7 +256,7 @@ def test_a_record_with_several_files_has_their_sum(files, line, open_page):
     page = open_page(address("several", "record-1"), at=line)
     group = page.locator("tr[data-group]")
     expect(group).to_contain_text("3 assets")
-    expect(group.get_by_role("progressbar")).to_have_attribute("aria-label", "3 assets of several, 84.0 kB")
+    expect(group.get_by_role("progressbar")).to_have_attribute("aria-label", "3 assets of several, 82.0 KB")
     page.get_by_role("button", name="Pause all of several").click()
     expect(group).to_have_attribute("data-state", "paused")
     for number in range(1, 4):
@@ -288,7 +288,7 @@ def test_a_reloaded_page_goes_on_where_it_was(files, line, open_page):
     count = len(line.requests)
     page.reload()
     expect(part).to_have_attribute("data-state", "done")
-    expect(page.locator("[data-said]")).to_have_text("The record is fetched, 560 kB")
+    expect(page.locator("[data-said]")).to_have_text("The record is fetched, 547 KB")
     assert len(line.requests) == count
     with page.expect_download() as download:
         page.get_by_role("button", name="Save to disk: part-4.bin").click()

@@ -69,7 +69,7 @@ def test_sizes_are_written_as_on_the_server(look):
     page = look("/")
     write = "async counts => { const { bytes } = await import('/static/sizes.js'); return counts.map(bytes) }"
     counts = [0, 1, 999, 1000, 8_800_000, 412_000, 999_999, 52_428_800, 10**12]
-    assert page.evaluate(write, counts) == ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "8.8 MB", "412 kB", "1.0 MB", "52.4 MB", "1.0 TB"]
+    assert page.evaluate(write, counts) == ["0 bytes", "1 byte", "999 bytes", "1,000 bytes", "8.4 MB", "402 KB", "977 KB", "50 MB", "931 GB"]
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000 + "]" * 100_000, "[" * 201 + "]" * 201, "[" * 199 + "1," * 20_000 + "1" + "]" * 199])

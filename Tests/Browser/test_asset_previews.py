@@ -91,7 +91,7 @@ def test_text_and_its_beginning(open_page, server):
     asked = []
     page.on("request", lambda request: asked.append(request.header_value("range")) if "/assets/" in request.url else None)
     dialog = preview(page, "long.txt")
-    expect(dialog.locator("[data-facts]")).to_contain_text("the first 65.5 kB")
+    expect(dialog.locator("[data-facts]")).to_contain_text("the first 64 KB")
     assert asked == ["bytes=0-65535"]
     assert "\ufffd" not in dialog.locator("pre").text_content()
 

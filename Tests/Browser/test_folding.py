@@ -43,7 +43,7 @@ def test_the_line_counts_the_records(look):
     page.goto(CHAT + "/query?type=Message&zone=Chats&limit=10")
     expect(page.locator(".outcome")).to_contain_text("10 of ")
     page.goto(ANSWERED["fetch"][0])
-    expect(page.locator(".outcome")).to_have_text("1 of 2 found")
+    expect(page.locator(".outcome")).to_have_text("1 record found, 1 not found")
 
 
 @pytest.mark.parametrize("page_name", UNANSWERED)

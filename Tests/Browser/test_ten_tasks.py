@@ -134,7 +134,7 @@ def test_a_download_is_paused_and_resumed(take, server, place, browser_name, rec
     page = hand.page
     hand.go(place[1] + "/sync")
     hand.find("with a file")
-    hand.link("Fetch all with progress")
+    hand.link("Open in Fetch")
     row = page.locator("tr[data-file='walk.bin']")
     until(lambda: row.locator("progress").evaluate("it => it.value") > 100_000)
     hand.button("Pause walk.bin")
@@ -156,7 +156,7 @@ def test_a_download_by_the_browser_itself(take, server, place, browser_name, has
     hand = take(has_scripts)
     hand.go(place[1] + "/sync")
     hand.find("with a file")
-    hand.link("Fetch all with progress")
+    hand.link("Open in Fetch")
     with hand.page.expect_download() as download:
         hand.link("Download")
     assert download.value.path().read_bytes() == b"a walk"

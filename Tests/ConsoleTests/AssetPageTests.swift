@@ -114,10 +114,10 @@ import Testing
             #expect(page.contains("2 fields, stored once"))
             #expect(page.contains(/href="[^"]*record\?zone=Notes&amp;name=two"/))
             #expect(page.contains("up to 50 MB"))
-            #expect(page.contains("fetch?zone=Notes&amp;names=one&amp;assets=with\">Fetch all with progress</a>"))
+            #expect(page.contains("fetch?zone=Notes&amp;names=one&amp;assets=with\">Open in Fetch</a>"))
             try await stage.save("three", ["title": FieldInput(.string("x"))])
             let bare = try await stage.page("record?zone=Notes&name=three")
-            #expect(bare.contains("data-assets") && !bare.contains("Fetch all with progress"))
+            #expect(bare.contains("data-assets") && !bare.contains("Open in Fetch"))
         }
     }
 

@@ -34,7 +34,7 @@ import Text
 
     @Test func noBytesOfHTMLAreLeftInText() {
         for text in Self.texts {
-            let escaped = EscapedHTML().escapeText(text)
+            let escaped = EscapedHTML.exact.escapeText(text)
             #expect(!escaped.utf8.contains { [UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "'")].contains($0) })
             #expect(Array(Self.unescapedHTML(escaped).utf8) == Array(text.utf8))
         }
@@ -99,6 +99,8 @@ import Text
     }
 
     private static func unescapedHTML(_ text: some StringProtocol) -> String {
-        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(String(text)) { $0.replacingBytes(of: $1.0, with: $1.1) }
+        // A copy of the text is without the marks of what nobody could see.
+        let text = String(text).replacing(/<i data-u="[0-9A-F]+">|<\/i>/.matchingSemantics(.unicodeScalar), with: "")
+        return [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(String(text)) { $0.replacingBytes(of: $1.0, with: $1.1) }
     }
 }

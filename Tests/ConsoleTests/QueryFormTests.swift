@@ -79,6 +79,10 @@ import Testing
 
     @Test(arguments: [
         ("title", Comparator.equals, "x", FieldInput(.string("x"))), ("title", .equals, "\"\"", FieldInput(.string(""))),
+        ("title", .equals, "\"\"\"\"\"\"", FieldInput(.string("\"\""))), ("title", .beginsWith, "\" a\"", FieldInput(.string(" a"))), ("title", .equals, " a ", FieldInput(.string(" a "))),
+        ("title", .equals, "\"a\"b\"", FieldInput(.string("\"a\"b\""))), ("title", .equals, "\"", FieldInput(.string("\""))), ("title", .equals, "\"\"\"", FieldInput(.string("\"\"\""))),
+        ("title", .containsAllTokens, "\"a b\"", FieldInput(.string("a b"))), ("tags", .listContains, "\"\"", FieldInput(.string(""))), ("rank", .equals, "\"7\"", FieldInput(.int64(7))),
+        ("link", .equals, "\" a\"", FieldInput(.reference(Reference(recordName: " a")))), ("link", .equals, " a", FieldInput(.reference(Reference(recordName: "a")))),
         ("title", .in, "a, \"b, c\" ,d", FieldInput(.list([.string("a"), .string("b, c"), .string("d")], of: .string))),
         ("title", .in, "say \"hi\", \"say \"\"hi\"\"\", \"\", \"\"\"\"", FieldInput(.list([.string("say \"hi\""), .string("say \"hi\""), .string(""), .string("\"")], of: .string))),
         ("title", .containsAllTokens, "two words", FieldInput(.string("two words"))), ("rank", .greaterThan, " 7 ", FieldInput(.int64(7))),
@@ -107,6 +111,20 @@ import Testing
         let filter = Query.Filter("title", .in, FieldInput(.list([.string(value), .string("x")], of: .string)))
         let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
         #expect(QueryPlan(form, of: Self.note).query.filters == [filter])
+    }
+
+    /// A value survives the form, its address, its text and the list of values, whatever it looks like.
+    @Test(arguments: ["", "\"", "\"\"", "\"\"\"", "\"\"\"\"", "\"a\"", "\"a", "a\"", "\"\u{301}", " ", " a", "a ", "\u{A0}a", "null", "7", "no value", "empty text", "a&b=c#d+e%20", "'", "\n"])
+    func aValueIsFoundAsItIs(value: String) throws {
+        for (name, input) in [("title", FieldInput(.string(value))), ("link", FieldInput(.reference(Reference(recordName: Name(value)))))] {
+            let filter = Query.Filter(Name(name), .equals, input)
+            let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
+            let again = QueryForm(fields(form))
+            #expect(QueryPlan(again, of: Self.note).query.filters == [filter])
+            let rows = try QueryTextParser.rows(of: QueryText.text(of: again, type: Self.note), type: Self.note)
+            #expect(rows.filters.map(\.value) == again.filters.map(\.value))
+            #expect(QueryForm.Filter(Name(name), .equals, exactly: value).value == form.filters[0].value)
+        }
     }
 
     @Test func unfinishedRowsAreLeftOut() {

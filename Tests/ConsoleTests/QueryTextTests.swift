@@ -51,7 +51,7 @@ import Testing
 
     /// Every comparator of every field with difficult values survives writing and reading.
     @Test func whatIsWrittenIsReadBack() throws {
-        let values = ["x", "a b", "\"", "\"\"", "a\"b", "it's", "a,b", "(x)", "and", "a = b", " lead", "trail ", "`", "é\u{301}", "\u{202E}", "ü, ö", "Sort", "=", "!"]
+        let values = ["x", "a b", "\"", "\"\"", "\"\"\"", "\"\"\"\"", "\"a\"", "null", "nil", "or", "true", "%@", "?", "a&&b", "||", "x;", "'", "'a'", "“a”", "’", "«", "{a}", "a[0]", "≤", " ", "a\"b", "it's", "a,b", "(x)", "and", "a = b", " lead", "trail ", "`", "é\u{301}", "\u{202E}", "ü, ö", "Sort", "=", "!"]
         var count = 0
         for field in QueryField.all(of: Self.note) {
             for (comparator, _) in field.comparators {
@@ -92,10 +92,28 @@ import Testing
     }
 
     @Test(arguments: [
-        ("title == Milk", "title = Milk"), ("title <> 'x'", "title != 'x'"), ("WHERE title=Milk AND rank>=3 ORDER BY at DESC, title asc", "title = Milk and rank >= 3 sort by at descending, title"),
+        ("title == Milk", "title = Milk"), ("title <> 'x'", "title != x"), ("WHERE title=Milk AND rank>=3 ORDER BY at DESC, title asc", "title = Milk and rank >= 3 sort by at descending, title"),
         ("title BEGINS_WITH x", "title begins with x"), ("place within 2 km of 1 2", "place within 2000 m of 1, 2"),
         ("place within 1.5km of \"1, 2\"", "place within 1500 m of 1, 2"), ("place NEAR 1,2", "place near 1, 2"), ("  rank\n<\t3 ", "rank < 3"),
         ("gone = 3", "gone = 3"),
+        // Quotation marks of other languages.
+        ("title = 'and'", "title = \"and\""), ("title = “and”", "title = \"and\""), ("title = «and»", "title = \"and\""), ("title = „a b“", "title = \"a b\""),
+        ("title = ‘it''s’", "title = it''s"), ("title = 'it''s'", "title = it's"), ("title = »a«", "title = a"), ("title = 「a」", "title = a"),
+        ("title = ''", "title = \"\""), ("title = '\"\"'", "title = \"\"\"\"\"\""), ("title = \"“a”\"", "title = \"“a”\""), ("title = 'it’s'", "title = it’s"),
+        // Operators of other languages.
+        ("title === a && rank => 3 && rank =< 5", "title = a and rank >= 3 and rank <= 5"), ("rank≥3&&rank≠4", "rank >= 3 and rank != 4"),
+        ("rank !== 3", "rank != 3"), ("title = a&&rank = 2", "title = a and rank = 2"),
+        // SQL.
+        ("select * from Note where title = 'a' order by rank desc;", "title = a sort by rank descending"), ("SELECT * FROM \"Note\"", ""),
+        ("\"title\" = 'a'", "title = a"), ("title is a", "title = a"), ("title is not 'a b'", "title != \"a b\""), ("rank between 1 and 3 and title = a", "rank >= 1 and rank <= 3 and title = a"),
+        ("title like 'a%'", "title begins with a"), ("title NOT LIKE 'a%'", "title not begins with a"), ("title like 'a'", "title = a"),
+        ("(title = a) and ((rank = 3))", "title = a and rank = 3"), ("not title = a", "title != a"), ("not (title in (a, b))", "title not in (a, b)"),
+        ("not rank not in (1, 2)", "rank in (1, 2)"),
+        // NSPredicate's format.
+        ("title BEGINSWITH 'a'", "title begins with a"), ("NOT (title == 'a')", "title != a"), ("!(title BEGINSWITH \"a\")", "title not begins with a"),
+        ("title IN {'a', 'b'}", "title in (a, b)"), ("title in ['a', 'b']", "title in (a, b)"), ("ANY tags == 'red'", "tags contains red"), ("ANY tags IN {'a', 'b'}", "tags contains any of (a, b)"),
+        ("NONE tags = red", "tags not contains red"), ("'red' IN tags", "tags contains red"), ("rank BETWEEN {1, 3}", "rank >= 1 and rank <= 3"),
+        ("TRUEPREDICATE", ""), ("rank == YES", "rank = 1"), ("rank in (true, false)", "rank in (1, 0)"), ("title = true", "title = true"),
     ])
     func otherSpellings(text: String, usual: String) throws {
         #expect(QueryText.text(of: try Self.read(text), type: Self.note) == usual)
@@ -105,9 +123,21 @@ import Testing
         ("title", 5, "Write a comparison after title"), ("title = ", 8, "Write a value"), ("= 3", 0, "name of a field"), ("rank = x", 7, "not a 64-bit whole number"),
         ("rank begins with 3", 5, "INT64, and ‘begins with’ does not work with it"), ("title = a b", 10, "‘b’ is unexpected"), ("title = \"a", 8, "is not closed"),
         ("title in a", 9, "in parentheses"), ("title in (a", 11, "a comma and another value"), ("title in ()", 10, "The list is empty"),
-        ("title ! x", 6, "Write != for"), ("sort by", 7, "a field to sort by"), ("title = a sort by at up", 21, "‘up’ is unexpected"),
+        ("title ! x", 6, "Write a comparison"), ("sort by", 7, "a field to sort by"), ("title = a sort by at up", 21, "‘up’ is unexpected"),
         ("place within far of 1, 2", 13, "not a distance"), ("place near 100, 2", 11, "not a location"), ("title = a and", 13, "a field to compare"),
         ("tags = red", 5, "contains"), ("and = 3", 0, "in backquotes"), ("place within 5 m 1, 2", 17, "Write ‘of’"), ("é\u{301} = \"", 5, "is not closed"),
+        // What CloudKit has instead.
+        ("title = a or title = 'b c'", 10, "CloudKit has no OR. Write title in (a, \"b c\")."), ("title in (a, b) || title in (c)", 16, "Write title in (a, b, c)."),
+        ("tags contains a or tags contains b or tags contains c", 16, "Write tags contains any of (a, b, c)."), ("title = a or rank = 2", 10, "ask two queries"),
+        ("title = this or that", 13, "CloudKit has no OR"), ("title = a or rank = x", 10, "CloudKit has no OR"), ("(title = a or title = b)", 11, "Write title in (a, b)."), ("title IS NULL", 6, "no value"), ("title is not null", 6, "no value"),
+        ("title = nil", 8, "no value"), ("title != NULL", 9, "no value"), ("title = and", 8, "goes in \"…\""), ("title = or", 8, "goes in \"…\""), ("title like '%a%'", 11, "title has words a"),
+        ("title like 'a_c%'", 11, "CloudKit has no LIKE"), ("tags like '%a'", 10, "tags contains prefix a"), ("title == %@", 9, "%@ stands for a value"), ("%K == 'a'", 0, "name of a field"),
+        ("title = ?", 8, "stands for a value"), ("title in (%@)", 10, "stands for a value"), ("title BEGINSWITH[c] 'a'", 16, "leave out the brackets"), ("title ==[cd] 'a'", 8, "leave out the brackets"),
+        ("title CONTAINS 'a'", 6, "title has words a"), ("title ENDSWITH 'a'", 6, "CloudKit has no ENDSWITH"), ("title MATCHES 'a.*'", 6, "CloudKit has no MATCHES"),
+        ("ALL tags = a", 11, "CloudKit has no ALL"), ("ANY title = a", 12, "is for lists"), ("'red' in title", 9, "does not search within texts"), ("not rank < 3", 0, "CloudKit has no NOT of ‘<’"),
+        ("not (title = a and rank = 1)", 0, "NOT of several"), ("rank not between 1 and 3", 5, "ask two queries"), ("rank between 1, 3", 14, "Write ‘and’"), ("select title from Note", 7, "select *"),
+        ("select * from List where title = a", 14, "one for the type Note"), ("title = a limit 10", 10, "records of a page"), ("title = a group by rank", 10, "no GROUP BY"), ("(title = a", 10, "‘)’"),
+        ("title in {a)", 11, "Write ‘}’"), ("title = “a", 8, "write ” after"), ("distanceToLocation:fromLocation:(place, %@) < 5", 0, "place within 500 m of"),
     ])
     func unreadableTextIsExplainedWithItsPlace(text: String, offset: Int, words: String) {
         #expect {
@@ -120,7 +150,7 @@ import Testing
 
     /// Any text is read or refused. The position of an error is within the text or at its end.
     @Test func anythingMayBeTyped() {
-        let pieces = ["title", "rank", "and", "=", "!=", "<", "(", ")", ",", "\"", "\"a b\"", "`", "in", "not", "contains", "any", "of", "sort", "by", "within", "5", "m", "é\u{301}", " "]
+        let pieces = ["title", "rank", "and", "=", "!=", "<", "(", ")", ",", "\"", "\"a b\"", "`", "in", "not", "contains", "any", "of", "sort", "or", "||", "&&", "'", "“", "”", "between", "like", "is", "null", "{", "}", "[", "]", "select", "*", "from", "%@", "by", "within", "5", "m", "é\u{301}", " "]
         var state: UInt64 = 7
         for _ in 0..<4000 {
             var text = ""

@@ -38,7 +38,7 @@ struct SignatureForm: ViewModel {
         if !curl.trimmingSpaces.isEmpty { try read(curl.replacing("\r\n", with: "\n")) }
         if let address = try? CurlReader("curl '\(target.replacing("'", with: "%27"))'"), !target.hasPrefix("/"), !target.isEmpty { target = address.target }
         guard body.utf8.count <= Self.bodyLimit else {
-            throw RecordError(.badRequest, "The body is longer than \(Digits.limit(Int64(Self.bodyLimit))); paste a shorter one")
+            throw RecordError(.badRequest, "The body is longer than \(Digits.bytes(Int64(Self.bodyLimit))); paste a shorter one")
         }
     }
 

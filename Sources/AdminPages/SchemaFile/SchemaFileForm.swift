@@ -13,7 +13,7 @@ struct SchemaFileForm: ViewModel {
         action = visit.place.link("schema/import")
         self.text = text
         self.isMerging = isMerging
-        sizeLimit = Digits.limit(Int64(SchemaText.serverLimit))
+        sizeLimit = Digits.bytes(Int64(SchemaText.serverLimit))
     }
 }
 

@@ -57,7 +57,7 @@ extension SnapshotsView {
             container: place.address.container.description, environment: environment.rawValue, notice: Notice.text(visit.fields["notice"]),
             complaint: complaint.map { Complaint($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "", nameLimit: String(Snapshot.nameLimit),
             requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) }, action: place.link("snapshots/save"),
-            bring: place.link("snapshots/import"), limit: Digits.limit(Int64(Console.largestFile)),
+            bring: place.link("snapshots/import"), limit: Digits.bytes(Int64(Console.largestFile)),
             command: "skylight snapshot save NAME --container \(place.address.container)" + (environment == .development ? "" : " --environment \(environment.rawValue)"),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }

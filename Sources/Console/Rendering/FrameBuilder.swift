@@ -139,7 +139,7 @@ struct FrameBuilder {
 
     private func count(of tab: Tab) -> Int? {
         switch tab {
-        case .types: visit.types.count
+        case .types: visit.ownTypes.count
         case .zones: knowsZones ? visit.zones.count : nil
         case .users: visit.people.count
         default: nil

@@ -51,7 +51,7 @@ package struct PageRenderer: Sendable {
 
     /// - Parameter files: texts by file name, of which the templates count.
     private static func library(of files: [String: [UInt8]]) throws -> MustacheLibrary {
-        MustacheContentTypes.register(EscapedHTML(), named: EscapedHTML.name)
+        for type in EscapedHTML.allCases { MustacheContentTypes.register(type, named: type.rawValue) }
         var library = MustacheLibrary()
         for (name, bytes) in files where name.hasSuffix(fileSuffix) {
             try library.register(prepared(bytes), named: String(name.dropLast(fileSuffix.count)))
@@ -61,12 +61,12 @@ package struct PageRenderer: Sendable {
 
     private static let fileSuffix = ".mustache"
 
-    /// Prepares a template: escapes byte by byte; strips indentation and the last line break, which would otherwise get
+    /// Prepares a template: escapes each variable as its place needs; strips indentation and the last line break, which would otherwise get
     /// into multiline texts and between words; adds the ``FormSecret`` to every POST form, so that no template can omit it.
     private static func prepared(_ text: [UInt8]) -> String {
         let lines = text.split(separator: UInt8(ascii: "\n")).map { line in line.drop { $0 == UInt8(ascii: " ") } }
         let template = FormSecret.addingField(to: Array(lines.joined(separator: CollectionOfOne(UInt8(ascii: "\n")))))
-        return "{{% CONTENT_TYPE: \(EscapedHTML.name)}}\n" + String(decoding: template, as: UTF8.self)
+        return EscapedHTML.marked.pragma + "\n" + String(decoding: TemplateContexts.adding(to: template), as: UTF8.self)
     }
 }
 

@@ -25,24 +25,17 @@ package enum Digits {
         return "\(sign)\(whole).\(String(scaled.magnitude % scale.magnitude, digits: digits))"
     }
 
-    /// `412 bytes`, `8.8 MB`, in powers of 1000.
+    /// `412 bytes`, `8.8 MB`, `50 MB`: sizes and limits alike, in powers of 1024, as CloudKit and the options of `skylight serve` have them.
+    /// Only an exact number is without a fraction below 100.
     package static func bytes(_ count: Int64) -> String {
         if count == 1 { return "1 byte" }
-        if count < 1000 { return "\(count) bytes" }
+        if count < 1024 { return "\(grouped(count)) bytes" }
         var value = Double(count)
-        for unit in ["kB", "MB", "GB", "TB", "PB"] {
-            value /= 1000
-            if value < 999.5 || unit == "PB" { return "\(fixed(value, value < 99.5 ? 1 : 0)) \(unit)" }
+        for unit in ["KB", "MB", "GB", "TB", "PB"] {
+            value /= 1024
+            if value < 1023.5 || unit == "PB" { return "\(fixed(value, value < 99.5 && value != value.rounded() ? 1 : 0)) \(unit)" }
         }
         return "\(count) bytes"
-    }
-
-    /// `50 MB`, in powers of 1024: a limit in the notation of `skylight serve` and CloudKit.
-    package static func limit(_ count: Int64) -> String {
-        for (shift, unit) in [(40, "TB"), (30, "GB"), (20, "MB"), (10, "KB")] where count > 0 && count % (1 << shift) == 0 {
-            return "\(grouped(count >> shift)) \(unit)"
-        }
-        return count == 1 ? "1 byte" : "\(grouped(count)) bytes"
     }
 
     /// `1 record`, `2 records`. An irregular plural such as `indexes` needs a parameter.

@@ -25,8 +25,11 @@ package struct ValuePresenter: Sendable {
 
     /// The maximum length of a text in a table, in characters. The user can expand longer ones.
     static let shortLength = 140
-    /// The maximum length of an expandable text, in UTF-8 bytes, to limit the page size. The page of the record has the whole text.
+    /// The maximum length of an expandable text in a table, in UTF-8 bytes, to limit the page size. The page of the record has the whole text,
+    /// folded if it is longer than this.
     static let openedBytes = 4096
+    /// The length of the beginning of a folded text, in characters.
+    static let foldedLength = 1000
     /// The number of list elements in a table.
     package static let shortCount = 3
     /// The number of bytes to show as hexadecimal digits.
@@ -34,6 +37,8 @@ package struct ValuePresenter: Sendable {
     static let fullBytes = 256
     /// The number of list elements on the page of a record.
     package static let fullCount = 200
+    /// The number of list elements on the page of a record that are not folded.
+    static let seenCount = 20
 
     /// - Parameter field: the field of the value.
     package func view(_ value: FieldValue?, of field: Name) -> ValueView {
@@ -52,7 +57,8 @@ package struct ValuePresenter: Sendable {
             let more = elements.count - shown.count
             // A table has thousands of values, so that an element for each would make the page slow.
             if !isFull, let text = Self.joined(shown) { return ValueView(.text(text), note: more == 0 ? nil : "\(more) more") }
-            return ValueView(.list(shown, more: more))
+            let first = isFull ? Self.seenCount : Self.shortCount
+            return ValueView(.list(Array(shown.prefix(first)), folded: Array(shown.dropFirst(first)), more: more), note: elements.count > first && isFull ? Digits.count(elements.count, "value") : nil)
         }
     }
 
@@ -107,9 +113,11 @@ package struct ValuePresenter: Sendable {
 
     private func view(_ text: String) -> ValueView {
         // Checks the byte count first, because counting characters is slow and no text has more characters than bytes.
-        if isFull || text.utf8.count <= Self.shortLength || text.count <= Self.shortLength {
+        let size = text.utf8.count
+        if size <= (isFull ? Self.openedBytes : Self.shortLength) || !isFull && text.count <= Self.shortLength {
             return ValueView(.text(text), note: text.isEmpty ? "empty" : nil)
         }
+        if isFull { return ValueView(.long(text.prefix(Self.foldedLength) + "…", whole: text), note: "show all \(Digits.bytes(Int64(size)))") }
         let beginning = text.prefix(Self.shortLength) + "…"
         return ValueView(text.utf8.count <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
     }

@@ -16,7 +16,8 @@ package struct ValueView: ViewModel {
         case record(title: String, name: String, href: String, hint: String?)
         /// A file: its name, download address and size.
         case asset(String, href: String, size: String)
-        case list([ValueView], more: Int)
+        /// The first values of a list, those that are seen when it is opened, and the number of further ones.
+        case list([ValueView], folded: [ValueView], more: Int)
     }
 
     let form: Form
@@ -47,9 +48,11 @@ package struct ValueView: ViewModel {
         case ("href", .asset(_, let href, _)): href
         case ("size", .asset(_, _, let size)): size
         case ("hint", .link(_, _, let hint)), ("hint", .record(_, _, _, let hint)): hint ?? Absent()
-        case ("items", .list(let items, _)): items
-        case ("isEmpty", .list(let items, _)): items.isEmpty
-        case ("more", .list(_, let more)): more == 0 ? Absent() : String(more)
+        case ("items", .list(let items, _, _)): items
+        case ("folded", .list(_, let folded, _)): folded
+        case ("left", .list(_, let folded, _)): folded.isEmpty ? Absent() : Digits.grouped(folded.count)
+        case ("isEmpty", .list(let items, _, _)): items.isEmpty
+        case ("more", .list(_, _, let more)): more == 0 ? Absent() : Digits.grouped(more)
         case ("note", _): note ?? Absent()
         case ("isNumber", .number): true
         case ("isNumber", _): false

@@ -171,7 +171,7 @@ extension FetchView {
                 ? nil
                 : Foot(
                     found: Digits.count(foundCount, "record"),
-                    missing: foundCount < results.count ? "\(results.count - foundCount) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")" : nil,
+                    missing: missing(found: foundCount, of: results),
                     files: assets.flatMap { $0.fileCount == 0 ? nil : "\(Digits.count($0.fileCount, "asset")), \($0.size)" },
                     milliseconds: visit.stopwatch.elapsed.millisecondsText,
                     exports: ResultFiles(to: "fetch", parameters, visit: there), otherShape: withAssets || foundCount == 0 && !isTable ? nil : otherShape))
@@ -196,13 +196,22 @@ extension FetchView {
         default: "\(names[0]), \(names[1]) and \(names.count - 2) more"
         }
         let zone = asked.zoneID.map(visit.zoneName) ?? "all zones"
-        // In all zones, a name may have several records.
-        let found = Set(results.compactMap { try? $0.get().recordID.recordName }).count
-        let all = Set(names.map { Name($0) }).count
+        // As in the foot: records, of which a name may have several in all zones.
+        let found = results.count { (try? $0.get()) != nil }
         return FoldedForm(
             "\(what) from \(zone)\(systemOnly ? ", system fields only" : "")\(withAssets ? ", with assets" : "")",
-            outcome: results.isEmpty ? "not fetched" : found == all ? "\(found) found" : "\(found) of \(all) found",
+            outcome: results.isEmpty ? "not fetched" : FetchView.outcome(found: found, of: results),
             isAnswered: !results.isEmpty, visit: visit)
+    }
+
+    /// `5 records found, 1 not found`.
+    private static func outcome(found: Int, of results: [Result<StoredRecord, RecordError>]) -> String {
+        "\(Digits.count(found, "record")) found" + (missing(found: found, of: results).map { ", \($0)" } ?? "")
+    }
+
+    /// `1 not found`, or `not fetched` of those beyond the limit; `nil` for none.
+    private static func missing(found: Int, of results: [Result<StoredRecord, RecordError>]) -> String? {
+        found == results.count ? nil : "\(Digits.grouped(results.count - found)) \(results.contains(.failure(.tooManyBytes)) ? "not fetched" : "not found")"
     }
 
     /// The zone of the records, if they are all in one. Code asks for one zone.

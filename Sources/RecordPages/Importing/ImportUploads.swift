@@ -51,7 +51,7 @@ final class ImportUploads: Sendable {
         if bytes.isEmpty { throw RecordError(.badRequest, "There is nothing to import: choose a file, or paste rows") }
         if bytes.count > Self.sizeLimit {
             throw RecordError(
-                .badRequest, "The file is larger than \(Digits.limit(Int64(Self.sizeLimit))): import it with 'skylight import', which takes files of any size")
+                .badRequest, "The file is larger than \(Digits.bytes(Int64(Self.sizeLimit))): import it with 'skylight import', which takes files of any size")
         }
         let name = Self.safe(fileName)
         let format = format ?? FileFormat(of: URL(filePath: name)) ?? Self.guess(bytes)

@@ -104,7 +104,7 @@ struct ImportingView: Page {
         let chosen = upload?.format ?? form.format
         formats = [Choice("", "automatic", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }
-        limit = Digits.limit(Int64(ImportUploads.sizeLimit))
+        limit = Digits.bytes(Int64(ImportUploads.sizeLimit))
         self.complaint = complaint.map { Complaint($0) }
         self.remark = remark
         self.preview = upload.map { Preview(form, $0, preview, visit: visit) }

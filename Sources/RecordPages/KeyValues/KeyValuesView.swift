@@ -98,7 +98,7 @@ extension KeyValuesView {
             gauges: [
                 Gauge(
                     label: "Bytes used", used: String(kept.usage.bytes), maximum: String(KeyValueLimits.bytes),
-                    text: "\(Digits.count(kept.usage.bytes, "byte")) of \(Digits.limit(Int64(KeyValueLimits.bytes)))"),
+                    text: "\(Digits.count(kept.usage.bytes, "byte")) of \(Digits.bytes(Int64(KeyValueLimits.bytes)))"),
                 Gauge(
                     label: "Keys used", used: String(kept.usage.keys), maximum: String(KeyValueLimits.keys),
                     text: "\(Digits.grouped(kept.usage.keys)) of \(Digits.count(KeyValueLimits.keys, "key"))"),

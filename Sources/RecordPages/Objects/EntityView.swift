@@ -77,13 +77,13 @@ struct EntityView: Page {
 extension QueryForm {
     /// The entity that a filter names.
     fileprivate var entity: String? {
-        filters.first { $0.field == MirroredNaming.entityField && $0.comparator == .equals && !$0.isUnfinished }?.value
+        filters.first { $0.field == MirroredNaming.entityField && $0.comparator == .equals && !$0.isUnfinished }.map { FilterValueReader.alone($0.value, of: nil) }
     }
 
     /// The property that another filter names, and its value.
     fileprivate var condition: (property: String, value: String)? {
         for filter in filters where filter.comparator == .equals && !filter.isUnfinished {
-            if let property = MirroredNaming.property(of: filter.field) { return (property, filter.value) }
+            if let property = MirroredNaming.property(of: filter.field) { return (property, FilterValueReader.alone(filter.value, of: nil)) }
         }
         return nil
     }

@@ -192,7 +192,7 @@ extension QueryForm {
     init(objectsOf entity: String, in type: RecordType, _ titles: RecordTitles) {
         self.init(FormFields())
         self.type = type.name
-        filters = [Filter(field: MirroredNaming.entityField, comparator: .equals, value: entity, distance: "")]
+        filters = [Filter(MirroredNaming.entityField, .equals, exactly: entity)]
         let label = titles.fields(of: type.name).first { type.queryField(named: $0)?.canSort ?? false }
         sorts = label.map { [Sort(field: $0, isDescending: false, origin: "")] } ?? []
     }

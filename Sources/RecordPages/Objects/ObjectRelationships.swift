@@ -53,7 +53,7 @@ struct ObjectRelationships {
     private func form(_ type: Name, _ field: Name, _ comparator: Comparator) -> QueryForm {
         var form = QueryForm(FormFields())
         form.type = type
-        form.filters = [QueryForm.Filter(field: field, comparator: comparator, value: recordID.recordName.string, distance: "")]
+        form.filters = [QueryForm.Filter(field, comparator, exactly: recordID.recordName.string)]
         return form
     }
 
@@ -82,7 +82,7 @@ struct ObjectRelationships {
     /// The objects whose to-one relationship leads to this one. Its own record does not tell of them.
     private mutating func addInverse(of relationship: String, in entity: ObjectEntity) async throws {
         var form = form(entity.type.name, MirroredNaming.field(of: relationship), .equals)
-        form.filters.append(QueryForm.Filter(field: MirroredNaming.entityField, comparator: .equals, value: entity.name, distance: ""))
+        form.filters.append(QueryForm.Filter(MirroredNaming.entityField, .equals, exactly: entity.name))
         let titles = visit.titles
         guard let page = try await answer(to: form, of: entity.type, limit: Self.limit + 1, keys: Set(titles.fields(of: entity.type.name))) else { return }
         let links = try page.records.prefix(Self.limit).map { record in

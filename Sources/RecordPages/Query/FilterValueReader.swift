@@ -16,21 +16,21 @@ struct FilterValueReader {
 
     /// - Throws: ``FilterValueProblem`` if the text is not a value of the field's type.
     func input(_ text: String) throws -> FieldInput {
-        if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(text)) }
+        if comparator == .containsAllTokens || comparator == .containsAnyTokens { return FieldInput(.string(Self.alone(text, of: field))) }
         let type = field.definition.type.valueType
-        guard comparator.takesList else { return FieldInput(try scalar(text, alone: true)) }
+        guard comparator.takesList else { return FieldInput(try scalar(Self.alone(text, of: field))) }
         // Locations contain commas.
         let parts = type == .location ? text.split(separator: ";").map(\.trimmingSpaces) : Self.parts(text)
-        let values = try parts.map { try scalar($0, alone: false) }
+        let values = try parts.map { try scalar($0) }
         // Names are compared as strings, although the schema types them as references.
         return FieldInput(.list(values, of: field.isName ? .reference : type))
     }
 
-    private func scalar(_ text: String, alone: Bool) throws -> FieldValue {
+    private func scalar(_ text: String) throws -> FieldValue {
         let trimmed = text.trimmingCharacters(in: .whitespaces)
         switch field.definition.type.valueType {
-        case .string: return .string(alone && text == "\"\"" ? "" : text)
-        case .reference: return .reference(Reference(recordName: Name(trimmed)))
+        case .string: return .string(text)
+        case .reference: return .reference(Reference(recordName: Name(text)))
         case .int64:
             guard let integer = Int64(trimmed) else { throw problem(text, "not a 64-bit whole number", "42") }
             return .int64(integer)
@@ -60,6 +60,26 @@ struct FilterValueReader {
             (-180...180).contains(longitude)
         else { throw FilterValueProblem(reason: "‘\(text)’ is not a location. Write latitude and longitude in degrees, as 47.45, -122.31.") }
         return Location(latitude: latitude, longitude: longitude)
+    }
+
+    /// The text of a single value. In double quotes it is what they enclose, with two quotes for one, as in a list.
+    /// Without quotes, the blanks around it belong to a text alone: they come with a copied record name.
+    static func alone(_ text: String, of field: QueryField?) -> String {
+        unquoted(text) ?? (field.map { $0.definition.type.valueType == .string } ?? true ? text : text.trimmingCharacters(in: .whitespaces))
+    }
+
+    /// What the double quotes around a text enclose; `nil` for a text that is not one quotation as a whole.
+    private static func unquoted(_ text: String) -> String? {
+        let scalars = Array(text.unicodeScalars)
+        guard scalars.count > 1, scalars.first == "\"", scalars.last == "\"" else { return nil }
+        var enclosed = String.UnicodeScalarView()
+        var isDoubled = false
+        for scalar in scalars.dropFirst().dropLast() {
+            if isDoubled, scalar != "\"" { return nil }
+            isDoubled = scalar == "\"" && !isDoubled
+            if !isDoubled { enclosed.append(scalar) }
+        }
+        return isDoubled ? nil : String(enclosed)
     }
 
     /// The values of a comma-separated list. Values that contain commas or begin with a quote need double

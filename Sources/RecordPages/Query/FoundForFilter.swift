@@ -37,14 +37,14 @@ struct FoundForFilter: ViewModel {
     init?(_ form: QueryForm, _ visit: Visit) async throws {
         guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else { return nil }
         let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
-        let text = form.filters[row].value
+        let text = FilterValueReader.alone(form.filters[row].value, of: nil)
         var types: Set<Name> = []
         if let name = form.type, let type = visit.schema?.types[name] {
             types = try await ReferencedTypes.all(of: type.key(named: form.filters[row].field), in: name, zoneIDs: zoneIDs, visit: visit)
         }
         let found = try await RecordNames.matching(text, in: zoneIDs, preferring: types, visit: visit)
         let links = found.map { record in
-            let chosen = form.changed { $0.filters[row].value = record.recordName.string }.parameters
+            let chosen = form.changed { $0.filters[row].value = QueryForm.aloneText(record.recordName.string) }.parameters
             return Record(
                 href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title,
                 type: record.recordType.string)

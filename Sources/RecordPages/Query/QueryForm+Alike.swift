@@ -55,7 +55,7 @@ extension QueryForm.Filter {
         } else if field.definition.type.valueType == .location {
             (comparator, distance) = (.near, QueryForm.distance)
         } else if case .string(let string) = value, string.utf8.count > QueryForm.textLimit {
-            (comparator, self.value) = (.beginsWith, String(string.prefix(QueryForm.beginningLength)))
+            (comparator, self.value) = (.beginsWith, QueryForm.aloneText(String(string.prefix(QueryForm.beginningLength))))
         }
     }
 }

@@ -33,12 +33,16 @@ extension QueryForm {
         case .tagged(let value, _, _): given = value
         case .untagged(let value, _): given = field.flatMap { input.value(declared: FieldType($0.definition.type.valueType)) } ?? value
         }
-        guard case .list(let elements, _) = given else {
-            let text = text(of: given)
-            return text.isEmpty ? "\"\"" : text
-        }
+        guard case .list(let elements, _) = given else { return aloneText(text(of: given)) }
         if case .location? = elements.first { return elements.map(text).joined(separator: "; ") }
         return listText(elements.map(text))
+    }
+
+    /// The input text of a single value, in quotation marks where it would read as another one without: the empty text, one that begins
+    /// with a quotation mark, and one with blanks around it, which nobody sees in a form.
+    static func aloneText(_ value: String) -> String {
+        let isPlain = !value.isEmpty && value.utf8.first != UInt8(ascii: "\"") && value.trimmingWhiteSpace.utf8.count == value.utf8.count
+        return isPlain ? value : value.csvQuoted
     }
 
     /// The input text of a list: comma-separated, with quotation marks where required.

@@ -8,12 +8,23 @@ package struct QueryForm: Sendable {
         var field: Name
         /// `nil` if no fitting comparator is chosen.
         var comparator: Comparator?
+        /// The input: see ``FilterValueReader``.
         var value: String
         /// In metres, for NEAR.
         var distance: String
 
         /// True if the row has no value yet. The query omits such rows.
         var isUnfinished: Bool { value.isEmpty }
+
+        /// - Parameter value: the input, in the format of ``FilterValueReader``.
+        init(field: Name, comparator: Comparator?, value: String, distance: String = "") {
+            (self.field, self.comparator, self.value, self.distance) = (field, comparator, value, distance)
+        }
+
+        /// A comparison with a single text or record name, whatever it contains.
+        init(_ field: Name, _ comparator: Comparator, exactly text: String) {
+            self.init(field: field, comparator: comparator, value: QueryForm.aloneText(text))
+        }
     }
 
     struct Sort: Sendable {

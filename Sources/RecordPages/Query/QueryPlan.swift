@@ -43,7 +43,7 @@ struct QueryPlan: Sendable {
     private static func filter(_ row: QueryForm.Filter, of type: RecordType) throws(FilterValueProblem) -> Query.Filter {
         // The database itself refuses an unknown field, with the message that all clients get.
         guard let field = type.queryField(named: row.field) else {
-            return Query.Filter(row.field, row.comparator ?? .equals, FieldInput(.string(row.value)))
+            return Query.Filter(row.field, row.comparator ?? .equals, FieldInput(.string(FilterValueReader.alone(row.value, of: nil))))
         }
         guard let comparator = row.comparator ?? field.usualComparator else {
             throw FilterValueProblem(reason: "Fields of type \(field.definition.type.schemaName) can't be compared.")

@@ -21,7 +21,8 @@ enum QueryText {
 
     /// Keywords. A value or a name that equals a keyword needs quotes.
     static let reserved: Set<String> = Set(
-        phrases.flatMap(\.words) + ["where", "and", "sort", "order", "by", "from", "within", "ascending", "descending", "asc", "desc", "of"])
+        phrases.flatMap(\.words)
+            + ["where", "and", "or", "null", "nil", "sort", "order", "by", "from", "within", "ascending", "descending", "asc", "desc", "of"])
 
     static func words(of comparator: Comparator) -> String {
         phrases.first { $0.comparator == comparator }?.words.joined(separator: " ") ?? comparator.rawValue
@@ -37,7 +38,7 @@ enum QueryText {
         return (filters.isEmpty ? order : [filters.joined(separator: " and ")] + order).joined(separator: " ")
     }
 
-    private static func clause(_ row: QueryForm.Filter, type: RecordType) -> String {
+    static func clause(_ row: QueryForm.Filter, type: RecordType) -> String {
         let field = type.queryField(named: row.field)
         let comparator = row.comparator ?? field?.usualComparator ?? .equals
         let name = name(row.field)
@@ -50,8 +51,8 @@ enum QueryText {
             let parts = isPlace ? row.value.split(separator: ";").map(\.trimmingSpaces) : FilterValueReader.parts(row.value)
             return "\(name) \(words(of: comparator)) (\(parts.map(value).joined(separator: ", ")))"
         }
-        // In the form, two quotation marks mean the empty text.
-        return "\(name) \(words(of: comparator)) " + (row.value == "\"\"" ? "\"\"" : isPlace ? place(row.value) : value(row.value))
+        let alone = FilterValueReader.alone(row.value, of: field)
+        return "\(name) \(words(of: comparator)) " + (isPlace ? place(alone) : value(alone))
     }
 
     private static func sort(_ row: QueryForm.Sort, type: RecordType) -> String {
@@ -76,11 +77,13 @@ enum QueryText {
     }
 
     private static func isWord(_ text: String) -> Bool {
-        !text.isEmpty && text.unicodeScalars.allSatisfy(isWordScalar) && !reserved.contains(text.lowercased())
+        guard let first = text.unicodeScalars.first, QueryTextLexer.closingMarks[first] == nil, first != "!" else { return false }
+        return text.unicodeScalars.allSatisfy(isWordScalar) && !text.utf8.contains { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "|") || $0 == UInt8(ascii: ";") }
+            && !reserved.contains(text.lowercased()) && ForeignWords.placeholder(text) == nil
     }
 
     static func isWordScalar(_ scalar: Unicode.Scalar) -> Bool {
-        !scalar.properties.isWhitespace && !"(),=!<>\"`".unicodeScalars.contains(scalar)
+        !scalar.properties.isWhitespace && !"(){}[],=!<>≤≥≠\"`".unicodeScalars.contains(scalar)
     }
 
     private static func doubled(_ mark: Unicode.Scalar, in text: String) -> String {

@@ -71,7 +71,7 @@ struct RecordAssets: ViewModel {
         // Uses the record name, because user handles may contain characters that HTTP headers can't carry.
         user = visit.people.actor.userRecordName.string
         limit = String(visit.assets.sizeLimit)
-        limitText = Digits.limit(visit.assets.sizeLimit)
+        limitText = Digits.bytes(visit.assets.sizeLimit)
         here = visit.place.link(toRecord: record.recordID.recordName, in: zoneID)
     }
 

@@ -56,9 +56,9 @@ struct FacetPanel: ViewModel {
         self.field = field.name.string
         let sorted = tally.sorted
         let shown = sorted.prefix(Self.valueLimit)
-        let title = try await Self.titles(of: shown.compactMap(\.text), field, visit)
+        let title = try await Self.titles(of: shown.compactMap { $0.text.map { FilterValueReader.alone($0, of: field) } }, field, visit)
         values = shown.map { entry in
-            Value(entry.text, title: entry.text.flatMap(title), count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
+            Value(entry.text, title: entry.text.map { FilterValueReader.alone($0, of: field) }.flatMap(title), count: entry.count, of: tally.records, field: field, form: form, type: type, visit: visit)
         }
         let left = sorted.count - Self.valueLimit
         more = left > 0 ? "and \(Digits.count(left, "more value", plural: "more values"))" : nil
@@ -85,8 +85,9 @@ extension FacetPanel.Value {
     fileprivate init(_ text: String?, title: String?, count: Int, of records: Int, field: QueryField, form: QueryForm, type: RecordType, visit: Visit) {
         self.title = title
         isMissing = text == nil
-        let shown = text ?? "no value"
-        self.text = shown == "\"\"" ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown
+        let value = text.map { FilterValueReader.alone($0, of: field) }
+        let shown = value ?? "no value"
+        self.text = value?.isEmpty == true ? "empty text" : shown.count > FacetPanel.shownLength ? shown.prefix(FacetPanel.shownLength) + "…" : shown
         self.count = Digits.grouped(count)
         percent = records == 0 ? 0 : min(100, Int((Double(count) / Double(records) * 100).rounded()))
         let comparator: Comparator = field.definition.type.isList ? .listContains : .equals
@@ -94,7 +95,7 @@ extension FacetPanel.Value {
             (href, isChosen) = (nil, false)
             return
         }
-        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name($0.value) == Name(text) }
+        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name(FilterValueReader.alone($0.value, of: field)) == Name(FilterValueReader.alone(text, of: field)) }
         let narrowed = form.narrowed(by: QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: ""))
         href = isChosen ? nil : visit.place.link("query", narrowed.parameters)
     }

@@ -48,7 +48,7 @@ extension ErrorsView {
     }
 
     private static func problem(_ read: ErrorText) -> String? {
-        if read.isTooLong { return "The text is longer than \(Digits.limit(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
+        if read.isTooLong { return "The text is longer than \(Digits.bytes(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
         return read.isEmpty
             ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, the names and numbers of codes, and \(KnownReason.allCases.count) messages." : nil
     }
