@@ -14,8 +14,6 @@ public final class ContainerClient: Sendable {
     public let credentials: ContainerCredentials
     let exchanger: Exchanger
 
-    static let userAgent = "CloudKitClient (Swift)"
-
     /// - Parameters:
     ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
     ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a longer pause than is made.

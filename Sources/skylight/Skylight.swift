@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import Records
 
 /// The command line tool. Each command has its own file; CommandGroups.swift has those that only group others.
 @main
@@ -29,6 +30,7 @@ struct Skylight: AsyncParsableCommand {
               75 in use, try again, 77 not permitted.
             With --json, errors are one JSON object on standard error.
             """,
+        version: "skylight \(SkylightVersion.current)",
         subcommands: [
             ServeCommand.self, ConnectCommand.self, MirrorCommand.self, PushCommand.self, ConnectionsCommand.self, DisconnectCommand.self, ImportCommand.self, ExportCommand.self, SnapshotCommand.self, MoveCommand.self, ChangesCommand.self, SubscriptionsCommand.self, NotificationsCommand.self,
              TokenCommand.self, KeyCommand.self, UserCommand.self, AdminCommand.self, SchemaCommand.self, ZoneCommand.self,

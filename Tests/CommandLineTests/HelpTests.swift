@@ -1,3 +1,5 @@
+import Foundation
+import Records
 import Testing
 
 @Suite struct HelpTests {
@@ -23,5 +25,13 @@ import Testing
         for (line, next) in zip(lines, lines.dropFirst()) where line.contains(/^ +(--[a-z-]+|<[a-z]+>)( <[^>]+>)?$/) {
             #expect(next.hasPrefix(String(repeating: " ", count: 20)), "An option without a word: \(line)")
         }
+    }
+
+    @Test("The version is the first of the change log")
+    func version() async throws {
+        let result = try await Command.run(["--version"])
+        #expect(result.status == 0 && result.output == "skylight \(SkylightVersion.current)\n")
+        let changes = try String(contentsOf: URL(filePath: #filePath).appending(path: "../../../CHANGELOG.md").standardized, encoding: .utf8)
+        #expect(changes.firstMatch(of: /\n## (.*)\n/)?.output.1 == SkylightVersion.current[...])
     }
 }

@@ -3,6 +3,7 @@ internal import Foundation
 internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
+internal import Records
 internal import Text
 
 /// The attempts to transfer one asset file: its address, its deadline, and the pauses after failures.
@@ -48,7 +49,7 @@ struct FileAttempts: Sendable {
         options.observer?(.sending(attempt, signed: nil))
         var request = HTTPClientRequest(url: url)
         request.method = method
-        request.headers.add(name: "User-Agent", value: ContainerClient.userAgent)
+        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
         return request
     }
 

@@ -142,6 +142,8 @@ package struct Frame: ViewModel {
 
     /// The whole title of the browser's tab.
     let title: String
+    /// Skylight's own.
+    let version = SkylightVersion.current
     let stylesheet: String
     /// The script that blocks the rendering of pages.
     let firstRendering: String

@@ -90,7 +90,7 @@ struct RequestReplay {
         to services: any HTTPResponder<ServingRequestContext>, from original: Request, _ context: ServingRequestContext
     ) async throws -> String {
         var headers = HTTPFields()
-        headers[.userAgent] = "Skylight"
+        headers[.userAgent] = SkylightVersion.userAgent
         if !body.isEmpty { headers[.contentType] = "application/json" }
         let named: [(String, String?)] = [
             ("X-Skylight-Client", ClientIdentity.replayName), ("X-Skylight-User", served.userRecordName?.string), ("X-Skylight-Device", served.client.deviceID),

@@ -14,6 +14,7 @@ enum HealthService: ServerService {
         let mayKnow = try await call.isOfAdministrator
         writer.object { writer in
             writer.member("status", status.rawValue)
+            writer.member("version", SkylightVersion.current)
             if let instance = call.instance { writer.member("instance", instance) }
             guard mayKnow else { return }
             writer.name("stores")

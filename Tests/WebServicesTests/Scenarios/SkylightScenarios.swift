@@ -20,7 +20,7 @@ extension Scenario {
     static let skylight: [Scenario] = [
         Scenario(
             "the server says who and what there is",
-            get("/skylight/1/health", 200, #"{"status":"ok","stores":[]}"#),
+            get("/skylight/1/health", 200, #"{"status":"ok","version":"\#(SkylightVersion.current)","stores":[]}"#),
             get("/skylight/1/containers", 200, #"{"containers":[]}"#),
             get("/skylight/1/users", 200, #"{"users":[{"handle":"developer","userRecordName":"$developer","displayName":"Developer"}]}"#),
             get("/skylight/1/users/caller", 200, #"{"userRecordName":"$anna"}"#, as: "anna"),

@@ -1,0 +1,7 @@
+/// The version of Skylight, in its one place. `CHANGELOG.md` begins with it and says what a version promises.
+public enum SkylightVersion {
+    /// Major, minor and patch version, as in semantic versioning.
+    public static let current = "1.0.0"
+    /// What Skylight's own requests send as `User-Agent`.
+    public static let userAgent = "Skylight/\(current)"
+}
