@@ -62,6 +62,7 @@ extension SyncEngine {
                 hasExpired = true
                 token = nil
                 isListing = true
+                trail = PageTrail(of: "changes/database", after: nil, database.container.client.pacing)
                 continue
             }
             missing.subtract(page.modifications + page.deletions)
