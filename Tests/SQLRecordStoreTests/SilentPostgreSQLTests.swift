@@ -1,4 +1,4 @@
-#if PostgreSQL
+#if PostgreSQL && os(Linux)
 import Foundation
 import Synchronization
 import Testing
