@@ -113,7 +113,7 @@ let package = Package(
         layer(
             "RemoteRecordStore",
             on: [
-                "Accounts", "AssetStore", "RecordStore", "Records", "JSON", "Text",
+                "Accounts", "AssetStore", "CloudKitClient", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

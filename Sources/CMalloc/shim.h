@@ -17,4 +17,12 @@ static inline void CMalloc_limitArenas(int count) {
 #endif
 }
 
+/// Gives the system the memory that heaps keep and nobody uses (malloc_trim(3)), which otherwise stays with the process.
+/// Does nothing with other C libraries.
+static inline void CMalloc_trim(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
 #endif

@@ -30,7 +30,7 @@ public struct AssetStream: AsyncSequence, Sendable {
         private let progress: @Sendable (TransferProgress) -> Void
         private var attempts: FileAttempts
         private var position: Int64
-        private var body: HTTPClientResponse.Body.AsyncIterator?
+        private var body: PacedBody.AsyncIterator?
         /// The number of bytes at the start of the response that the reader has already.
         private var skipping: Int64 = 0
         /// Identifies the content of the file, if the server does.
@@ -63,7 +63,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     if part.readableBytes == 0 { continue }
                     position += Int64(part.readableBytes)
                     guard position <= size else { throw attempts.failure(.unexpectedAnswer(status: 200, "the file has more than its \(size) bytes")) }
-                    attempts.succeeded()
+                    attempts.received(part.readableBytes)
                     progress(TransferProgress(bytes: position, size: size))
                     return part
                 } catch let failure as CloudKitFailure {
@@ -105,13 +105,17 @@ public struct AssetStream: AsyncSequence, Sendable {
                 if head.status == 206, head.headers.first(name: "Content-Range")?.hasPrefix("bytes \(position)-") != true {
                     throw attempts.failure(.unexpectedAnswer(status: 206, "it is not the part that was asked for"))
                 }
+                // A file that is longer or shorter than the record says will not become right by another attempt.
+                if let rest = head.headers.first(name: "Content-Length").flatMap({ Int64($0) }), rest != (head.status == 200 ? size : size - position) {
+                    throw attempts.failure(.unexpectedAnswer(status: head.status, "the file has not the \(size) bytes that its record says"))
+                }
                 let newTag = head.headers.first(name: "ETag")
                 if position > 0, let tag, let newTag, tag != newTag {
                     throw attempts.failure(.unexpectedAnswer(status: head.status, "the file is another one than before the connection broke"))
                 }
                 tag = newTag ?? tag
                 skipping = head.status == 200 ? position : 0
-                body = response.body.makeAsyncIterator()
+                body = attempts.transport.body(of: response).makeAsyncIterator()
                 return
             }
         }

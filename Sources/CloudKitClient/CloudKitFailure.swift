@@ -89,6 +89,22 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// True if the request was sent, and no answer came that can be used.
+    var isOfLostAnswer: Bool {
+        switch kind {
+        case .connectionLost, .answerLost: true
+        default: false
+        }
+    }
+
+    /// True if only this request failed: the server answers others.
+    package var isOfOneRequest: Bool {
+        switch kind {
+        case .refused, .answerTooLarge, .unexpectedAnswer, .assetRefused, .invalidRequest: true
+        default: false
+        }
+    }
+
     public var description: String {
         var text = "\(action): \(kind.words)"
         if let part {

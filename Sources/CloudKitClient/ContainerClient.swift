@@ -35,7 +35,7 @@ public final class ContainerClient: Sendable {
         self.environment = environment
         self.credentials = credentials
         exchanger = Exchanger(
-            transport: try Transport(configuration), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
+            transport: try Transport(configuration, now: pacing.now), credentials: credentials, configuration: configuration, pacing: pacing, logger: logger)
     }
 
     package var pacing: Pacing { exchanger.pacing }
@@ -93,11 +93,13 @@ public struct ClientConfiguration: Sendable {
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.
     public var patience: Duration = .seconds(120)
+    /// The number of times that a request is sent whose answers break off, do not begin or come too slowly.
+    public var attempts = 5
     /// The longest pause before a repetition, even if CloudKit asks for more.
     public var longestPause: Duration = .seconds(300)
     /// The size limit of an answer in bytes; asset files have none. A page of 200 records of a megabyte each is the largest that CloudKit documents.
     public var answerLimit = 256 << 20
-    /// The time without a byte after which a connection counts as broken.
+    /// The time without a byte after which a connection counts as broken. An answer has to begin in this time, and a little more for a long request.
     public var idleTimeout: Duration = .seconds(60)
     /// The number of connections to the server, and to the server of asset files.
     public var connections = 8

@@ -80,7 +80,7 @@ extension DatabaseClient {
 
     /// Uploads a file. A broken connection begins it anew, which does no harm: a file counts once a record is saved with it.
     ///
-    /// Without a deadline the file may take any time; repetitions may take the patience of the configuration.
+    /// Each attempt may take a minute, and a second for each 1,024 bytes; repetitions may take the patience of the configuration.
     /// - Parameters:
     ///   - size: bytes of the file.
     ///   - progress: is told what the connection took. It must be quick.
@@ -99,7 +99,7 @@ extension DatabaseClient {
             var request = try attempts.next(.POST)
             request.headers.add(name: "Content-Type", value: "application/octet-stream")
             request.body = .stream(counted, length: .known(size))
-            let begun = await transport.file(request, within: attempts.timeLeft)
+            let begun = await transport.file(request, within: attempts.timeToAnswer(size))
             if let error = counted.error { throw error }
             let reply: Transport.Reply
             do {
@@ -124,7 +124,7 @@ extension DatabaseClient {
     /// Downloads the file of an asset, streamed with backpressure. The request is sent when the stream is read.
     ///
     /// A broken connection is followed by a request for the rest. If the server does not give parts, the file is fetched anew and its beginning
-    /// skipped. Without a deadline the file may take any time; repetitions without a byte in between may take the patience of the configuration.
+    /// skipped. A file may take any time while 1,024 bytes a second come; repetitions while less comes may take the patience of the configuration.
     /// - Parameters:
     ///   - fileName: replaces the placeholder in the address. Any name will do.
     ///   - offset: the bytes that the caller has already.

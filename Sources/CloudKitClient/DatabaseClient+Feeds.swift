@@ -81,9 +81,9 @@ extension DatabaseClient {
 
     /// All pages of the zones that changed.
     public func databaseChangesPages(since token: SyncToken? = nil, limit: Int? = nil) -> Pages<DatabaseFeedPage> {
-        Pages(of: "changes/database", after: token?.text) { marker in
+        Pages(of: "changes/database", after: token?.text, container.pacing) { marker in
             let page = try await databaseChanges(since: marker.map { SyncToken($0) }, limit: limit)
-            return (page, page.moreComing ? page.syncToken.text : nil)
+            return (page, page.zones.isEmpty, page.moreComing ? page.syncToken.text : nil)
         }
     }
 
@@ -104,11 +104,11 @@ extension DatabaseClient {
 
     /// All pages of one zone's changes. An error of the zone ends the sequence with a ``CloudKitFailure``. Tokens of the pages before stay good.
     public func zoneChangesPages(_ pull: ZonePull) -> Pages<ZoneFeedPage> {
-        Pages(of: "changes/zone", after: pull.since?.text) { marker in
+        Pages(of: "changes/zone", after: pull.since?.text, container.pacing) { marker in
             var pull = pull
             pull.since = marker.map { SyncToken($0) }
             switch try await zoneChanges([pull])[0] {
-            case .success(let page): return (page, page.moreComing ? page.syncToken.text : nil)
+            case .success(let page): return (page, page.changes.isEmpty, page.moreComing ? page.syncToken.text : nil)
             case .failure(let error): throw CloudKitFailure(error.isTemporary ? .throttled(error) : .refused(error), action: "changes/zone")
             }
         }

@@ -66,9 +66,9 @@ extension DatabaseClient {
     public func queryPages(
         _ query: Query, in area: QueryArea = .zone(.default), limit: Int? = nil, desiredKeys: Set<Name>? = nil
     ) -> Pages<RecordsPage> {
-        Pages(of: "records/query", after: nil) { marker in
+        Pages(of: "records/query", after: nil, container.pacing) { marker in
             let page = try await self.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: marker)
-            return (page, page.continuationMarker)
+            return (page, page.records.isEmpty, page.continuationMarker)
         }
     }
 

@@ -75,13 +75,19 @@ public struct ContainerMirror: Sendable {
         let files = try await fileFetcher()
         for scope in [DatabaseScope.private, .shared] where options.scopes.contains(scope) {
             let replica = try await replica(scope)
+            if let files { try await fetchMissedFiles(files, replica, &report) }
             var pull = FeedPull(replica, files: files, options, meter)
-            try await pull.run()
+            do {
+                try await pull.run()
+            } catch let failure as CloudKitFailure where failure.isOfOnePart {
+                pull.report.problems.append(.failed(scope, nil, reason: "\(failure)"))
+            }
             report.add(pull.report.outcome)
             report.problems += pull.report.problems
         }
         guard options.scopes.contains(.public) else { return report }
         let replica = try await replica(.public)
+        if let files { try await fetchMissedFiles(files, replica, &report) }
         for type in try await publicTypes(replica.local) {
             var pull = TypePull(replica, type, files: files, options, meter)
             try await pull.run(at: .now())
@@ -132,19 +138,53 @@ public struct ContainerMirror: Sendable {
     public func fetchFiles(of recordID: RecordID, in scope: DatabaseScope) async throws -> StoredRecord? {
         guard options.files != .none, let files = try await fileFetcher() else { throw RecordError(.badRequest, "This mirror does not fetch files") }
         let replica = try await replica(scope)
-        let zoneID = scope == .shared ? recordID.zoneID : ZoneID(zoneName: recordID.zoneID.zoneName)
-        var reading = PageReading(zoneID: zoneID)
-        switch try await replica.remote.lookup([recordID.recordName], in: zoneID)[0] {
-        case .success(let record): reading.add(record)
-        case .failure(let error) where error.code == .notFound: reading.delete(recordID.recordName)
-        case .failure(let error): throw error
-        }
+        let zoneID = Self.zoneID(of: recordID, in: scope)
         var problems: [MirrorProblem] = []
-        let changes = try await files.fetchingAll.fetching(
-            reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica, problems: &problems)
-        _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
+        try await renew(recordID.recordName, in: zoneID, files.fetchingAll, replica, &problems)
         if let problem = problems.first { throw RecordError(.notFound, "\(problem)") }
         return try? await replica.local.fetch([RecordID(recordName: recordID.recordName, zoneID: zoneID)], desiredKeys: nil)[0].get()
+    }
+
+    private static func zoneID(of recordID: RecordID, in scope: DatabaseScope) -> ZoneID {
+        scope == .shared ? recordID.zoneID : ZoneID(zoneName: recordID.zoneID.zoneName)
+    }
+
+    /// Takes a record with its files from the origin once more.
+    private func renew(
+        _ recordName: Name, in zoneID: ZoneID, _ files: FileFetcher, _ replica: Replica, _ problems: inout [MirrorProblem]
+    ) async throws {
+        var reading = PageReading(zoneID: zoneID)
+        switch try await replica.remote.lookup([recordName], in: zoneID)[0] {
+        case .success(let record): reading.add(record)
+        case .failure(let error) where error.code == .notFound: reading.delete(recordName)
+        case .failure(let error): throw error
+        }
+        let changes = try await files.fetching(
+            reading.changes.map { MirrorBatch.Change($0, replacesSame: true) }, reading.received, in: replica, problems: &problems)
+        _ = try await replica.local.mirror(MirrorBatch(zoneID, changes: changes))
+    }
+
+    /// Fetches the files that an earlier pull was not given for the moment.
+    private func fetchMissedFiles(_ files: FileFetcher, _ replica: Replica, _ report: inout PullReport) async throws {
+        let mark = Marks.missedFiles(replica.scope)
+        let before = try await replica.local.mirrorMarks()[mark]
+        guard options.files == .all, before != nil else { return }
+        // Files of another database may be among those that are missed.
+        let others = files.missed.records
+        for recordID in MissedFiles.records(in: before) {
+            do {
+                try await renew(recordID.recordName, in: Self.zoneID(of: recordID, in: replica.scope), files, replica, &report.problems)
+            } catch let error as ServerError {
+                // What became of its zone comes with the feed.
+                if error.isTemporary { files.missed.note(recordID) }
+            } catch let failure as CloudKitFailure where failure.isOfOnePart {
+                report.problems.append(.record(recordID, reason: "\(failure)"))
+            } catch let error as RecordError where [.zoneNotFound, .badRequest].contains(error.code) {
+                report.problems.append(.record(recordID, reason: error.reason))
+            }
+        }
+        let after = MissedFiles.text(of: files.missed.records.subtracting(others))
+        if after != before { _ = try await replica.local.mirror(MirrorBatch(marks: [mark: after])) }
     }
 
     // MARK: Pushing

@@ -13,7 +13,7 @@ struct FeedPull {
     let options: MirrorOptions
     let meter: MirrorMeter
     private var marks: [Name: String] = [:]
-    private(set) var report = PullReport()
+    var report = PullReport()
 
     private var scope: DatabaseScope { replica.scope }
     private var remote: DatabaseClient { replica.remote }
@@ -39,6 +39,7 @@ struct FeedPull {
 
     private mutating func pullZones(since start: SyncToken?) async throws {
         var token = start
+        var trail = PageTrail(of: "changes/database", after: start?.text, remote.container.pacing)
         var listed: Set<ZoneID> = []
         var isComplete = true
         while true {
@@ -49,7 +50,7 @@ struct FeedPull {
                 if zone.isDeleted { listed.remove(zoneID) } else { listed.insert(zoneID) }
                 if try await !take(zone, as: zoneID) { isComplete = false }
             }
-            try Self.checkProgress(page.moreComing, from: token, to: page.syncToken, "changes/database")
+            if page.moreComing { try await trail.follow(page.syncToken.text, isEmpty: page.zones.isEmpty) }
             token = page.syncToken
             // A list from the beginning is compared with the mirror when it is complete.
             if start != nil, isComplete { try await set(Marks.database(scope), page.syncToken.text) }
@@ -65,12 +66,6 @@ struct FeedPull {
     /// The zone's ID as marks have it. Zones of the user's own have no owner there.
     private func identity(of zoneID: ZoneID) -> ZoneID {
         scope == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
-    }
-
-    private static func checkProgress(_ moreComing: Bool, from before: SyncToken?, to after: SyncToken, _ action: String) throws {
-        if moreComing, before == after {
-            throw RecordError(.internalError, "The origin says in \(action) that more is coming, and gives the same token again")
-        }
     }
 
     private mutating func set(_ name: Name, _ value: String?) async throws {
@@ -93,6 +88,9 @@ struct FeedPull {
             return try await remove(zoneID)
         } catch let error as ServerError {
             report.problems.append(.failed(scope, zoneID, reason: "\(error)"))
+        } catch let failure as CloudKitFailure {
+            try await replica.checkThatOthersAreAnswered(after: failure)
+            report.problems.append(.failed(scope, zoneID, reason: "\(failure)"))
         } catch let error as RecordError where error.code != .internalError && error.code != .tryAgainLater {
             report.problems.append(.failed(scope, zoneID, reason: error.reason))
         }
@@ -142,14 +140,14 @@ struct FeedPull {
         @Sendable func page(after token: SyncToken?) async throws -> ZoneFeedPage {
             try await replica.remote.zoneChanges([ZonePull(remoteZone, since: token, limit: limit)])[0].get()
         }
-        var token = Marks.token(marks[Marks.token(of: zoneID, scope)])
+        let token = Marks.token(marks[Marks.token(of: zoneID, scope)])
+        var trail = PageTrail(of: "changes/zone", after: token?.text, remote.container.pacing)
         var present = try await page(after: token)
         while present.moreComing {
             let current = present
-            try Self.checkProgress(true, from: token, to: current.syncToken, "changes/zone")
+            try await trail.follow(current.syncToken.text, isEmpty: current.changes.isEmpty)
             async let next = page(after: current.syncToken)
             try await store(current, of: remoteZone, as: zoneID, into: localZone)
-            token = current.syncToken
             present = try await next
         }
         try await store(present, of: remoteZone, as: zoneID, into: localZone)
@@ -160,7 +158,7 @@ struct FeedPull {
         var reading = PageReading(zoneID: localZone)
         try await read(page, of: remoteZone, &reading)
         var batch = MirrorBatch(localZone, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: page.syncToken.text])
-        if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica, problems: &report.problems) }
+        if let files { try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems) }
         if marks[Marks.comparison(of: zoneID, scope)] != nil { batch.sighted = reading.savedNames }
         report.add(try await local.mirror(batch))
         report.problems += reading.problems.filter { !report.problems.contains($0) }

@@ -5,6 +5,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import Records
 internal import RecordStore
+internal import Synchronization
 
 /// Brings the files of assets into the mirror's asset store, and reads them for uploads.
 ///
@@ -14,6 +15,7 @@ struct FileFetcher: Sendable {
     private let ledger: any AssetLedger
     private let isFetching: Bool
     private let meter: MirrorMeter
+    let missed = MissedFiles()
 
     /// - Parameter isFetching: false to use only files that the mirror has already.
     init(_ store: AssetStore, _ ledger: any AssetLedger, isFetching: Bool, _ meter: MirrorMeter) {
@@ -25,6 +27,19 @@ struct FileFetcher: Sendable {
 
     /// The same, fetching files that the mirror lacks.
     var fetchingAll: FileFetcher { FileFetcher(store, ledger, isFetching: true, meter) }
+
+    /// Brings the files of a page's records, and notes with the page those that were not given for the moment.
+    /// - Parameters: as ``fetching(_:_:in:isAnswer:problems:)``.
+    func bringFiles(
+        of batch: inout MirrorBatch, _ received: [Name: ReceivedRecord], in replica: Replica, problems: inout [MirrorProblem]
+    ) async throws {
+        let before = missed.records
+        batch.changes = try await fetching(batch.changes, received, in: replica, problems: &problems)
+        let new = missed.records.subtracting(before)
+        if new.isEmpty { return }
+        let mark = Marks.missedFiles(replica.scope)
+        batch.marks[mark] = MissedFiles.text(of: new.union(MissedFiles.records(in: try await replica.local.mirrorMarks()[mark])))
+    }
 
     /// The changes with the files of their assets.
     /// - Parameters:
@@ -82,6 +97,19 @@ struct FileFetcher: Sendable {
             return nil
         }
         do {
+            return try await fetched(source, of: recordID, field, in: replica)
+        } catch let failure as CloudKitFailure where failure.isOfFile {
+            if failure.isForNow { missed.note(recordID) }
+            problems.append(.file(field, of: recordID, reason: "\(failure)\(failure.isForNow ? ". The next pull asks again" : "")"))
+        } catch let error as RecordError where error.code == .badRequest {
+            problems.append(.file(field, of: recordID, reason: error.reason))
+        }
+        return nil
+    }
+
+    /// - Throws: `CloudKitFailure`; `RecordError` BAD_REQUEST if another file came than the record says.
+    private func fetched(_ source: ReceivedAsset, of recordID: RecordID, _ field: Name, in replica: Replica) async throws -> String? {
+        do {
             return try await fetch(source, in: replica)
         } catch let failure as CloudKitFailure where failure.isWithoutFile {
             // The address may have expired while other files were fetched.
@@ -89,20 +117,32 @@ struct FileFetcher: Sendable {
             let again = try await replica.remote.lookup([recordID.recordName], in: zoneID, desiredKeys: [field])[0]
             if case .failure(let error) = again, error.isTemporary { throw error }
             // Otherwise the record has changed meanwhile, and comes again.
-            guard let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == asset.fileChecksum }) else { return nil }
-            do {
-                return try await fetch(renewed, in: replica)
-            } catch let failure as CloudKitFailure where failure.isWithoutFile {
-                problems.append(.file(field, of: recordID, reason: "\(failure)"))
-                return nil
-            }
+            let checksum = source.asset.fileChecksum
+            guard let renewed = try? again.get().fields[field]?.assets.first(where: { $0.asset.fileChecksum == checksum }) else { return nil }
+            return try await fetch(renewed, in: replica)
         }
     }
 
     private func fetch(_ source: ReceivedAsset, in replica: Replica) async throws -> String {
+        try missed.checkServer()
+        do {
+            let checksum = try await received(source, in: replica)
+            missed.noteAnswer()
+            return checksum
+        } catch let failure as CloudKitFailure {
+            if failure.isForNow { missed.noteSilence(failure) } else { missed.noteAnswer() }
+            throw failure
+        }
+    }
+
+    private func received(_ source: ReceivedAsset, in replica: Replica) async throws -> String {
         let ticket = ledger.tickets.seal(UploadTicket(storingUntil: Timestamp(milliseconds: Timestamp.now().milliseconds + AssetTickets.uploadLifetime)))
         let stream = try replica.remoteFiles.download(source)
         let stored = try await store.receive(stream, ticket: ticket, fileName: nil, declaredSize: source.asset.size)
+        // An origin that is another Skylight names files by their content.
+        if FileChecksum(source.asset.fileChecksum) != nil, stored.fileChecksum != source.asset.fileChecksum {
+            throw RecordError(.badRequest, "the file that came has another checksum than the record says")
+        }
         meter.change { progress in
             progress.files += 1
             progress.fileBytes += source.asset.size
@@ -121,7 +161,86 @@ struct FileFetcher: Sendable {
     }
 }
 
+/// The files of one pull that did not come for the moment.
+///
+/// A file that does not come takes minutes of waiting. If several in a row do not, their server is down, and is asked for no more of them.
+final class MissedFiles: Sendable {
+    private static let silenceLimit = 3
+    /// Records that are remembered for the next pull.
+    private static let limit = 1000
+
+    private struct State {
+        var records: Set<RecordID> = []
+        /// The failures in a row.
+        var silences = 0
+        var latest: CloudKitFailure?
+    }
+
+    private let state = Mutex(State())
+
+    var records: Set<RecordID> { state.withLock { $0.records } }
+
+    func note(_ recordID: RecordID) { state.withLock { _ = $0.records.insert(recordID) } }
+
+    func noteAnswer() { state.withLock { $0.silences = 0 } }
+
+    func noteSilence(_ failure: CloudKitFailure) {
+        state.withLock { state in
+            state.silences += 1
+            state.latest = failure
+        }
+    }
+
+    /// - Throws: the latest failure, if files before this one did not come either.
+    func checkServer() throws {
+        try state.withLock { state in
+            if state.silences >= Self.silenceLimit, let latest = state.latest { throw latest }
+        }
+    }
+
+    // MARK: Marks
+
+    /// The records as a mark; `nil` for none.
+    static func text(of records: Set<RecordID>) -> String? {
+        if records.isEmpty { return nil }
+        let rows = records.map { [$0.zoneID.zoneName, $0.zoneID.ownerRecordName ?? "", $0.recordName] }.sorted { $0.lexicographicallyPrecedes($1) }
+        var writer = JSONWriter()
+        writer.array { writer in
+            for row in rows.prefix(limit) { writer.array { writer in for name in row { writer.value(name.string) } } }
+        }
+        return String(decoding: writer.bytes, as: UTF8.self)
+    }
+
+    static func records(in mark: String?) -> Set<RecordID> {
+        guard let mark, case .array(let rows)? = try? JSONReader.value(of: mark) else { return [] }
+        return Set(
+            rows.compactMap { row in
+                guard case .array(let values) = row else { return nil }
+                let names = values.compactMap { if case .string(let text) = $0 { Name(text) } else { nil } }
+                guard names.count == 3 else { return nil }
+                return RecordID(recordName: names[2], zoneID: ZoneID(zoneName: names[0], ownerRecordName: names[1] == "" ? nil : names[1]))
+            })
+    }
+}
+
 extension CloudKitFailure {
+    /// True if a file can't be had, but the pull may go on without it.
+    fileprivate var isOfFile: Bool {
+        switch kind {
+        case .closed, .cancelled: false
+        default: true
+        }
+    }
+
+    /// True if the server may give the file another time.
+    fileprivate var isForNow: Bool {
+        switch kind {
+        case .unreachable, .connectionLost, .throttled: true
+        case .assetRefused(let status): status >= 500 || status == 421
+        default: false
+        }
+    }
+
     /// True if the file is not at its address, so that asking there again is of no use.
     fileprivate var isWithoutFile: Bool {
         switch kind {

@@ -14,7 +14,7 @@ struct Replica: Sendable {
     var scope: DatabaseScope { remoteFiles.scope }
 
     /// For one request from now.
-    var remote: DatabaseClient { remoteFiles.until(.now + patience) }
+    var remote: DatabaseClient { remoteFiles.until(remoteFiles.container.pacing.now() + patience) }
 
     init(
         _ remote: DatabaseClient, in container: ContainerID, of engine: any RecordEngine, as caller: Caller, patience: Duration, _ meter: MirrorMeter
@@ -24,6 +24,21 @@ struct Replica: Sendable {
         let address = DatabaseAddress(container: container, environment: remote.container.environment, scope: remote.scope)
         local = try await engine.database(address, as: caller)
         self.engine = engine
+    }
+
+    /// Tells a part of the origin that fails from an origin that fails.
+    /// - Throws: the failure, if the origin answers no other requests either.
+    func checkThatOthersAreAnswered(after failure: CloudKitFailure) async throws {
+        if failure.isOfOnePart { return }
+        guard case .connectionLost = failure.kind else { throw failure }
+        do {
+            switch scope {
+            case .public: _ = try await remote.caller()
+            case .private, .shared: _ = try await remote.databaseChanges(since: nil, limit: 1)
+            }
+        } catch is CloudKitFailure {
+            throw failure
+        }
     }
 
     // MARK: Zones
@@ -89,6 +104,11 @@ struct Replica: Sendable {
     }
 }
 
+extension CloudKitFailure {
+    /// True if only a part of the origin failed. Credentials that are refused are refused for all of it.
+    var isOfOnePart: Bool { isOfOneRequest && serverError?.code != .authenticationFailed }
+}
+
 /// Names of the marks of a mirror.
 enum Marks {
     /// Change token of the origin's database.
@@ -116,6 +136,8 @@ enum Marks {
     /// The origin's schema in the schema language, if a file was given.
     static let schema: Name = "schema"
     static let files: Name = "files"
+    /// The records of a database whose files were not given for the moment, for the next pull.
+    static func missedFiles(_ scope: DatabaseScope) -> Name { Name("\(scope.rawValue)/missed") }
     static let history: Name = "history"
 
     private static func zone(_ kind: String, _ zoneID: ZoneID, _ scope: DatabaseScope) -> Name {

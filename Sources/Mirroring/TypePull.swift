@@ -41,7 +41,11 @@ struct TypePull {
             try await body(&self)
             return true
         } catch let failure as CloudKitFailure {
-            guard case .refused(let error) = failure.kind else { throw failure }
+            guard case .refused(let error) = failure.kind else {
+                try await replica.checkThatOthersAreAnswered(after: failure)
+                report.problems.append(.failed(.public, nil, reason: "\(type): \(failure)"))
+                return false
+            }
             switch error.known {
             case .recordNameNotQueryable, .notQueryable, .notSortable, .notMarked, .typeNotIndexable:
                 report.problems.append(.missingIndexes(type: type, purpose: purpose, indexes: indexes, reason: error.reason))
@@ -72,7 +76,7 @@ struct TypePull {
             try read(page, &reading)
             latest = max(latest, reading.changes.compactMap { $0.record?.modified.timestamp.milliseconds }.max() ?? 0)
             var batch = MirrorBatch(.default, changes: reading.changes.map { MirrorBatch.Change($0) }, marks: [mark: String(latest)])
-            if let files { batch.changes = try await files.fetching(batch.changes, reading.received, in: replica, problems: &report.problems) }
+            if let files { try await files.bringFiles(of: &batch, reading.received, in: replica, problems: &report.problems) }
             report.add(try await local.mirror(batch))
             report.problems += reading.problems.filter { !report.problems.contains($0) }
             meter.change { $0.records += page.records.count }
@@ -80,12 +84,11 @@ struct TypePull {
     }
 
     private func eachPage(of query: Query, desiredKeys: Set<Name>? = nil, _ body: (RecordsPage) async throws -> Void) async throws {
+        var trail = PageTrail(of: "records/query", after: nil, remote.container.pacing)
         var marker: String?
         repeat {
             let page = try await remote.query(query, limit: options.pageSize, desiredKeys: desiredKeys, after: marker)
-            if let next = page.continuationMarker, next == marker {
-                throw RecordError(.badRequest, "The origin says that more is coming, and leads back to the same page")
-            }
+            if let next = page.continuationMarker { try await trail.follow(next, isEmpty: page.records.isEmpty) }
             try await body(page)
             marker = page.continuationMarker
         } while marker != nil

@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import CloudKitClient
 public import NIOCore
 internal import Records
 
@@ -18,15 +19,15 @@ public struct AssetDownload: AsyncSequence, Sendable {
     }
 
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private var body: HTTPClientResponse.Body.AsyncIterator
+        private var body: PacedBody.AsyncIterator
         private let server: ServerClient
 
-        init(_ body: HTTPClientResponse.Body.AsyncIterator, _ server: ServerClient) {
+        init(_ body: PacedBody.AsyncIterator, _ server: ServerClient) {
             self.body = body
             self.server = server
         }
 
-        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke. The download can be resumed after the received bytes.
+        /// - Throws: `RecordError` TRY_AGAIN_LATER if the connection broke, or the bytes came too slowly. The download can be resumed after the received bytes.
         public mutating func next() async throws -> ByteBuffer? {
             do {
                 return try await body.next()
@@ -37,5 +38,5 @@ public struct AssetDownload: AsyncSequence, Sendable {
         }
     }
 
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(body.makeAsyncIterator(), server) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(PacedBody(body).makeAsyncIterator(), server) }
 }

@@ -1,15 +1,16 @@
 internal import AssetStore
 internal import AsyncHTTPClient
+internal import CloudKitClient
 internal import Foundation
 internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import Records
 
-// Streams of unknown length. They have no total time limit, and only inactivity ends them.
+// Files, and streams of unknown length. Files have to come with some speed; streams may be silent, and end when not even keep-alive messages come.
 
 extension ServerClient {
-    /// The time limit for the start of the answer to an upload. The server syncs the file first.
+    /// The time limit for the start of the answer to an upload whose size is not known.
     private static let uploadPatience: TimeAmount = .hours(24)
 
     /// Downloads a file from an offset.
@@ -28,6 +29,11 @@ extension ServerClient {
         return AssetDownload(response.body, size: size, from: self)
     }
 
+    /// The time in which the answer to an upload has to begin. The server syncs the file first.
+    private static func timeToAnswer(_ size: Int64) -> TimeAmount {
+        .seconds(60) + .milliseconds(Int64(min(TransferPace.time(for: size) / .milliseconds(1), 1e12)))
+    }
+
     /// Uploads a file.
     func upload<Body: AsyncSequence & Sendable>(
         _ path: String, _ body: Body, size: Int64?, headers: HTTPHeaders
@@ -35,7 +41,8 @@ extension ServerClient {
         var headers = headers
         headers.add(name: "Content-Type", value: "application/octet-stream")
         let response = try await open(
-            .POST, path, headers: headers, body: .stream(body, length: size.map { .known($0) } ?? .unknown), timeout: Self.uploadPatience,
+            .POST, path, headers: headers, body: .stream(body, length: size.map { .known($0) } ?? .unknown),
+            timeout: size.map(Self.timeToAnswer) ?? Self.uploadPatience,
             accepting: [.ok], purpose: .saves)
         return try await answer(of: response, .saves)
     }

@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import CloudKitClient
 internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
@@ -122,7 +123,7 @@ final class ServerClient: Sendable {
     func answer(of response: HTTPClientResponse, _ purpose: Purpose) async throws -> Answer {
         let body: ByteBuffer
         do {
-            body = try await reading(purpose) { try await response.body.collect(upTo: 1 << 20) }
+            body = try await reading(purpose) { try await PacedBody(response.body).collect(upTo: 1 << 20) }
         } catch let error as BrokenConnection {
             throw failure(error.cause, purpose)
         }
@@ -150,7 +151,7 @@ final class ServerClient: Sendable {
     private func exchange(_ request: HTTPClientRequest, _ purpose: Purpose, _ statuses: [HTTPResponseStatus]) async throws -> Answer {
         let (status, body) = try await reading(purpose) { [client] in
             let response = try await client.execute(request, deadline: .distantFuture)
-            return (response.status, try await response.body.collect(upTo: Self.answerLimit))
+            return (response.status, try await PacedBody(response.body).collect(upTo: Self.answerLimit))
         }
         let answer = try answer(status, body)
         if statuses.contains(status) { return answer }

@@ -252,7 +252,7 @@ final class CommitWriter: Sendable {
         // Readers that are in the way are not a failure, which is not logged.
         let details = StoreProblem.details(of: error)
         if (error as? SQLError)?.cause != .busy, messages.isNew(details) { logger.error("Writing failed: \(details)") }
-        guard let error = error as? SQLError else { return RecordError(.internalError, "The save failed: \(error)") }
+        guard let error = error as? SQLError else { return RecordError(.internalError, "The save failed: \(StoreProblem.words(for: error))") }
         // The error occurs before anything is written.
         if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
         switch error.cause {

@@ -101,7 +101,7 @@ final class IndexWorker: Sendable {
             // The other process may end. Closing the store cancels the sleep.
             try? await Task.sleep(for: Self.patienceAfterFailure)
         } catch {
-            await note(error as? RecordError ?? RecordError(.internalError, "\(error)"), of: work, store)
+            await note(error as? RecordError ?? RecordError(.internalError, StoreProblem.words(for: error)), of: work, store)
         }
         return true
     }

@@ -205,7 +205,7 @@ public final class SQLRecordEngine: RecordEngine {
                 }
             }
         } catch {
-            settings.logger.error("The containers can't be listed: \(error)")
+            settings.logger.error("The containers can't be listed: \(StoreProblem.words(for: error))")
             let reason = RecordError(.internalError, "The containers can't be listed: \(StoreProblem.words(for: error))")
             health = places.keys.map { StoreHealth(container: $0.container, environment: $0.environment, unreadableBecause: reason, since: now) }
         }

@@ -50,14 +50,21 @@ struct StoreProblem {
 
     /// A short description of the error for clients.
     static func words(for error: any Error) -> String {
-        guard let error = error as? SQLError, error.isForLog else { return "\(error)" }
-        return "\(error.reason), \(error.code)"
+        switch error {
+        case let error as SQLError where error.isForLog: return "\(error.reason), \(error.code)"
+        case let error as CocoaError:
+            // Foundation describes errors of the file system by domains and codes.
+            let reason = error.underlying.map { words(for: $0) } ?? error.localizedDescription
+            return (error.filePath ?? error.url?.path(percentEncoded: false)).map { "'\($0)': \(reason)" } ?? reason
+        case let error as POSIXError: return String(cString: strerror(error.code.rawValue))
+        default: return "\(error)"
+        }
     }
 
     /// A description of the error for the log.
     static func details(of error: any Error) -> String {
-        guard let sql = (error as? SQLError)?.sql else { return "\(error)" }
-        return "\(error), in: \(sql)"
+        guard let error = error as? SQLError else { return words(for: error) }
+        return error.sql.map { "\(error), in: \($0)" } ?? "\(error)"
     }
 
     /// The error for clients if the process has reached its limit on open files; `nil` for other causes.

@@ -42,6 +42,7 @@ struct CommandFailure: Error {
         case let error as SnapshotError: self.init(error)
         case let error as CocoaError:
             self.init(.failed, error.localizedDescription)
+        case let error as POSIXError: self.init(.failed, String(cString: strerror(error.code.rawValue)))
         case is ValidationError, is ExitCode, is CleanExit: return nil
         default:
             // The parser's own error types are not public, but all of them have its exit code.

@@ -183,9 +183,10 @@ struct ServeCommand: AsyncParsableCommand {
                 "Other users of this machine may be able to read the data folder without credentials; protect it: chmod 700 '\(folder.path)'")
         }
         let log = RequestLog(limit: requestLog)
+        let memory = MemoryBudget(limit: Int(clamping: transferMemory.bytes))
         let routes = ServedRoutes(
             store: store, access: control, trusted: access.trustedSites(for: hostname), isSecure: certificate != nil,
-            memory: MemoryBudget(limit: Int(clamping: transferMemory.bytes)), throttle: access.throttle(for: hostname),
+            memory: memory, throttle: access.throttle(for: hostname),
             log: log, instance: instance, protocolOnly: protocolOnly, templates: templates, publicFolder: publicFolder)
         let (listening, channels) = AsyncStream.makeStream(of: (any Channel).self)
         let scheme = certificate == nil ? "http" : "https"
@@ -200,7 +201,7 @@ struct ServeCommand: AsyncParsableCommand {
             // Runs within the service, so that signals during this time still shut down in order.
             application.beforeServerStarts { try await DemoFilling(store).fill() }
         }
-        var services: [any Service] = [application, AssetSweeping(assets: store.assets), ServerFileWithdrawal(file: folder.serverFile, instance: instance)]
+        var services: [any Service] = [application, AssetSweeping(assets: store.assets), MemoryTrimming(memory: memory), ServerFileWithdrawal(file: folder.serverFile, instance: instance)]
         if demo, !protocolOnly { services.append(DemoClients(store, log: log, listening: listening, logger)) }
         var configuration = ServiceGroupConfiguration(
             // The services end in reverse order.

@@ -222,6 +222,34 @@ import Testing
         }
     }
 
+    /// Circles of any length behind any way into them.
+    @Test(arguments: [1, 2, 3, 10], [0, 1, 7, 100])
+    func pagesInACircleEnd(length: Int, before: Int) async throws {
+        let time = TestTime()
+        var trail = PageTrail(of: "changes/zone", after: nil, time.pacing)
+        var (pages, failed) = (0, nil as CloudKitFailure?)
+        while failed == nil, pages < 1000 {
+            let next = pages < before ? "w\(pages)" : "c\((pages - before) % length)"
+            do { try await trail.follow(next, isEmpty: false) } catch { failed = error as? CloudKitFailure }
+            pages += 1
+        }
+        #expect(failed?.description.contains("leads back") == true && pages <= 3 * (before + length) + 2)
+        #expect(time.pauses.isEmpty)
+    }
+
+    @Test func emptyPagesAreFollowedMoreAndMoreSlowlyAndNotForEver() async throws {
+        let time = TestTime()
+        var trail = PageTrail(of: "records/query", after: nil, time.pacing)
+        for number in 0..<5 { try await trail.follow("a\(number)", isEmpty: true) }
+        try await trail.follow("b", isEmpty: false)
+        for number in 1..<PageTrail.emptyLimit { try await trail.follow("c\(number)", isEmpty: true) }
+        let first = [10, 20, 40, 80, 160, 10, 20].map { Duration.milliseconds($0) }
+        #expect(Array(time.pauses[..<first.count]) == first)
+        #expect(time.pauses.last == .milliseconds(250))
+        let failed = await failure { try await trail.follow("d", isEmpty: true) }
+        #expect(failed?.description.contains("1000 pages in a row said that more is coming, and had nothing") == true)
+    }
+
     @Test func anErrorOfAZoneEndsItsPages() async throws {
         let stage = Stage()
         let expired = #"{"zones":[{"zoneID":{"zoneName":"Z"},"serverErrorCode":"BAD_REQUEST","reason":"client knowledge differs from server knowledge"}]}"#

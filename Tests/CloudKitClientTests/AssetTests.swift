@@ -236,8 +236,41 @@ import Testing
             try await stage.run(address) { client in
                 let long = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f", size: 2999)) }
                 guard case .unexpectedAnswer? = long?.kind else { return unexpected(long as Any) }
+                // Another attempt would bring the same.
+                let short = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f", size: 3001)) }
+                #expect(short?.kind == .unexpectedAnswer(status: 200, "the file has not the 3001 bytes that its record says") && short?.attempts == 1)
+            }
+        }
+        // A server that does not tell the length.
+        try await ScriptedServer.run(ScriptedServer.Reply(bytes: Array("HTTP/1.1 200 OK\r\n\r\n\(Self.text)".utf8), closes: true)) { address, _ in
+            try await stage.run(address) { client in
                 let short = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f", size: 3001)) }
                 #expect(short?.kind == .connectionLost("the file ended at byte 3000 of 3001") && (short?.attempts ?? 0) > 1)
+            }
+        }
+    }
+
+    @Test func aFileThatDripsIsGivenUp() async throws {
+        let stage = Stage(tick: .seconds(100))
+        try await ScriptedServer.run(.drip(["Content-Length": "3000"])) { address, _ in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(1_000) }) { client in
+                let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
+                #expect(failed?.kind == .connectionLost("it came slower than 1024 bytes a second"))
+            }
+        }
+    }
+
+    /// Each attempt brings one byte, which would be an hour for such a file.
+    @Test func aFileThatComesByteByByteIsGivenUp() async throws {
+        let stage = Stage()
+        try await ScriptedServer.run({ request, _ in
+            let reply = Self.serve(request)
+            return reply.cut(after: reply.headCount + 1)
+        }) { address, server in
+            try await stage.run(address) { client in
+                let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
+                guard case .connectionLost? = failed?.kind else { return unexpected(failed as Any) }
+                #expect(server.requests.count < 20)
             }
         }
     }

@@ -288,7 +288,7 @@ import Testing
         #expect(throws: CloudKitFailure.self) {
             var configuration = ClientConfiguration(address: "https://127.0.0.1:1")
             configuration.trustedCertificates = Array("no certificate".utf8)
-            _ = try Transport(configuration)
+            _ = try Transport(configuration, now: { .now })
         }
     }
 }

@@ -175,6 +175,27 @@ import Testing
     /// The positions at which connections break: every byte of the head and of the body.
     private static let positions = Array(0..<savedAnswer.bytes.count)
 
+    /// Each look at the clock takes 100 seconds, in which a part of the answer would have to have 100 KB.
+    @Test func anAnswerThatDripsIsGivenUp() async throws {
+        let stage = Stage(tick: .seconds(100))
+        try await ScriptedServer.run(.drip()) { address, server in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(1_000_000) }) { client in
+                let failed = await failure { try await client.database(.private).read() }
+                #expect(failed?.kind == .connectionLost("it came slower than 1024 bytes a second"))
+                #expect(failed?.attempts == 5 && server.requests.count == 5)
+                let lost = await failure { try await client.database(.private).save() }
+                guard case .answerLost? = lost?.kind else { return unexpected(lost as Any) }
+                #expect(server.requests.count == 6)
+            }
+        }
+    }
+
+    @Test(arguments: [(0, 30, true), (1023 * 31, 31, false), (1024 * 31, 31, true), (.max, 1_000_000, true)] as [(Int, Int, Bool)])
+    func theFloorOfSpeedIsLookedAtAfterHalfAMinute(bytes: Int, seconds: Int, isFastEnough: Bool) {
+        var pace = TransferPace()
+        #expect(((try? pace.note(bytes, after: .seconds(seconds))) != nil) == isFastEnough)
+    }
+
     @Test func aReadSurvivesAConnectionThatBreaksAnywhere() async throws {
         let stage = Stage()
         let reply = ScriptedServer.Reply.json(#"{"zones":[{"zoneID":{"zoneName":"Z"},"atomic":true}]}"#)

@@ -310,6 +310,27 @@ import Testing
         await place.close()
     }
 
+    /// The parts of an archive without its end.
+    private func member(_ path: String, _ content: String) -> [UInt8] { archive(path, content).dropLast(1024) }
+
+    @Test func aDamagedArchiveNamesItsMember() async throws {
+        let place = try place()
+        let faults: [(bytes: [UInt8], member: String)] = [
+            (member("x/snapshot.json", "{}") + member("x/public.ndjson", "1") + archive("x/public.ndjson", "2"), "it has 'x/public.ndjson' twice"),
+            // One in a folder and one without are the same file of the snapshot.
+            (member("x/snapshot.json", "{}") + archive("y/snapshot.json", "{}"), "it has 'y/snapshot.json' twice"),
+            (Array(archive("x/public.ndjson", String(repeating: "x", count: 2000)).prefix(1000)), "it ends within 'x/public.ndjson'"),
+            (member("x/snapshot.json", "{}"), "it ends too early"),
+        ]
+        for (number, fault) in faults.enumerated() {
+            let file = try folder.write(fault.bytes, to: "\(number).tar")
+            let problem = await failure { _ = try await place.snapshots.add(file) }
+            #expect(problem?.kind == .damaged && problem?.description.hasSuffix("is a damaged archive: \(fault.member)") == true, "\(String(describing: problem))")
+        }
+        #expect(try folders(place).isEmpty)
+        await place.close()
+    }
+
     /// Snapshots come from other people too, so their descriptions may have any numbers.
     @Test(
         arguments: [([.max, .max], .max), ([.min, 3], 3), ([-1, 0], 0), ([1, .max], .max), ([2, 3], 5)] as [([Int64], Int)])

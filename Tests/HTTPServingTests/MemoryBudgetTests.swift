@@ -96,6 +96,23 @@ struct MemoryBudgetTests {
         }
     }
 
+    /// While anything large is held, the heap will be needed again.
+    @Test("The heap is trimmed once after a burst")
+    func heap() {
+        let budget = MemoryBudget()
+        #expect(!budget.isWorthTrimming())
+        budget.count(20 << 20)
+        budget.count(20 << 20)
+        budget.giveBack(20 << 20)
+        #expect(!budget.isWorthTrimming())
+        budget.giveBack(20 << 20)
+        #expect(budget.isWorthTrimming() && !budget.isWorthTrimming())
+        // Small ones are no burst.
+        budget.count(1 << 20)
+        budget.giveBack(1 << 20)
+        #expect(!budget.isWorthTrimming())
+    }
+
     @Test("Bodies reserve their declared size; beyond the limit only small ones are accepted")
     func bodies() async throws {
         let body = [UInt8](repeating: 1, count: Self.size)

@@ -30,9 +30,19 @@ public final class ScriptedServer: Sendable {
         public var closes: Bool
         /// The number of requests that must have come before this is sent.
         public var requests: Int
+        /// True if one space after the other follows, until the client goes.
+        public var drips = false
 
         public init(bytes: [UInt8], closes: Bool = false, requests: Int = 0) {
             (self.bytes, self.closes, self.requests) = (bytes, closes, requests)
+        }
+
+        /// A head, and then one space after the other.
+        public static func drip(_ headers: [String: String] = [:]) -> Reply {
+            let lines = headers.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)\r\n" }.joined()
+            var reply = Reply(bytes: Array("HTTP/1.1 200 Status\r\nContent-Type: application/json\r\n\(lines)\r\n".utf8))
+            reply.drips = true
+            return reply
         }
 
         public static func json(_ text: String, status: Int = 200, _ headers: [String: String] = [:]) -> Reply {
@@ -141,8 +151,16 @@ public final class ScriptedServer: Sendable {
                 let channel = context.channel
                 server.answer(request) { reply in
                     let written = channel.writeAndFlush(ByteBuffer(bytes: reply.bytes))
+                    if reply.drips { Self.drip(into: channel) }
                     if reply.closes { written.whenComplete { _ in channel.close(promise: nil) } }
                 }
+            }
+        }
+
+        private static func drip(into channel: any Channel) {
+            channel.eventLoop.scheduleTask(in: .milliseconds(1)) {
+                guard channel.isActive else { return }
+                channel.writeAndFlush(ByteBuffer(string: " ")).whenSuccess { drip(into: channel) }
             }
         }
 

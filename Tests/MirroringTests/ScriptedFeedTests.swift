@@ -6,6 +6,7 @@ import Logging
 import LoopbackServing
 import RecordStore
 import Records
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,22 +30,38 @@ import Testing
     /// - Parameters:
     ///   - files: keeps all files. Their addresses begin with `ADDRESS`.
     ///   - file: the content of each file; `nil` if none is there.
+    ///   - reply: the answer to a request for a file, instead of its content; `nil` for the others.
+    ///   - slow: a path. After a request for it, half a minute passes whenever the client looks at its clock.
+    ///   - zone: the answer of `changes/zone`, instead of the feed's; `nil` for the others.
     ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
         into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
-        lookup: String = "{}", file: String? = nil, feed: @escaping @Sendable (_ body: String) -> String,
+        lookup: @escaping @Sendable (_ body: String) -> String = { _ in "{}" }, file: String? = nil, reply: @escaping @Sendable (_ path: String) -> ScriptedServer.Reply? = { _ in nil },
+        slow: String = "", zone: @escaping @Sendable (_ body: String) -> ScriptedServer.Reply? = { _ in nil }, feed: @escaping @Sendable (_ body: String) -> String,
         _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
         let container = try #require(ContainerID("iCloud.com.example.Scripted"))
+        let isSlow = Mutex(false)
         try await ScriptedServer.run({ request, _ in
+            isSlow.withLock { $0 = request.path == slow }
+            if request.method == "GET", let reply = reply(request.path) { return reply }
+            if request.path.hasSuffix("changes/zone"), let reply = zone(request.body) { return reply }
             if request.method == "GET" { return .raw(file ?? "", status: file == nil ? 404 : 200) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
-            let text = request.path.hasSuffix("records/lookup") ? lookup : feed(request.body)
+            let text = request.path.hasSuffix("records/lookup") ? lookup(request.body) : feed(request.body)
             return .json(text.replacing("ADDRESS", with: "http://\(request.headers["host"] ?? "")"))
         }) { address, server in
+            let clock = Mutex(ContinuousClock.now)
+            let pacing = Pacing(
+                now: {
+                    clock.withLock { now in
+                        if isSlow.withLock({ $0 }) { now += .seconds(31) }
+                        return now
+                    }
+                }, pause: { pause in clock.withLock { $0 += pause } })
             let client = try ContainerClient(
                 container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
-                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+                logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
             var options = MirrorOptions(scopes: [.private])
             if files != nil { options.files = .all }
             let store = try await files?.store(container, .development)
@@ -74,16 +91,131 @@ import Testing
         }
     }
 
-    @Test func aFeedThatGoesInACircleEnds() async throws {
-        await #expect(throws: RecordError.self) {
-            try await Self.pull(feed: { _ in Self.page([], "t1", more: true) }) { _, _, _ in }
+    private static let twoZones = #"{"zones":[{"zoneID":{"zoneName":"Bad"}},{"zoneID":{"zoneName":"Z"}}],"syncToken":"d1","moreComing":false}"#
+
+    /// The other zone comes, and the next pull tries the one that failed again.
+    @Test(arguments: ["circle", "empty pages", "no JSON", "breaks off"])
+    func aZoneWithoutEndOrAnswerIsNamed(fault: String) async throws {
+        let number = Mutex(0)
+        try await Self.pull(
+            zones: { _ in Self.twoZones },
+            zone: { body in
+                guard body.contains(#""Bad""#) else { return nil }
+                switch fault {
+                case "no JSON": return .raw("<html>")
+                case "breaks off": return .close
+                default: break
+                }
+                let token = fault == "circle" ? "t1" : number.withLock { number in number += 1; return "t\(number)" }
+                return .json(Self.page([], token, more: true).replacing(#""Z""#, with: #""Bad""#))
+            }, feed: { _ in Self.page([Self.record("a")], "t1", more: false) }
+        ) { report, mirror, requests in
+            #expect(report.outcome.saved == 1)
+            guard case .failed(.private, let zoneID?, let reason)? = report.problems.first, report.problems.count == 1 else {
+                Issue.record("\(report.problems)")
+                return
+            }
+            #expect(zoneID.zoneName == "Bad" && reason.hasPrefix("changes/zone: "), "\(reason)")
+            #expect(requests.count < 1020)
+            let marks = try await mirror.mirrorMarks()
+            #expect(marks[Marks.database(.private)] == nil && marks[Marks.token(of: Self.zone, .private)] == "t1")
         }
+    }
+
+    @Test func anOriginThatAnswersNothingEndsThePull() async throws {
+        await #expect(throws: CloudKitFailure.self) {
+            try await Self.pull(zones: { body in body.contains("resultsLimit") ? "no JSON" : Self.twoZones }, zone: { _ in .close }, feed: { _ in "" }) { _, _, _ in }
+        }
+    }
+
+    /// An endless list of zones fails as a whole, but not the other databases.
+    @Test func aListOfZonesInACircleIsNamed() async throws {
+        let zones = #"{"zones":[],"syncToken":"d1","moreComing":true}"#
+        try await Self.pull(zones: { _ in zones }, feed: { _ in "" }) { report, _, _ in
+            guard case .failed(.private, nil, let reason)? = report.problems.first else {
+                Issue.record("\(report.problems)")
+                return
+            }
+            #expect(reason.contains("leads back"))
+        }
+    }
+
+    /// Each of the files in turn, with a good one after it.
+    @Test(arguments: ["longer", "longer in parts", "shorter", "another checksum", "refused", "drips", "no server"])
+    func aFileThatIsNotAsToldDoesNotStopThePull(fault: String) async throws {
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let address = fault == "no server" ? "http://127.0.0.1:1" : "ADDRESS"
+        let told = fault == "another checksum" ? String(repeating: "0", count: 64) : "AQID"
+        func asset(_ checksum: String, _ url: String) -> String {
+            #""file":{"value":{"fileChecksum":"\#(checksum)","size":3,"downloadURL":"\#(url)"},"type":"ASSETID"}"#
+        }
+        let bad = Self.record("bad", fields: asset(told, "\(address)/bad"))
+        let good = Self.record("good", fields: asset("AQIE", "ADDRESS/good"))
+        let isForNow = ["drips", "no server"].contains(fault)
+        for pull in 1...2 {
+            let feed: @Sendable (String) -> String = { _ in Self.page(pull == 1 ? [bad, good, Self.record("b")] : [], "t\(pull)", more: false) }
+            try await Self.pull(
+                into: engine, files: assets, lookup: { _ in #"{"records":[\#(bad)]}"# }, file: "abc",
+                reply: { path in
+                    guard path == "/bad" else { return nil }
+                    switch fault {
+                    case "longer": return .raw("abcd")
+                    case "longer in parts": return .init(bytes: Array("HTTP/1.1 200 OK\r\n\r\nabcd".utf8), closes: true)
+                    case "shorter": return .raw("ab")
+                    case "refused": return .raw("", status: 403)
+                    case "drips": return .drip()
+                    default: return nil
+                    }
+                }, slow: fault == "drips" ? "/bad" : "", feed: feed
+            ) { report, mirror, requests in
+                #expect(report.outcome.saved == (pull == 1 ? 3 : 0))
+                // Only what may come right is tried again.
+                guard pull == 1 || isForNow else { return #expect(report.problems.isEmpty && requests.allSatisfy { $0.method != "GET" }) }
+                guard case .file("file", let recordID, let reason)? = report.problems.first, report.problems.count == 1 else {
+                    Issue.record("\(report.problems)")
+                    return
+                }
+                #expect(recordID.recordName == "bad" && reason.hasSuffix("The next pull asks again") == isForNow, "\(reason)")
+                guard case .asset(let stored)? = try await mirror.value(of: "file", of: "good", in: Self.zone) else {
+                    Issue.record("no asset")
+                    return
+                }
+                #expect(FileChecksum(stored.fileChecksum) != nil && stored.originChecksum == "AQIE")
+            }
+        }
+        await assets.close()
+    }
+
+    /// The server of files is down for one pull. After three files nobody waits for more of them.
+    @Test func filesThatDidNotComeAreAskedForByTheNextPull() async throws {
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let records = (1...5).map { number in
+            Self.record("r\(number)", fields: #""file":{"value":{"fileChecksum":"AQI\#(number)","size":3,"downloadURL":"ADDRESS/\#(number)"},"type":"ASSETID"}"#)
+        }
+        for pull in 1...3 {
+            let feed: @Sendable (String) -> String = { _ in Self.page(pull == 1 ? records : [], "t\(pull)", more: false) }
+            try await Self.pull(
+                into: engine, files: assets,
+                lookup: { body in #"{"records":[\#(records.first { body.contains($0.prefix(18)) } ?? "")]}"# },
+                file: "abc", reply: { _ in pull == 1 ? .close : nil }, feed: feed
+            ) { report, mirror, requests in
+                let asked = Set(requests.filter { $0.method == "GET" }.map(\.path))
+                switch pull {
+                case 1: #expect(report.outcome.saved == 5 && report.problems.count == 5 && asked.count == 3)
+                case 2: #expect(report.problems.isEmpty && asked.count == 5)
+                default: #expect(requests.allSatisfy { $0.method != "GET" && !$0.path.hasSuffix("lookup") })
+                }
+            }
+        }
+        await assets.close()
     }
 
     @Test func aRecordThatTheFeedCouldNotReadIsLookedUp() async throws {
         let failed = ["b", "c"].map { #"{"recordName":"\#($0)","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}"# }
         let lookup = #"{"records":[\#(Self.record("b")),{"recordName":"c","serverErrorCode":"INTERNAL_ERROR","reason":"unreadable"}]}"#
-        try await Self.pull(lookup: lookup, feed: { _ in Self.page([Self.record("a")] + failed, "t1", more: false) }) { report, mirror, _ in
+        try await Self.pull(lookup: { _ in lookup }, feed: { _ in Self.page([Self.record("a")] + failed, "t1", more: false) }) { report, mirror, _ in
             #expect(report.outcome.saved == 2)
             #expect(report.problems == [.record(RecordID(recordName: "c", zoneID: Self.zone), reason: "INTERNAL_ERROR: unreadable")])
             let names = try await mirror.list(RecordListRequest(Self.zone)).records.map(\.recordID.recordName)
@@ -107,7 +239,7 @@ import Testing
         let record = Self.record(
             "a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/gone"},"type":"ASSETID"}"#)
         let feed: @Sendable (String) -> String = { _ in Self.page([record, Self.record("b")], "t1", more: false) }
-        try await Self.pull(into: engine, files: assets, lookup: #"{"records":[\#(record)]}"#, feed: feed) { report, mirror, requests in
+        try await Self.pull(into: engine, files: assets, lookup: { _ in #"{"records":[\#(record)]}"# }, feed: feed) { report, mirror, requests in
             #expect(report.outcome.saved == 2)
             guard case .file("file", let recordID, _)? = report.problems.first, report.problems.count == 1 else {
                 Issue.record("\(report.problems)")

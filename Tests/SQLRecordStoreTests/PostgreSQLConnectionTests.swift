@@ -61,6 +61,20 @@ final class PostgreSQLConnectionTests {
         }
     }
 
+    // MARK: Turns
+
+    /// A process that is stopped within a transaction, also between statements that are sent together, where no limit for idle transactions holds.
+    @Test func aSilentWriterLosesItsTurn() throws {
+        let (holder, number) = (try another(), Int64.random(in: 1_000_000...2_000_000_000))
+        try holder.execute("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
+        // Another store is not concerned.
+        #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number + 1, after: 0)).isEmpty)
+        #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number)).isEmpty)
+        #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number, after: 0)).count == 1)
+        try connection.execute("SELECT pg_advisory_lock(\(PostgreSQLLocks.writing), \(number)); SELECT pg_advisory_unlock(\(PostgreSQLLocks.writing), \(number))")
+        #expect(cause { try holder.execute("SELECT 1") } == .connectionLost)
+    }
+
     // MARK: Values
 
     @Test func valuesComeBackAsTheyWere() throws {

@@ -78,7 +78,7 @@ struct Exchanger: Sendable {
         let requestID = UUID().uuidString
         let deadline = options.deadline ?? pacing.now() + configuration.patience
         var retries = Retries(longestPause: configuration.longestPause)
-        var number = 0
+        var (number, losses) = (0, 0)
         while true {
             try Task.checkCancellation()
             number += 1
@@ -94,8 +94,9 @@ struct Exchanger: Sendable {
                 try await wait(pause, attempt, because: .throttled(error), options)
             case .success(.failed(let failure, let mayRepeat)):
                 if case .answerLost = failure.kind, lost == nil { lost = failure }
+                if failure.isOfLostAnswer { losses += 1 }
                 let left = deadline - pacing.now()
-                guard mayRepeat, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
+                guard mayRepeat, losses < configuration.attempts, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
                     throw failure
                 }
                 try await wait(pause, attempt, because: failure.kind, options)
@@ -188,7 +189,7 @@ struct Exchanger: Sendable {
         }
         options.observer?(.sending(attempt, signed: signing?.text))
         let start = pacing.now()
-        switch await transport.reply(to: request, begun: begun) {
+        switch await transport.reply(to: request, of: call.body.count, begun: begun) {
         case .success(let reply):
             answered(attempt, reply, since: start, options)
             return outcome(of: reply, to: call, attempt, signed: signing?.text, hiding: secrets)

@@ -17,8 +17,16 @@ struct FileAttempts: Sendable {
     private let requestID = UUID().uuidString
     private var number = 0
     private var retries: Retries
-    /// The time by which bytes must flow again; `nil` while they do.
-    private var patienceEnds: ContinuousClock.Instant?
+    /// A time in which the file does not move.
+    private struct Standstill {
+        let began: ContinuousClock.Instant
+        /// The time by which bytes must flow again.
+        let ends: ContinuousClock.Instant
+        var received: Int64 = 0
+    }
+
+    /// `nil` while bytes flow.
+    private var standstill: Standstill?
     private var sent: ContinuousClock.Instant
 
     /// - Parameter fileName: replaces the placeholder `${f}`, also where it is percent-encoded.
@@ -69,11 +77,19 @@ struct FileAttempts: Sendable {
     private var patience: Duration { options.filePatience ?? exchanger.configuration.patience }
     /// The time in which a download has to begin.
     var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
+    /// The time in which the answer to an upload has to begin.
+    func timeToAnswer(_ size: Int64) -> Duration {
+        let time = transport.timeToAnswer(size)
+        return timeLeft.map { min($0, time) } ?? time
+    }
 
-    /// Bytes flow: patience begins anew.
-    mutating func succeeded() {
-        guard patienceEnds != nil else { return }
-        patienceEnds = nil
+    /// Bytes came. If they flow, patience begins anew; connections that break after a few bytes each do not count as that.
+    mutating func received(_ bytes: Int) {
+        guard var standstill else { return }
+        standstill.received += Int64(bytes)
+        self.standstill = standstill
+        guard exchanger.pacing.now() - standstill.began <= TransferPace.time(for: standstill.received) else { return }
+        self.standstill = nil
         retries = Retries(longestPause: exchanger.configuration.longestPause)
     }
 
@@ -113,8 +129,8 @@ struct FileAttempts: Sendable {
 
     private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration? = nil) async throws {
         let now = exchanger.pacing.now()
-        let ends = patienceEnds ?? now + patience
-        patienceEnds = ends
+        let ends = standstill?.ends ?? now + patience
+        if standstill == nil { standstill = Standstill(began: now, ends: ends) }
         let deadline = options.deadline ?? ends
         let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
         guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else { throw failure(kind) }

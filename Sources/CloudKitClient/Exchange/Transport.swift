@@ -47,16 +47,21 @@ final class Transport: Sendable {
     private let services: HTTPClient
     private let files: HTTPClient
     private let answerLimit: Int
+    private let idleTimeout: Duration
+    private let now: @Sendable () -> ContinuousClock.Instant
     private let isClosed = Mutex(false)
 
+    /// - Parameter now: the clock by which bodies may be too slow.
     /// - Throws: ``CloudKitFailure`` for an address that is none, or certificates that are not PEM.
-    init(_ configuration: ClientConfiguration) throws(CloudKitFailure) {
+    init(_ configuration: ClientConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant) throws(CloudKitFailure) {
         guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
         else { throw .unusable("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)") }
         address = configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
         isSecure = scheme == "https"
         answerLimit = configuration.answerLimit
+        idleTimeout = configuration.idleTimeout
+        self.now = now
         var client = HTTPClient.Configuration()
         var tls = TLSConfiguration.makeClientConfiguration()
         if let pem = configuration.trustedCertificates {
@@ -101,19 +106,28 @@ final class Transport: Sendable {
     // MARK: Exchanges
 
     /// Sends a request to CloudKit, and reads the whole answer.
-    /// - Parameter begun: gets the headers before the rest of the answer is read.
-    func reply(to request: HTTPClientRequest, begun: (HTTPHeaders) async -> Void) async -> Result<Reply, Trouble> {
+    /// - Parameters:
+    ///   - bytes: the length of the request's body.
+    ///   - begun: gets the headers before the rest of the answer is read.
+    func reply(to request: HTTPClientRequest, of bytes: Int, begun: (HTTPHeaders) async -> Void) async -> Result<Reply, Trouble> {
         do {
-            let response = try await services.execute(request, deadline: .distantFuture)
+            let response = try await services.execute(request, timeout: .nanoseconds(timeToAnswer(Int64(bytes)).nanoseconds))
             await begun(response.headers)
-            return .success(try await Self.reply(of: response, limit: answerLimit))
+            return .success(try await reply(of: response, limit: answerLimit))
         } catch {
             return .failure(trouble(error))
         }
     }
 
+    /// The time in which the answer to a request has to begin.
+    /// - Parameter bytes: the length of the request's body.
+    func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
+
+    /// The body of an answer, which ends if it comes too slowly.
+    func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }
+
     /// Sends a request to the server of asset files.
-    /// - Parameter time: limits the time until the answer begins; `nil` leaves it to the idle timeout.
+    /// - Parameter time: limits the time until the answer begins; `nil` if the server keeps it back, until the idle timeout.
     func file(_ request: HTTPClientRequest, within time: Duration?) async -> Result<HTTPClientResponse, Trouble> {
         do {
             return .success(try await files.execute(request, deadline: time.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture))
@@ -125,15 +139,15 @@ final class Transport: Sendable {
     /// The whole of a small answer of that server.
     func reply(of response: HTTPClientResponse) async -> Result<Reply, Trouble> {
         do {
-            return .success(try await Self.reply(of: response, limit: Self.fileAnswerLimit))
+            return .success(try await reply(of: response, limit: Self.fileAnswerLimit))
         } catch {
             return .failure(trouble(error))
         }
     }
 
-    private static func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
+    private func reply(of response: HTTPClientResponse, limit: Int) async throws -> Reply {
         do {
-            return Reply(status: Int(response.status.code), headers: response.headers, body: try await response.body.collect(upTo: limit))
+            return Reply(status: Int(response.status.code), headers: response.headers, body: try await body(of: response).collect(upTo: limit))
         } catch is NIOTooManyBytesError {
             throw Trouble.tooLarge(limit: limit)
         }

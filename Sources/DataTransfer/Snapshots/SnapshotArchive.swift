@@ -79,14 +79,25 @@ extension SnapshotArchive {
             throw SnapshotError(.missing, "'\(archive)' can't be read: \(error.localizedDescription)")
         }
         defer { try? handle.close() }
-        func read(_ count: Int) throws -> [UInt8] {
+        /// - Parameter member: the file in the archive whose bytes they are.
+        func read(_ count: Int, of member: String? = nil) throws -> [UInt8] {
             var bytes: [UInt8] = []
-            while bytes.count < count, let part = try handle.read(upToCount: count - bytes.count), !part.isEmpty { bytes += part }
-            guard bytes.count == count else { throw SnapshotError(.damaged, "'\(archive)' is no complete shared snapshot: it ends too early") }
+            do {
+                while bytes.count < count, let part = try handle.read(upToCount: count - bytes.count), !part.isEmpty { bytes += part }
+            } catch {
+                throw SnapshotError(.damaged, "'\(archive)' can't be read: \(error.localizedDescription)")
+            }
+            guard bytes.count == count else {
+                throw SnapshotError(.damaged, "'\(archive)' is a damaged archive: it ends \(member.map { "within '\($0)'" } ?? "too early")")
+            }
             return bytes
         }
+        var seen: Set<String> = []
         while let header = try TarHeader(read(TarHeader.blockSize), in: archive) {
             let name = header.kind == .file ? try name(of: header.path, in: archive) : nil
+            if let name, !seen.insert(name).inserted {
+                throw SnapshotError(.damaged, "'\(archive)' is a damaged archive: it has '\(header.path)' twice")
+            }
             let file: DraftFile?
             if let name, wanted.map({ $0 == name }) ?? true {
                 let target = folder.appending(path: name)
@@ -98,11 +109,11 @@ extension SnapshotArchive {
             var left = header.size
             while left > 0 {
                 try Task.checkCancellation()
-                let part = try read(Int(min(left, Int64(chunkSize))))
+                let part = try read(Int(min(left, Int64(chunkSize))), of: header.path)
                 try file?.write(part)
                 left -= Int64(part.count)
             }
-            _ = try read(header.padding)
+            _ = try read(header.padding, of: header.path)
             try file?.finish()
             if file != nil, wanted != nil { return }
         }

@@ -11,7 +11,12 @@ public final class MemoryBudget: Sendable {
     public static let leastLimit = 64 << 20
 
     private let limit: Int
+    /// So many bytes given back are worth a look at the heap.
+    private static let trimSize = 32 << 20
+
     private let taken = Atomic(0)
+    /// Bytes that were given back since the heap was trimmed.
+    private let returned = Atomic(0)
 
     /// - Parameter limit: the limit in bytes.
     public init(limit: Int = defaultLimit) {
@@ -36,5 +41,16 @@ public final class MemoryBudget: Sendable {
     /// Counts memory that is already in use, even beyond the limit.
     func count(_ count: Int) { taken.add(count, ordering: .relaxed) }
 
-    func giveBack(_ count: Int) { taken.subtract(count, ordering: .relaxed) }
+    func giveBack(_ count: Int) {
+        taken.subtract(count, ordering: .relaxed)
+        returned.add(count, ordering: .relaxed)
+    }
+
+    /// True if large bodies and answers are gone, and none are there: the heap then keeps their memory for nothing. The next answer is `false`, until as
+    /// many are gone again.
+    public func isWorthTrimming() -> Bool {
+        guard takenBytes == 0, returned.load(ordering: .relaxed) >= Self.trimSize else { return false }
+        returned.store(0, ordering: .relaxed)
+        return true
+    }
 }

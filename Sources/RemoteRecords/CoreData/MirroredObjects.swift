@@ -125,6 +125,7 @@ extension Database {
     /// - Throws: ``OperationError``. A zone that does not exist has no records.
     public func hasRecords(in zoneID: ZoneID) async throws(OperationError) -> Bool {
         var token: SyncToken?
+        var trail = PageTrail(of: "changes/zone", after: nil, container.client.pacing)
         while true {
             let page: RecordZoneChanges
             do throws(OperationError) {
@@ -134,7 +135,8 @@ extension Database {
                 throw error
             }
             if !page.modifications.isEmpty { return true }
-            guard page.moreComing, page.changeToken != token else { return false }
+            guard page.moreComing else { return false }
+            try await trail.followed(page.changeToken.text, isEmpty: true)
             token = page.changeToken
         }
     }

@@ -65,6 +65,9 @@ public struct OperationContext: Sendable {
         }
     }
 
+    /// The way through the pages of a service.
+    func trail(of action: String, after start: String?) -> PageTrail { PageTrail(of: action, after: start, client.pacing) }
+
     private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
         var pause = Self.firstPause
         while true {
@@ -81,5 +84,12 @@ public struct OperationContext: Sendable {
             do { try await client.pacing.pause(pause) } catch { throw .cancelled }
             pause = min(pause * 2, Self.longestPause)
         }
+    }
+}
+
+extension PageTrail {
+    /// - Throws: ``OperationError``: `serverRejectedRequest` if the server does not come to an end.
+    mutating func followed(_ next: String, isEmpty: Bool) async throws(OperationError) {
+        do { try await follow(next, isEmpty: isEmpty) } catch { throw OperationError(any: error) }
     }
 }

@@ -43,13 +43,14 @@ public struct FetchDatabaseChanges: DatabaseOperation {
     ) async throws(OperationError) -> Output {
         guard context.scope != .public else { throw OperationError(.badDatabase, "The public database has no changes to fetch") }
         var token = previousToken
+        var trail = context.trail(of: "changes/database", after: token?.text)
         while true {
             let since = token
             let page = try await context.request { try await $0.databaseChanges(since: since, limit: resultsLimit) }
             for zone in page.zones { await deliver(zone.isDeleted ? .zoneDeleted(context.local(zone.zoneID)) : .zoneChanged(context.local(zone.zoneID))) }
             if fetchesAllChanges || !page.moreComing { await deliver(.tokenUpdated(page.syncToken)) }
             guard fetchesAllChanges, page.moreComing else { return Output(changeToken: page.syncToken, moreComing: page.moreComing) }
-            guard page.syncToken != since else { throw .circle }
+            try await trail.followed(page.syncToken.text, isEmpty: page.zones.isEmpty)
             token = page.syncToken
             if Task.isCancelled { throw .cancelled }
         }
@@ -92,20 +93,31 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
         var errors: [OperationError.Item: OperationError] = [:]
         var queue = zones[...]
         while !queue.isEmpty {
-            var open = Array(queue.prefix(Self.zonesAtOnce))
+            var open = queue.prefix(Self.zonesAtOnce).map { (pull: $0, trail: context.trail(of: "changes/zone", after: $0.since?.text)) }
             queue = queue.dropFirst(open.count)
             while !open.isEmpty {
-                let pulls = open
+                let (pulls, trails) = (open.map(\.pull), open.map(\.trail))
                 let answers = try await context.request { try await $0.zoneChanges(pulls) }
                 open = []
-                for (pull, answer) in zip(pulls, answers) {
+                for (index, answer) in answers.enumerated() {
+                    let pull = pulls[index]
                     switch answer {
                     case .failure(let error):
                         let failure = OperationError(error)
                         errors[.zone(pull.zoneID)] = failure
                         await deliver(.zoneFinished(pull.zoneID, .failure(failure)))
                     case .success(let page):
-                        if let next = try await take(page, of: pull, in: context, deliver) { open.append(next) }
+                        guard let next = try await take(page, of: pull, in: context, deliver) else { continue }
+                        var trail = trails[index]
+                        do throws(OperationError) {
+                            try await trail.followed(page.syncToken.text, isEmpty: page.changes.isEmpty)
+                            open.append((next, trail))
+                        } catch {
+                            // The other zones go on.
+                            if error.code == .operationCancelled { throw error }
+                            errors[.zone(pull.zoneID)] = error
+                            await deliver(.zoneFinished(pull.zoneID, .failure(error)))
+                        }
                     }
                 }
                 if Task.isCancelled { throw .cancelled }
@@ -132,15 +144,9 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
             await deliver(.zoneFinished(pull.zoneID, .success(end)))
             return nil
         }
-        guard page.syncToken != pull.since else { throw .circle }
         await deliver(.tokenUpdated(pull.zoneID, page.syncToken))
         var next = pull
         next.since = page.syncToken
         return next
     }
-}
-
-extension OperationError {
-    /// Otherwise a fetch would go on forever.
-    fileprivate static let circle = OperationError(.serverRejectedRequest, "More is coming, but the token leads back to the same page")
 }

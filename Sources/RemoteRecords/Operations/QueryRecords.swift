@@ -66,7 +66,8 @@ public struct QueryRecords: DatabaseOperation {
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
         var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
-        repeat {
+        var trail = context.trail(of: "records/query", after: marker)
+        while true {
             let after = marker
             let limit = left.map { min($0, DatabaseClient.itemLimit) }
             let page = try await context.request { try await $0.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: after) }
@@ -80,11 +81,13 @@ public struct QueryRecords: DatabaseOperation {
                 await deliver(.matched(recordID, context.record(answer)))
             }
             guard let next = page.continuationMarker else { return nil }
-            guard next != after else { throw OperationError(.serverRejectedRequest, "More is coming, but the way to it leads back to the same page") }
             marker = next
             left = left.map { $0 - page.records.count }
             if Task.isCancelled { throw .cancelled }
-        } while (left ?? 0) > 0
+            let goesOn = (left ?? 0) > 0
+            try await trail.followed(next, isEmpty: goesOn && page.records.isEmpty)
+            guard goesOn else { break }
+        }
         return marker.map { Cursor(query: query, area: area, marker: $0) }
     }
 }

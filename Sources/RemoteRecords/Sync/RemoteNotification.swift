@@ -80,6 +80,7 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
         private let clientID = UUID().uuidString
         private var token: CourierToken?
         private var refused = 0
+        private var pause = EmptyAnswerPause()
 
         fileprivate init(_ client: ContainerClient) {
             self.client = client
@@ -99,9 +100,11 @@ public struct RemoteNotifications: AsyncSequence, Sendable {
                     do {
                         let object = try await client.nextNotification(at: token)
                         refused = 0
-                        if let notification = object.flatMap({ RemoteNotification($0) }) { return notification }
-                        // As CloudKit JS does.
-                        try await client.pacing.pause(.milliseconds(10))
+                        if let notification = object.flatMap({ RemoteNotification($0) }) {
+                            pause.end()
+                            return notification
+                        }
+                        try await pause.wait(client.pacing)
                     } catch let failure as CloudKitFailure {
                         // Tokens end after some hours.
                         refused += 1

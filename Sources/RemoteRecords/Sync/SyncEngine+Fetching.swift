@@ -52,6 +52,7 @@ extension SyncEngine {
         var isListing = token == nil
         var hasExpired = false
         var missing = Set(kept.withLock { $0.zoneTokens.keys })
+        var trail = PageTrail(of: "changes/database", after: token?.text, database.container.client.pacing)
         while true {
             let page: Database.DatabaseChanges
             do throws(OperationError) {
@@ -61,6 +62,7 @@ extension SyncEngine {
                 hasExpired = true
                 token = nil
                 isListing = true
+                trail = PageTrail(of: "changes/database", after: nil, database.container.client.pacing)
                 continue
             }
             missing.subtract(page.modifications + page.deletions)
@@ -69,9 +71,7 @@ extension SyncEngine {
                 await tell(.fetchedDatabaseChanges(.init(page.modifications, deletions)))
             }
             let newToken = page.changeToken
-            guard !page.moreComing || newToken != token else {
-                throw OperationError(.serverRejectedRequest, "More zones are coming, but the token leads back to the same page")
-            }
+            if page.moreComing { try await trail.followed(newToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty) }
             await update { state in
                 // A list that is not complete begins anew after a restart.
                 state.databaseToken = isListing && page.moreComing ? nil : newToken
@@ -93,11 +93,10 @@ extension SyncEngine {
         var since = begin
         do throws(OperationError) {
             var changes = FetchedChanges()
+            var trail = PageTrail(of: "changes/zone", after: begin?.text, database.container.client.pacing)
             while true {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
-                guard !page.moreComing || page.changeToken != since else {
-                    throw OperationError(.serverRejectedRequest, "More records are coming, but the token leads back to the same page")
-                }
+                if page.moreComing { try await trail.followed(page.changeToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty) }
                 since = page.changeToken
                 try changes.add(page)
                 if parentsFirst, page.moreComing, changes.count < FetchedChanges.limit { continue }

@@ -28,7 +28,7 @@ extension StorePlace {
             if case .absent = phase { open.remove(self) }
         } catch {
             let problem = StoreProblem(error, reading: key)
-            let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(error)")
+            let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
             // Too many open stores is not a problem of the file.
             let isTrouble = refusal.code == .internalError
             // The reason does not say why a connection failed.

@@ -39,7 +39,7 @@ struct ContainerFolders: Sendable {
             try FileManager.default.moveItem(at: from, to: to)
             try FileManager.default.syncDirectory(at: folder)
         } catch {
-            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(error.localizedDescription)")
+            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(StoreProblem.words(for: error))")
         }
     }
 
@@ -50,7 +50,7 @@ struct ContainerFolders: Sendable {
                 let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
                 for name in names where name.hasPrefix(Self.deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
             } catch {
-                logger.warning("The files of a deleted container are kept for now: \(error)")
+                logger.warning("The files of a deleted container are kept for now: \(StoreProblem.words(for: error))")
             }
         }
     }

@@ -65,7 +65,7 @@ extension StoreHome {
             _ = try holds(key)
             return nil
         } catch {
-            return error as? RecordError ?? StoreProblem(error, reading: key)?.refusal ?? RecordError(.internalError, "\(key) can't be inspected: \(error)")
+            return error as? RecordError ?? StoreProblem(error, reading: key)?.refusal ?? RecordError(.internalError, "\(key) can't be inspected: \(StoreProblem.words(for: error))")
         }
     }
 }

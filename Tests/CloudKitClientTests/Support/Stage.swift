@@ -23,8 +23,8 @@ final class Stage: Sendable {
     private let kept = Mutex<[String]>([])
     private let seen = Mutex<[RequestEvent]>([])
 
-    init(chance: Double = 0, day: Timestamp? = nil) {
-        time = TestTime(chance: chance, day: day)
+    init(chance: Double = 0, day: Timestamp? = nil, tick: Duration = .zero) {
+        time = TestTime(chance: chance, day: day, tick: tick)
     }
 
     /// All lines of the log, with their metadata.

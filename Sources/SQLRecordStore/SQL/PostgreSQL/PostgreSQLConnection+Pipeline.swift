@@ -11,15 +11,18 @@ extension PostgreSQLConnection {
     private static let commit = "COMMIT"
 
     /// Sends a statement without rows, and does not wait.
-    /// - Parameter sql: for errors.
+    /// - Parameters:
+    ///   - sql: for errors.
+    ///   - bytes: of its values.
     /// - Throws: ``SQLError``, also of an earlier statement.
-    func post(_ sql: String, _ send: (OpaquePointer) -> Int32) throws {
+    func post(_ sql: String, bytes: Int = 0, _ send: (OpaquePointer) -> Int32) throws {
         try throwLateFailure()
         if posted.count >= Self.postLimit { try settle() }
         guard let handle, PQpipelineStatus(handle) != PQ_PIPELINE_OFF || PQenterPipelineMode(handle) == 1, send(handle) == 1 else {
             throw SQLError.failure(of: handle, sql)
         }
         posted.append(sql)
+        try sent(sql.utf8.count + bytes)
     }
 
     /// Sends a text without parameters and without rows, and does not wait.
@@ -97,14 +100,23 @@ extension PostgreSQLConnection {
 
     /// The answer of one statement.
     private func nextAnswer(_ sql: String?) throws -> OpaquePointer {
-        waitForAnswer()
+        try waitForAnswer()
         guard let result = PQgetResult(handle) else { throw SQLError.failure(of: handle, sql) }
+        if PQresultStatus(result) == PGRES_PIPELINE_SYNC { return result }
         // Each answer but that of the pipeline's end is followed by a nothing.
-        if PQresultStatus(result) != PGRES_PIPELINE_SYNC {
-            waitForAnswer()
-            while let more = PQgetResult(handle) { PQclear(more) }
+        do {
+            repeat { try waitForAnswer() } while Self.dropAnswer(of: handle)
+        } catch {
+            PQclear(result)
+            throw error
         }
         return result
+    }
+
+    private static func dropAnswer(of handle: OpaquePointer?) -> Bool {
+        guard let more = PQgetResult(handle) else { return false }
+        PQclear(more)
+        return true
     }
 
     private func failure(in result: OpaquePointer, _ sql: String?) -> SQLError? {

@@ -43,6 +43,18 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// The server's data and its history: after a failover or a restored backup, another one.
     private(set) var incarnation = ""
 
+    /// How long the server may be silent before it is asked, with a connection of its own, whether it is still there.
+    static let longestSilence = Duration.seconds(10)
+    private let patience: Duration
+    private let isProbe: Bool
+    /// True once the server has answered this connection.
+    private var isProven = false
+    /// True if the connection was ended because the server did not answer it, nor another one.
+    private(set) var wasSilent = false
+    /// Bytes of statements that may not have left yet.
+    private var unsent = 0
+    private static let unsentLimit = 64 << 10
+
     /// Prepared statements after which all are forgotten. Each takes some 20 KB of the server's memory.
     var preparedLimit = 400
 
@@ -63,10 +75,26 @@ final class PostgreSQLConnection: @unchecked Sendable {
     ///     password file.
     ///   - schema: need not exist yet.
     /// - Throws: ``SQLError``.
-    init(_ address: String, schema: String? = nil) throws {
+    init(_ address: String, schema: String? = nil, patience: Duration = longestSilence) throws {
         self.address = address
         self.schema = schema
+        self.patience = patience
+        isProbe = false
         try connect()
+    }
+
+    /// Connects to one host, to find out whether it answers.
+    private init(probing address: String, _ host: [String: String], patience: Duration) throws {
+        self.address = address
+        self.patience = patience
+        isProbe = true
+        do {
+            handle = try Self.start(address, host)
+            try finishConnecting()
+        } catch {
+            close()
+            throw error
+        }
     }
 
     deinit { close() }
@@ -81,7 +109,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     func reconnect() throws {
         close()
         reset()
-        wasInterrupted = false
+        (wasInterrupted, wasSilent, isProven) = (false, false, false)
         try connect()
     }
 
@@ -112,6 +140,8 @@ final class PostgreSQLConnection: @unchecked Sendable {
         PQsetNoticeReceiver(handle, { _, _ in }, nil)
         try waitForConnection()
         PQsetErrorVerbosity(handle, PQERRORS_DEFAULT)
+        // libpq would wait for a server that takes nothing, for ever.
+        PQsetnonblocking(handle, 1)
         // Compiling statements to machine code takes longer than most of them run.
         let settings = "SET client_min_messages = warning; SET standard_conforming_strings = on; SET plan_cache_mode = auto; SET jit = off"
         // A server that takes over begins a new timeline, which is the first part of the names of its logs.
@@ -120,6 +150,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
             ELSE CAST(CAST(CAST('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8) AS BIT(32)) AS INTEGER) AS TEXT) END FROM pg_control_system()
             """
         self.incarnation = try row("\(settings); \(Self.choice(of: schema)); \(incarnation)", isInterruptible: false).joined(separator: " ")
+        isProven = true
     }
 
     /// Makes texts mean the tables of a schema. Prepared statements stay; the server plans them anew.
@@ -136,7 +167,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     private func waitForConnection() throws {
-        let deadline = ContinuousClock.now + .seconds(timeout)
+        let deadline = ContinuousClock.now + (isProbe ? patience : .seconds(timeout))
         var state = PGRES_POLLING_WRITING
         while state != PGRES_POLLING_OK {
             guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw SQLError.failureToConnect(handle) }
@@ -336,7 +367,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         var last: OpaquePointer?
         var isInterrupted = false
         while true {
-            wait(&isInterrupted, isInterruptible: isInterruptible)
+            try wait(&isInterrupted, isInterruptible: isInterruptible)
             guard let result = PQgetResult(handle) else { break }
             // The first error counts.
             if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
@@ -366,39 +397,105 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     /// Waits until the next result is there.
-    func waitForAnswer() {
+    func waitForAnswer() throws {
         var isInterrupted = false
-        wait(&isInterrupted, isInterruptible: false)
+        try wait(&isInterrupted, isInterruptible: false)
     }
 
-    /// Waits for the next result. Asks meanwhile whether to cancel the statement.
-    private func wait(_ isInterrupted: inout Bool, isInterruptible: Bool) {
-        while PQisBusy(handle) == 1 {
-            let patience: Int32 = isInterrupted || !isInterruptible ? -1 : isExceeded == nil ? 20 : 1
-            switch Self.wait(for: POLLIN, on: handle, milliseconds: patience) {
-            case 0 where isInterruptible && !isInterrupted && mustStop:
-                isInterrupted = true
-                cancelOnServer()
-            case 0: break
-            // Otherwise the result is an error.
-            default: if PQconsumeInput(handle) == 0 { return }
-            }
+    /// Notes bytes that were handed to libpq, and waits if the server takes them more slowly.
+    func sent(_ bytes: Int) throws {
+        unsent += bytes
+        if unsent < Self.unsentLimit { return }
+        unsent = 0
+        var silence = Silence(patience)
+        while PQflush(handle) == 1 {
+            // Its answers to earlier statements may be in the way.
+            let events = Self.wait(for: POLLIN | POLLOUT, on: handle, milliseconds: 1000)
+            if events & POLLIN != 0, PQconsumeInput(handle) == 0 { return }
+            try look(events, &silence)
         }
     }
 
+    /// Waits for the next result. Asks meanwhile whether to cancel the statement.
+    /// - Throws: ``SQLError`` if the server is silent, and answers no other connection either. This one is closed then.
+    private func wait(_ isInterrupted: inout Bool, isInterruptible: Bool) throws {
+        unsent = 0
+        var silence = Silence(patience)
+        while true {
+            let flushed = PQflush(handle)
+            // The next result is an error.
+            guard flushed >= 0, PQisBusy(handle) == 1 else { return }
+            let pause: Int32 = isInterrupted || !isInterruptible ? 1000 : isExceeded == nil ? 20 : 1
+            let events = Self.wait(for: flushed == 1 ? POLLIN | POLLOUT : POLLIN, on: handle, milliseconds: pause)
+            if events == 0, isInterruptible, !isInterrupted, mustStop {
+                isInterrupted = true
+                cancelOnServer()
+            }
+            if events & ~POLLOUT != 0, PQconsumeInput(handle) == 0 { return }
+            try look(events, &silence)
+        }
+    }
+
+    /// The time since the server was heard of.
+    private struct Silence {
+        let patience: Duration
+        private var began = ContinuousClock.now
+
+        init(_ patience: Duration) { self.patience = patience }
+
+        var isOver: Bool { ContinuousClock.now - began >= patience }
+        mutating func end() { began = .now }
+    }
+
+    /// Notes what a wait brought. A statement may take any time, but a server that is silent for long must answer another connection.
+    private func look(_ events: Int32, _ silence: inout Silence) throws {
+        if events == 0 {
+            guard silence.isOver else { return }
+            guard isProven, isServerThere else {
+                wasSilent = true
+                close()
+                throw SQLError(.connectionLost, isProven ? "08006" : "08001", "the server takes connections, but does not answer")
+            }
+        }
+        silence.end()
+    }
+
+    /// True if the server answers a connection of its own, though it refuse.
+    private var isServerThere: Bool {
+        let place = [("host", PQhost(handle)), ("hostaddr", PQhostaddr(handle)), ("port", PQport(handle))].compactMap { name, value in
+            value.map { (name, String(cString: $0)) }
+        }
+        do {
+            let probe = try PostgreSQLConnection(
+                probing: address, Dictionary(uniqueKeysWithValues: place.filter { !$0.1.isEmpty }), patience: patience)
+            probe.close()
+            return true
+        } catch {
+            return (error as? SQLError).map { $0.code != "08001" && $0.code != "08006" } ?? false
+        }
+    }
+
+    /// - Returns: the events of poll(2); 0 if none came in time, or a signal interrupted the wait.
     private static func wait(for events: some BinaryInteger, on handle: OpaquePointer?, milliseconds: Int32) -> Int32 {
         var descriptor = pollfd(fd: PQsocket(handle), events: Int16(events), revents: 0)
         let ready = poll(&descriptor, 1, milliseconds)
-        // A signal may interrupt the wait.
-        return ready < 0 && errno == EINTR ? 0 : ready
+        if ready < 0 { return errno == EINTR ? 0 : Int32(POLLERR) }
+        return Int32(descriptor.revents)
     }
 
     /// The statement then ends with an error. It takes a connection of its own; if there is none, the statement goes on to its end.
     private func cancelOnServer() {
         wasInterrupted = true
-        guard let cancel = PQgetCancel(handle) else { return }
-        defer { PQfreeCancel(cancel) }
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in _ = PQcancel(cancel, message.baseAddress, 256) }
+        guard let handle, let cancel = PQgetCancel(handle) else { return }
+        // A server that does not answer would keep this thread.
+        nonisolated(unsafe) let request = cancel
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+            withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { message in _ = PQcancel(request, message.baseAddress, 256) }
+            PQfreeCancel(request)
+            done.signal()
+        }
+        _ = done.wait(timeout: .now() + 1)
     }
 }
 #endif

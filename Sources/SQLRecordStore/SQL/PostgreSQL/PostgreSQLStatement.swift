@@ -168,7 +168,8 @@ final class PostgreSQLStatement: SQLStatement {
             columns = prepared.columns
             if connection.pipelines, text.kind == .change, prepared.columns.names.isEmpty {
                 try withValues { count, addresses, lengths, formats in
-                    try connection.post(text.original) { PQsendQueryPrepared($0, prepared.name, count, addresses, lengths, formats, 1) }
+                    let bytes = (0..<Int(count)).reduce(0) { $0 + Int(lengths[$1]) }
+                    try connection.post(text.original, bytes: bytes) { PQsendQueryPrepared($0, prepared.name, count, addresses, lengths, formats, 1) }
                 }
                 return use(PQmakeEmptyPGresult(nil, PGRES_COMMAND_OK))
             }

@@ -18,7 +18,12 @@ final class PostgreSQLPool: Sendable {
         var idle: [PostgreSQLConnection] = []
         var isClosed = false
         var incarnation = ""
+        /// When the server was last found silent.
+        var silent: ContinuousClock.Instant?
     }
+
+    /// After the server was found silent, nobody else waits for it so long. Those who come later find out anew.
+    private static let echo = Duration.seconds(1)
 
     private let state = Mutex(State())
 
@@ -31,7 +36,14 @@ final class PostgreSQLPool: Sendable {
 
     /// Connects. Blocks on the network.
     func connect(_ schema: String?) throws -> PostgreSQLConnection {
-        let connection = try PostgreSQLConnection(address, schema: schema)
+        let began = ContinuousClock.now
+        let connection: PostgreSQLConnection
+        do {
+            connection = try PostgreSQLConnection(address, schema: schema)
+        } catch let error as SQLError where error.isOfConnecting && ContinuousClock.now - began > Self.echo {
+            state.withLock { $0.silent = .now }
+            throw error
+        }
         let former = state.withLock { state in
             if state.incarnation == connection.incarnation { return [] as [PostgreSQLConnection] }
             // Another server has taken over.
@@ -66,12 +78,22 @@ final class PostgreSQLPool: Sendable {
     private func idle(_ schema: String?) throws -> PostgreSQLConnection? {
         try state.withLock { state in
             if state.isClosed { throw SQLError(.connectionLost, "closed", "the connections are closed") }
+            if let silent = state.silent, ContinuousClock.now - silent < Self.echo {
+                throw SQLError(.connectionLost, "08001", "the server takes connections, but does not answer")
+            }
             let index = state.idle.lastIndex { $0.schema == schema } ?? (state.idle.count >= Self.limit / 2 ? state.idle.indices.first : nil)
             return index.map { state.idle.remove(at: $0) }
         }
     }
 
     private func give(_ connection: PostgreSQLConnection) {
+        if connection.wasSilent {
+            // The others are no better.
+            return state.withLock { state in
+                state.silent = .now
+                state.idle = []
+            }
+        }
         guard connection.isReady else { return }
         state.withLock { state in
             if state.isClosed || state.idle.count >= Self.limit || connection.incarnation != state.incarnation { return }

@@ -34,8 +34,10 @@ final class PostgreSQLWriter: @unchecked Sendable {
     /// How long the outcome of a commit is looked for while the server is away.
     private static let patience = Duration.seconds(60)
     private static let pause = 0.1
-    /// A process that stops between two statements must not keep the others waiting for ever.
-    private static let settings = "SET idle_in_transaction_session_timeout = '60s'; SET lock_timeout = '30s'; \(keepalives)"
+    /// How long a process waits for its turn.
+    private static let turnPatience = Duration.seconds(30)
+    /// A process that stops within a transaction must not keep the others waiting.
+    private static let settings = "SET idle_in_transaction_session_timeout = '5s'; SET lock_timeout = '5s'; \(keepalives)"
     /// A machine that is gone without a word must not keep its locks for hours.
     private static let keepalives = "SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3"
 
@@ -80,10 +82,35 @@ final class PostgreSQLWriter: @unchecked Sendable {
         left = nil
         hasCommitted = false
         let columns = WriterNotes.columns.joined(separator: ", ")
-        let row = try connection.row("\(lock); SELECT mark, \(columns) FROM lastCommit").map { Int64($0) ?? 0 }
+        let row = try inTurn(connection) { try connection.row("\(lock); SELECT mark, \(columns) FROM lastCommit") }.map { Int64($0) ?? 0 }
         guard let mark = row.first else { throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no columns") }
         found = (mark, WriterNotes(Array(row.dropFirst())))
         followsOthers = mark != known
+    }
+
+    /// Begins a transaction when it is this process's turn.
+    private func inTurn<Value>(_ connection: PostgreSQLConnection, _ begin: () throws -> Value) throws -> Value {
+        let end = ContinuousClock.now + Self.turnPatience
+        while true {
+            do {
+                return try begin()
+            } catch let error as SQLError where error.code == "55P03" && ContinuousClock.now < end {
+                try connection.execute("ROLLBACK")
+                // Without the right to end connections of another role, its own limits end them.
+                do { try connection.execute(Self.endingSilentWriter(of: number)) } catch let error as SQLError where error.code == "42501" {}
+            }
+        }
+    }
+
+    /// Ends the connection of a process that has the turn, and neither sends nor takes anything. The limit for idle transactions does not hold between
+    /// statements that are sent together.
+    static func endingSilentWriter(of number: Int64, after seconds: Int = 5) -> String {
+        """
+        SELECT pg_terminate_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid)
+        WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        AND classid = \(PostgreSQLLocks.writing) AND objid = \(number) AND objsubid = 2 AND granted
+        AND wait_event_type = 'Client' AND state_change < clock_timestamp() - INTERVAL '\(seconds) seconds'
+        """
     }
 
     /// What the last commit left, if its state is not in memory.
