@@ -60,7 +60,7 @@ let package = Package(
         // 3
         layer("RecordStore", on: ["Records", "JSON", "Text", .product(name: "Crypto", package: "swift-crypto")]),
         layer("Traffic", on: ["Records", "JSON", "Text"]),
-        layer("Workbench", on: ["Records", "JSON", "Text"]),
+        layer("Workbench", on: ["RecordStore", "Records", "JSON", "Text"]),
         layer(
             "CloudKitClient",
             on: [
@@ -188,7 +188,7 @@ let package = Package(
         layer(
             "Console",
             on: [
-                "CEmbeddedFiles", "CloudKitRecordStore", "HTTPServing", "Accounts", "AssetStore", "Traffic", "RecordStore", "Records", "JSON", "Text",
+                "CEmbeddedFiles", "CloudKitRecordStore", "HTTPServing", "Accounts", "AssetStore", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text",
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Mustache", package: "swift-mustache"),
@@ -243,7 +243,7 @@ let package = Package(
             name: "skylight",
             dependencies: [
                 "ConsolePages", "Console", "WebServices", "HTTPServing", "DataTransfer", "Mirroring", "Accounts", "AssetStore", "SQLRecordStore", "RemoteRecordStore",
-                "CloudKitRecordStore", "CloudKitClient", "Traffic", "RecordStore", "Records", "JSON", "Text", "CMalloc",
+                "CloudKitRecordStore", "CloudKitClient", "Traffic", "Workbench", "RecordStore", "Records", "JSON", "Text", "CMalloc",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HummingbirdCore", package: "hummingbird"),
@@ -260,7 +260,7 @@ let package = Package(
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["Records", "JSON"]),
         tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
-        tests("WorkbenchTests", of: ["Workbench", "Records", "JSON"]),
+        tests("WorkbenchTests", of: ["Workbench", "RecordStore", "Records", "JSON"]),
         tests(
             "CloudKitClientTests",
             of: [

@@ -5,6 +5,7 @@ internal import HTTPTypes
 package import Hummingbird
 internal import RecordStore
 internal import Records
+internal import Workbench
 
 extension Console {
     package static let placePath = "/c/{container}/{environment}/{database}"
@@ -134,8 +135,8 @@ extension Console {
     /// The longest text in a link, in bytes: servers and mail programs usually accept it.
     private static let linkLimit = 1_500
 
-    /// Adds the form of a page that only reads. A short one redirects to a link that users can keep and send. A longer one, which no address holds,
-    /// is answered with the page itself.
+    /// Adds the form of a page that only reads. A short one redirects to a link that users can keep and send. A longer one, and one with a
+    /// credential, which no address holds, is answered with the page itself.
     /// - Parameter names: the fields of the link; `nil` for all that have a value.
     package func ask(
         _ page: String, _ names: [String]? = nil, carries limit: FormLimit, on router: Routes.Group, _ traits: Set<FormTrait> = [],
@@ -144,7 +145,8 @@ extension Console {
         submit(page, carries: limit, on: router, traits) { visit in
             let sent = visit.fields.pairs.filter { pair in !pair.value.isEmpty && names.map { $0.contains(pair.name) } ?? true }
             let isShort = sent.reduce(0) { $0 + $1.value.utf8.count } <= Self.linkLimit
-            return isShort ? .redirect(visit.place.link(page, sent)) : .page(try await answer(visit))
+            let isForLinks = isShort && !sent.contains { PastedValue($0.value).holdsCredential }
+            return isForLinks ? .redirect(visit.place.link(page, sent)) : .page(try await answer(visit))
         }
     }
 

@@ -235,7 +235,8 @@ extension KnownReason {
                     + "the cursor.")
         case .arrayTooLong:
             Row(
-                [.badRequest], "array '{name}' length is greater than max size", evidence: .measured,
+                [.badRequest], "BadRequestException: array '{name}' length is greater than max size. {detail}",
+                "array '{name}' length is greater than max size", evidence: .measured,
                 cause: "The request has more items than the service takes: 200 in the web services.",
                 remedy: "Send the rest in another request.")
         case .unexpectedInput:
@@ -561,10 +562,8 @@ extension KnownReason {
                 remedy: "Check the address for a missing or doubled part.")
         case .tooManyParts:
             Row(
-                [.badRequest], "Too many filters or sorts: {detail}", "Too many operations: {detail}",
-                "Too many items in '{name}': {detail}", "Too many additionalFields: {detail}",
+                [.badRequest], "Too many filters or sorts: {detail}", "Too many additionalFields: {detail}",
                 "Too many subscriptions: {detail}",
-                "There are {count} operations, and the limit is {limit}; {detail}",
                 cause: "The request, or the user, has more items than the limit in the text.",
                 remedy: "Send the rest in another request, or delete what is not needed.")
         case .limitReached:

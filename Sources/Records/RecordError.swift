@@ -28,9 +28,7 @@ extension RecordError {
     /// - Parameter member: the member of the request that holds them.
     public static func tooManyItems(in member: String, _ count: Int, limit: Int) -> RecordError {
         RecordError(
-            .badRequest,
-            "BadRequestException: array '\(member)' length is greater than max size. It has \(count) items, and the limit of a request is \(limit); "
-                + "send the others in another request")
+            known: .arrayTooLong, member, "It has \(count) items, and the limit of a request is \(limit); send the others in another request")
     }
 
     /// NOT_FOUND in CloudKit's words.

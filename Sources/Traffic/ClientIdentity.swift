@@ -2,9 +2,10 @@ internal import Text
 
 /// The identity of a client, from its own headers and parameters, because CloudKit clients have no names.
 public struct ClientIdentity: Sendable, Hashable {
-    /// The header `X-Skylight-Client`, or else the query parameter `clientId` that CloudKit JS and pyicloud send.
+    /// The header `X-Skylight-Client`.
     public var name: String?
-    /// The header `X-Skylight-Device`.
+    /// The client's id: the header `X-Skylight-Device`, else the `clientId` that CloudKit JS and pyicloud send. The records that the client saves
+    /// have it as their `deviceID`, and so has the client's token for notifications.
     public var deviceID: String?
     public var userAgent: String?
 
@@ -24,20 +25,23 @@ public struct ClientIdentity: Sendable, Hashable {
     /// True for the console and the command line, which are no clients of an app.
     public var isOfSkylight: Bool { name.map { name in Self.ownNames.contains { name.utf8.elementsEqual($0.utf8) } } ?? false }
 
-    /// The common id of a client's requests: its name and device, or its user agent if it has neither.
+    /// The id by which all parts of Skylight tell clients of a user apart; `nil` for a client that sends neither an id nor a name.
+    public var clientID: String? { deviceID ?? name }
+
+    /// The common id of a client's requests: its ``clientID``, or its user agent if it has none.
     public var id: String {
-        switch (name, deviceID) {
-        case (let name?, let device?): "\(name) on \(device)"
-        case (let name?, nil): name
-        case (nil, let device?): device
-        case (nil, nil): userAgent ?? "unnamed"
-        }
+        // A repeated request names the device that it was of, but is none of its requests.
+        if isOfSkylight, let name { return name }
+        return clientID ?? userAgent ?? "unnamed"
     }
 
-    /// The id for display: shortens a user agent to its last product, and a UUID name to its first characters, with the product before it.
+    /// The client for display: `Notes on iPad`. Shortens a user agent to its last product, and a UUID to its first characters, with the product
+    /// before it.
     public var label: String {
-        if let name, deviceID == nil, Self.isUUID(name) { return "\(product.map { "\($0) " } ?? "")\(name.prefix(8))" }
-        return name == nil && deviceID == nil ? product ?? "unnamed" : id
+        let shortID = clientID.map { Self.isUUID($0) ? String($0.prefix(8)) : $0 }
+        guard let shortID else { return product ?? "unnamed" }
+        if let name, name != clientID { return "\(name) on \(shortID)" }
+        return shortID == clientID ? shortID : "\(product.map { "\($0) " } ?? "")\(shortID)"
     }
 
     /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's.

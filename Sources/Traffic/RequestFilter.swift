@@ -44,7 +44,7 @@ public struct RequestFilter: Sendable, Hashable {
 extension ServedRequest {
     /// The texts that a search covers.
     fileprivate var texts: [String] {
-        var texts = [id, method, target, operation, client.id, String(status)]
+        var texts = [id, method, target, operation, client.id, client.label, String(status)]
         texts += [client.userAgent, userRecordName?.string, recordType?.string, plan?.index, rehearsals].compactMap(\.self)
         texts += zoneIDs.map(\.zoneName.string) + pulls.compactMap(\.zoneID?.zoneName.string) + warnings.map(\.title)
         if let authentication {

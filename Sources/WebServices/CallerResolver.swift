@@ -12,6 +12,8 @@ internal import Records
 /// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator`` decides.
 struct CallerResolver: Sendable {
     static let parameterName = "skylightUser"
+    /// The device identifier of callers without a device, see `Caller`. It identifies nobody.
+    private static let unknownDevice: Name = "iCloud"
     /// The maximum length of a device identifier, in UTF-8 bytes.
     private static let deviceLimit = 255
 
@@ -19,7 +21,7 @@ struct CallerResolver: Sendable {
 
     /// - Throws: `RecordError` BAD_REQUEST for an invalid user name or device identifier.
     func caller(of request: Request) throws -> Caller {
-        try accounts.caller(named: Self.handle(in: request), deviceID: try deviceID(of: request))
+        try accounts.caller(named: Self.handle(in: request), deviceID: try Self.deviceID(of: request))
     }
 
     /// The user record name that a request acts for. Unlike ``caller(of:)``, it does not create unknown users.
@@ -33,11 +35,12 @@ struct CallerResolver: Sendable {
         request.headers[.skylightUser] ?? request.queryParameter(parameterName)
     }
 
+    /// The client's id: the saved records, the log and the tokens for notifications have it.
     /// - Throws: `RecordError` BAD_REQUEST for an invalid device identifier.
-    func deviceID(of request: Request) throws -> String? {
-        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty else {
+    static func deviceID(of request: Request) throws -> String? {
+        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty, Name(deviceID) != unknownDevice else {
             // A client of CloudKit must not fail because of a parameter that it may send.
-            return request.queryParameter("clientId").flatMap { Self.isDevice($0) ? $0 : nil }
+            return device(request.queryParameter("clientId"))
         }
         guard Self.isDevice(deviceID) else {
             throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")
@@ -45,7 +48,12 @@ struct CallerResolver: Sendable {
         return deviceID
     }
 
-    static func isDevice(_ text: String) -> Bool {
+    /// A client's id as it sends it; `nil` if it can't be the device of a record.
+    static func device(_ text: String?) -> String? {
+        text.flatMap { isDevice($0) && Name($0) != unknownDevice ? $0 : nil }
+    }
+
+    private static func isDevice(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= deviceLimit && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 }

@@ -1,4 +1,5 @@
 public import JSON
+public import Records
 
 /// A token in a larger text or archive.
 public struct FoundToken: Sendable, Hashable {
@@ -25,4 +26,7 @@ public struct FoundToken: Sendable, Hashable {
         self.bytes = bytes
         self.zoneName = zoneName
     }
+
+    /// The change token; `nil` for a marker, and for a text without a known encoding.
+    public var token: ChangeToken? { kind == .changeToken ? bytes.map { ChangeToken(bytes: $0) } : nil }
 }

@@ -21,12 +21,43 @@ public struct PastedText: Sendable, Hashable {
         let bytes = Self.trimmed(Array(text.utf8))
         if bytes.isEmpty { return .empty }
         do throws(UnreadableText) {
-            if let dump = try Self.lengthDump(bytes) { return .bytes(dump) }
+            let value = Array(WrappedText(bytes).value.utf8)
+            if let dump = try Self.lengthDump(value) { return .bytes(dump) }
             if let found = Self.tokens(bytes) { return found }
-            return .bytes(try Self.value(Self.unquoted(bytes), layers: 2))
+            return .bytes(try Self.value(value, layers: 2))
         } catch {
             return .unreadable(error)
         }
+    }
+}
+
+// MARK: Kinds
+
+extension PastedText {
+    /// What a single value is; `nil` if nothing in its form tells, and for JSON and archives.
+    public var kind: PastedKind? {
+        if text.utf8.count > Self.limit { return nil }
+        let wrapped = WrappedText(Self.trimmed(Array(text.utf8)))
+        let value = Self.trimmed(Array(wrapped.value.utf8))
+        if let kind = PastedKind(text: wrapped.value), kind != .recordChangeTag || wrapped.name == nil { return PastedKind.named(wrapped.name) ?? kind }
+        let bytes = Self.lenientBytes(value)
+        let kind = bytes.map { PastedKind(bytes: $0.bytes) }
+        // A marker of Skylight tells more than its name.
+        if let named = PastedKind.named(wrapped.name) { return if case .continuationMarker? = kind { kind } else { named } }
+        // As NSData prints the token of a device.
+        if let bytes, bytes.forms == [.dataDump], bytes.bytes.count == 32 { return .credential(.notificationToken) }
+        return kind
+    }
+
+    /// The bytes of a value, also of one whose last digit is cut off.
+    private static func lenientBytes(_ text: [UInt8]) -> PastedBytes? {
+        if let bytes = try? value(text, layers: 2) {
+            let isCutHex = bytes.bytes.count > 8 && text.count % 2 == 1 && text.allSatisfy { Hexadecimal.value(of: $0) != nil }
+            return isCutHex ? (try? value(text.dropLast(), layers: 0)) ?? bytes : bytes
+        }
+        guard text.count > 8, let bytes = try? value(text.dropLast(), layers: 2) else { return nil }
+        if case .damagedToken = PastedKind(bytes: bytes.bytes) { return bytes }
+        return nil
     }
 }
 
@@ -115,7 +146,7 @@ extension PastedText {
     /// The data in a printed `CKServerChangeToken`; `nil` for anything else.
     private static func described(_ text: [UInt8]) -> [UInt8]? {
         guard text.starts(with: "<CKServerChangeToken".utf8),
-            let match = String(decoding: text, as: UTF8.self).firstMatch(of: /data\s*=\s*([A-Za-z0-9+\/=_-]+|<[0-9A-Fa-f\s.…]*>)/)
+            let match = String(decoding: text, as: UTF8.self).firstMatch(of: /data\s*=\s*([A-Za-z0-9+\/=_%-]+|<[0-9A-Fa-f\s.…]*>)/)
         else { return nil }
         return Array(match.1.utf8)
     }
@@ -133,15 +164,5 @@ extension PastedText {
     private static func trimmed(_ text: [UInt8]) -> [UInt8] {
         guard let start = text.firstIndex(where: { !isSpace($0) }), let end = text.lastIndex(where: { !isSpace($0) }) else { return [] }
         return Array(text[start...end])
-    }
-
-    /// The text without copied quotation marks and commas.
-    private static func unquoted(_ text: [UInt8]) -> [UInt8] {
-        var text = text
-        while let last = text.last, last == UInt8(ascii: ",") || last == UInt8(ascii: ";") { text.removeLast() }
-        for mark in [UInt8(ascii: "\""), UInt8(ascii: "'")] where text.count > 1 && text.first == mark && text.last == mark {
-            text = Array(text.dropFirst().dropLast())
-        }
-        return trimmed(text)
     }
 }

@@ -3,6 +3,7 @@ import JSON
 import Records
 import RecordStore
 import Text
+import Workbench
 
 struct TokenExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +15,7 @@ struct TokenExplainCommand: AsyncParsableCommand {
               skylight token explain EQEAAAAB… --container iCloud.com.example.Chat
             """)
 
-    @Argument(help: "The token, from a response or skylight zone list.")
+    @Argument(help: "The token, from a response or skylight zone list, in any form that the page Tokens reads.")
     var token: String
 
     @OptionGroup var database: DatabaseOptions
@@ -27,7 +28,8 @@ struct TokenExplainCommand: AsyncParsableCommand {
     func run() async throws {
         try await store.withStore(isNew: false) { store in
             let target = try await store.existingDatabase(database.address(scope), as: database.user)
-            let explanation = try await target.explain(ChangeToken(text: token))
+            let pasted = PastedValue(token)
+            let explanation = try await explain(pasted, target)
             if self.store.json {
                 var writer = JSONWriter()
                 writer.value(explanation)
@@ -38,6 +40,31 @@ struct TokenExplainCommand: AsyncParsableCommand {
                 for line in lines(explanation, user) { Output.say(line) }
             }
         }
+    }
+
+    /// - Throws: `CommandFailure` that says what the text is, if it is no token of the store; it repeats no part of the text.
+    private func explain(_ pasted: PastedValue, _ database: any RecordDatabase) async throws -> TokenExplanation {
+        let tokens = pasted.tokens.compactMap(\.token)
+        if tokens.count > 1 { throw CommandFailure(.usage, "The text has \(tokens.count) tokens", remedy: "Give one of them") }
+        guard let token = tokens.first else { throw refusal(pasted) }
+        do {
+            return try await database.explain(token)
+        } catch let error as RecordError where error.code == .badRequest {
+            throw Self.failure(pasted.kind ?? PastedKind(bytes: token.bytes))
+        }
+    }
+
+    private static func failure(_ kind: PastedKind) -> CommandFailure {
+        // The command ends the remedy with a full stop.
+        let remedy = kind.advice.joined(separator: " ")
+        return CommandFailure(.failed, kind.title, code: ServerErrorCode.badRequest.rawValue, remedy: String(remedy.dropLast()))
+    }
+
+    private func refusal(_ pasted: PastedValue) -> CommandFailure {
+        let code = ServerErrorCode.badRequest.rawValue
+        if let kind = pasted.kind { return Self.failure(kind) }
+        if case .unreadable(let error) = pasted.reading { return CommandFailure(.failed, "The text can't be read: \(error)", code: code) }
+        return CommandFailure(.failed, "The text has no change token", code: code, remedy: "Give the token alone, or a response with a syncToken")
     }
 
     private func lines(_ explanation: TokenExplanation, _ user: String?) -> [String] {
@@ -54,9 +81,9 @@ struct TokenExplainCommand: AsyncParsableCommand {
         lines.append(explanation.position == 0 ? "Position: before the first change" : "Position: \(explanation.position)\(moment ?? "")")
         switch explanation.progress {
         case .complete: lines.append("Progress: complete, the client has everything up to the position")
-        case .firstPull: lines.append("Progress: unfinished, the first pull has more pages")
-        case .pull(let since): lines.append("Progress: unfinished, the pull from position \(since) has more pages")
-        case .reversePull: lines.append("Progress: unfinished, the newest-first pull has more pages")
+        case .firstPull: lines.append("Progress: unfinished, the first pull had more pages")
+        case .pull(let since): lines.append("Progress: unfinished, the pull from position \(since) had more pages")
+        case .reversePull: lines.append("Progress: unfinished, the newest-first pull had more pages")
         }
         switch explanation.standing {
         case .good: lines.append("Status: valid")

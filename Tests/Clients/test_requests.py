@@ -38,7 +38,7 @@ def test_a_conflict_inside_of_a_200_is_noted_within_a_second(server):
     item = refused.value.payload["records"][0]
     assert latest["itemErrors"] == [{"name": "once", "serverErrorCode": item["serverErrorCode"], "reason": item["reason"]}]
     # pyicloud identifies itself by clientId.
-    assert len(latest["client"]["name"]) == 36 and latest["client"]["userAgent"].startswith("python-requests/")
+    assert len(latest["client"]["deviceID"]) == 36 and latest["client"]["userAgent"].startswith("python-requests/")
     assert [request["id"] for request in noted(server, errors=1, **mine)] == [latest["id"]]
     whole = requests.get(f"{server}/skylight/1/requests/{latest['id']}", params={"bodies": 1}, timeout=PATIENCE).json()
     assert json.loads(whole["requestBody"]["text"])["operations"][0]["record"]["recordName"] == "once"

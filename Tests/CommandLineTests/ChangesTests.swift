@@ -177,6 +177,11 @@ import Testing
         let damaged = try await run(["token", "explain", "nonsense", "--json"] + Self.container)
         #expect(damaged.status == 1)
         #expect(try damaged.errorJSON["code"] == "BAD_REQUEST")
+        #expect(try await run(["token", "explain", "Optional(\"\(old)\")"] + Self.container).output.contains("Status: valid"))
+        #expect(try await run(["token", "explain", String(old.prefix(30))] + Self.container).errors.contains("cut short: 22 of 36 bytes"))
+        let secret = String(repeating: "0a1b", count: 16)
+        let credential = try await run(["token", "explain", secret] + Self.container)
+        #expect(credential.status == 1 && credential.errors.contains("64 hexadecimal digits") && !credential.errors.contains(secret))
 
         let unconfirmed = try await run(["token", "expire", "--json"] + Self.container)
         #expect(unconfirmed.status == 64)

@@ -30,6 +30,54 @@ import Traffic
             .map { String($0.output.1).replacing("&amp;", with: "&").replacing("\(RequestStage.there)/", with: "") }
     }
 
+    /// Records whose modification is older than their place in the feed, as restored, mirrored and imported ones are.
+    private static func restore(_ dates: [(name: Name, day: Int64)], _ stage: RequestStage) async throws {
+        for (name, day) in dates {
+            let signature = Signature(timestamp: Timestamp(milliseconds: day * 86_400_000), userRecordName: "_ada", deviceID: "old")
+            let operation = RecordOperation(
+                .forceUpdate, recordName: name, recordType: "Note", fields: ["rank": FieldInput(.int64(1))], provenance: Provenance(created: signature, modified: signature))
+            for result in try await stage.database.modify(ModifyRequest([operation], zoneID: RequestStage.zone)) { _ = try result.get() }
+        }
+    }
+
+    @Test(arguments: [[19_000, 18_000, 17_000], [17_000, 18_000, 90_000]] as [[Int64]])
+    func anAxisOfTimesThatRunBackwardsShowsPositions(days: [Int64]) async throws {
+        try await RequestStage.with { stage in
+            try await Self.restore(zip(["a", "b", "c"] as [Name], days).map { ($0, $1) }, stage)
+            let first = try #require(await stage.database.position(of: RecordID(recordName: "a", zoneID: RequestStage.zone))).latest
+            for path in ["changes?zone=Notes", "token?token=\(try await Self.now(stage))"] {
+                let page = try await stage.page(path)
+                let figure = String(try #require(page.split(separator: "<figure class=\"timeline\"").last).prefix { $0 != "\u{0}" })
+                let drawing = try #require(figure.components(separatedBy: "</svg>").first)
+                let ticks = drawing.matches(of: #/<text class="[a-z]+" x="[^"]*" y="82"[^>]*>([^<]*)</#).map { String($0.output.1) }
+                #expect(ticks == ["position \(first)", "\(first + 1)", "\(first + 2)"], "\(path)")
+                #expect(!drawing.contains(" UTC"), "\(path)")
+            }
+        }
+    }
+
+    @Test func timesInTheOrderOfTheFeedAreShown() async throws {
+        try await RequestStage.with { stage in
+            try await Self.restore([("a", 17_000), ("b", 18_000), ("c", 19_000)], stage)
+            let page = try await stage.page("changes?zone=Notes")
+            #expect(page.contains(">2016-07-18</text>") && page.contains(">2019-04-14</text>") && page.contains(", from 2016-07-18 "))
+        }
+    }
+
+    @Test func aParentIsLaterByItsPositionNotByItsTime() async throws {
+        try await RequestStage.with { stage in
+            try await Self.restore([("parent", 19_000)], stage)
+            let child = RecordOperation(
+                .create, recordName: "child", recordType: "Note", fields: ["of": FieldInput(.reference(Reference(recordName: "parent", action: .none)))])
+            for result in try await stage.database.modify(ModifyRequest([child], zoneID: RequestStage.zone)) { _ = try result.get() }
+            #expect(try await !stage.page("changes?zone=Notes").contains("of comes later"))
+            try await stage.save("between")
+            try await Self.restore([("parent", 18_000)], stage)
+            let position = try #require(await stage.database.position(of: RecordID(recordName: "parent", zoneID: RequestStage.zone))).latest
+            #expect(try await stage.page("changes?zone=Notes&limit=1").contains("parent, its of, was saved again later, at \(position), further down the feed"))
+        }
+    }
+
     @Test func betweenTwoTokensAreTheRecordsLastChangedThere() async throws {
         try await RequestStage.with { stage in
             for name: Name in ["a", "b", "c", "f"] { try await stage.save(name) }

@@ -1,5 +1,7 @@
+import Accounts
 import HTTPTypes
 import HummingbirdTesting
+import InMemoryRecordStore
 import JSON
 import NIOCore
 import RecordStore
@@ -103,6 +105,29 @@ import Testing
             try await stage.save("a", [:])
             let token = try #require(try await stage.database().zones().compactMap(\.syncToken).first).text
             #expect(try await list(token, stage)["Explain this change token"]?.hasPrefix("\(Self.there)/token?token=") == true)
+        }
+    }
+
+    @Test func aTokenOfAnyPlaceOfThisServerIsExplainedThere() async throws {
+        try await RequestStage.with { stage in
+            let container = try #require(ContainerID("iCloud.com.example.Other"))
+            for (environment, user) in [(Environment.development, Name?.none), (.production, nil), (.development, try stage.accounts.caller(named: "grace", deviceID: nil).userRecordName)] {
+                let address = DatabaseAddress(container: container, environment: environment, scope: .private)
+                let database = try await stage.engine.database(address, as: user.map { Caller(userRecordName: $0) } ?? stage.user)
+                _ = try await database.modifyZones([.create(ZoneID(zoneName: "Z"))])
+                let token = try #require(try await database.fetchZones([ZoneID(zoneName: "Z")])[0].get().syncToken).text
+                let there = "/c/iCloud.com.example.Other/\(environment.rawValue)/private/token?\(user == nil ? "" : "user=grace&")token=\(token)"
+                for text in [token, "%22\(token)%22,"] {
+                    for path in ["\(RequestStage.there)/find?q=\(text)", "/find?q=\(text)"] {
+                        let location = try await stage.client.execute(uri: path, method: .get) { $0 }.headers[.location]
+                        // The start page begins in a place of the container itself, which explains the tokens of all its databases.
+                        #expect(location == there || path.hasPrefix("/find") && location?.hasSuffix("token=\(token)") == true, "\(path): \(location ?? "")")
+                    }
+                    #expect(try await stage.page("find/list?q=\(text)").contains("Explain this change token, from iCloud.com.example.Other, \(environment.rawValue)"))
+                }
+                let cut = try await stage.page("find/list?q=\(token.prefix(30))")
+                #expect(cut.contains("cut short: 22 of 36 bytes"))
+            }
         }
     }
 

@@ -90,6 +90,33 @@ import Traffic
         return String(try #require(page.split(separator: "Why was a client not notified?").dropFirst().last).prefix(4000))
     }
 
+    @Test func aClientThatOnlyAskedForATokenIsListedByItsID() async throws {
+        try await RequestStage.with { stage in
+            try await stage.save("before")
+            var info = NotificationInfo()
+            info.shouldSendContentAvailable = true
+            let subject = Subscription.RecordSubject(Query(recordType: "Note"), firesOn: [.create])
+            for result in try await stage.database.modifySubscriptions([.save(Subscription("q", to: .query(subject), notificationInfo: info))]) { _ = try result.get() }
+            var curl = stage.request("records/lookup", from: nil)
+            curl.client.userAgent = "curl/7.88.1"
+            stage.note(curl)
+            let now = Timestamp.now()
+            _ = try await stage.accounts.makeNotificationToken(
+                for: stage.user.userRecordName, clientID: "TestPhone", container: stage.address.container, environment: .development, at: 0, now: now,
+                expires: Timestamp(milliseconds: now.milliseconds + 60_000))
+            try await stage.save("a")
+            let before = try await Self.told(stage)
+            #expect(before.contains(">TestPhone</a>") && before.contains("Other clients of Developer have a token, and curl/7.88.1 has none"))
+            // Its first request to a database does not make it another client.
+            var request = stage.request("records/lookup", from: "Notes")
+            request.client.deviceID = "TestPhone"
+            stage.note(request)
+            let after = try await Self.told(stage)
+            #expect(after.contains(">Notes on TestPhone</a>") && !after.contains(">TestPhone</a>"))
+            #expect(try await stage.page("notifications").contains("Notes on TestPhone"))
+        }
+    }
+
     @Test func theRecordsPageSaysWhyAClientWasNotTold() async throws {
         try await RequestStage.with { stage in
             try await stage.save("before")

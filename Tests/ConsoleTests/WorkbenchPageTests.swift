@@ -1,3 +1,4 @@
+import Accounts
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
@@ -33,6 +34,60 @@ import Traffic
             #expect(current.contains("it is the current one"))
             let foreign = try await stage.page("token?user=grace&token=\(tokens.new)")
             #expect(foreign.contains("This token is not for this database") && foreign.contains("Explain it in its database"))
+        }
+    }
+
+    @Test func anExpiredTokenOfAnUnfinishedPullIsNotContinued() async throws {
+        try await RequestStage.with { stage in
+            _ = try await Self.tokens(stage)
+            let page = try await stage.database.zoneChanges(ZoneChangesRequest(RequestStage.zone, limit: PageLimit(records: 1)))
+            #expect(page.moreComing)
+            let path = "token?token=\(page.syncToken.text)"
+            #expect(try await stage.page(path).contains("Continue with this token"))
+            #expect(try await !stage.page("\(path)&user=grace").contains("Continue with this token"))
+            try await stage.database.expireTokens()
+            let expired = try await stage.page(path)
+            #expect(expired.contains("This token has expired") && expired.contains("stopped between pages") && !expired.contains("Continue with this token"))
+        }
+    }
+
+    @Test func otherValuesAreNamedForWhatTheyAre() async throws {
+        try await RequestStage.with { stage in
+            let token = try await Self.tokens(stage).old
+            let query = QueryRequest(Query(recordType: "Note", filters: [Query.Filter("rank", .equals, FieldInput(.int64(1)))]), in: .zone(RequestStage.zone), limit: PageLimit(records: 1))
+            let marker = try #require(try await stage.database.query(query).continuationMarker)
+            for (text, words) in [
+                (String(token.prefix(30)), "cut short: 22 of 36 bytes"), (marker, "This is a continuationMarker, not a change token"), (marker, "in zone Notes"),
+                ("HwoECJGaGRgAIhYIBBESExQVFhcYGRAaGxwdHh8gISIBKAA=", "only iCloud can read it"), ("https://cvws.icloud-content.com/B/a", "the address of an asset’s file"),
+            ] {
+                let page = try await stage.page("token?token=\(PercentEncoding.encoded(text))")
+                #expect(page.contains(words) && !page.contains("note bad"), "\(words)")
+            }
+            #expect(try await stage.page("changes?zone=Notes&since=1&token=\(token.prefix(30))").contains("cut short: 22 of 36 bytes"))
+            // A token of the right form that no store issued.
+            var bytes = ChangeToken(text: token).bytes
+            bytes[35] ^= 1
+            #expect(try await stage.page("token?token=\(ChangeToken(bytes: bytes).text)").contains("No store of this server issued this token"))
+        }
+    }
+
+    @Test func credentialsAreNotRepeatedAndStayInNoAddress() async throws {
+        try await RequestStage.with { stage in
+            let address = stage.address
+            let secret = try await stage.accounts.makeAPIToken(named: "app", container: address.container, environment: .development, allowedOrigins: [], callback: nil).secret
+            for path in ["token?token=\(secret)", "find?q=\(secret)", "token?token=%22\(secret)%22,"] {
+                let answer = try await stage.client.execute(uri: "\(RequestStage.there)/\(path)", method: .get) { $0 }
+                #expect(answer.status == .seeOther && answer.headers[.location] == "\(RequestStage.there)/token?kind=apiToken", "\(path)")
+            }
+            let page = try await stage.page("token?kind=apiToken")
+            #expect(page.contains("This is an API token") && page.contains("neither shown nor kept"))
+            #expect(try await !stage.page("find/list?q=\(secret)").contains(secret))
+            for form in ["token?x=1|token=\(secret)", "token?x=1|token=ckWebAuthToken%3D54__54__\(secret)", "errors|error=CKError+9+ckWebAuthToken%3D54__54__\(secret)"] {
+                let parts = form.split(separator: "|").map(String.init)
+                let answer = try await stage.post(parts[0], parts[1])
+                #expect(answer.status == .ok && !String(buffer: answer.body).contains(secret), "\(parts[0])")
+            }
+            #expect(try await stage.page("token?kind=nonsense").contains("How change tokens work"))
         }
     }
 

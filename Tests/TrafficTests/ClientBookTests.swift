@@ -354,10 +354,12 @@ import Testing
     }
 
     @Test(
-        "A client is known by its name and device, else by its user agent",
+        "A client is known by its id, else by its name, else by its user agent",
         arguments: [
             (ClientIdentity(name: "Notes", deviceID: nil, userAgent: "curl/8"), "Notes", "Notes"),
-            (ClientIdentity(name: "Notes", deviceID: "iPad", userAgent: nil), "Notes on iPad", "Notes on iPad"),
+            (ClientIdentity(name: "Notes", deviceID: "iPad", userAgent: nil), "iPad", "Notes on iPad"),
+            (ClientIdentity(name: "iPad", deviceID: "iPad", userAgent: nil), "iPad", "iPad"),
+            (ClientIdentity(name: ClientIdentity.replayName, deviceID: "iPad", userAgent: nil), "Skylight replay", "Skylight replay on iPad"),
             (ClientIdentity(name: nil, deviceID: "iPad", userAgent: nil), "iPad", "iPad"),
             (ClientIdentity(name: nil, deviceID: nil, userAgent: "curl/8.5.0"), "curl/8.5.0", "curl/8.5.0"),
             (ClientIdentity(name: nil, deviceID: nil, userAgent: nil), "unnamed", "unnamed"),
@@ -366,7 +368,7 @@ import Testing
                 "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36", "Chrome/142.0.0.0"
             ),
             (
-                ClientIdentity(name: "0e9e3bd2-6b0c-4d3c-a3c5-1d2f5a0f6c11", deviceID: nil, userAgent: "python-requests/2.32.3"),
+                ClientIdentity(name: nil, deviceID: "0e9e3bd2-6b0c-4d3c-a3c5-1d2f5a0f6c11", userAgent: "python-requests/2.32.3"),
                 "0e9e3bd2-6b0c-4d3c-a3c5-1d2f5a0f6c11", "python-requests/2.32.3 0e9e3bd2"
             ),
         ])

@@ -98,6 +98,22 @@ import Traffic
         }
     }
 
+    @Test(
+        "A client has one id: in the log, in the records that it saves and in its token",
+        arguments: [
+            ("", #"{"clientId":"phone"}"#, [], "phone"), ("?clientId=phone", "{}", [], "phone"), ("?clientId=phone", #"{"clientId":"other"}"#, [], "phone"),
+            ("?clientId=other", #"{"clientId":"other"}"#, ["X-Skylight-Device: phone"], "phone"), ("", #"{"clientId":"phone"}"#, ["X-Skylight-Device: iCloud"], "phone"),
+            ("", #"{"clientId":"iCloud"}"#, [], nil), ("", "{}", ["X-Skylight-Client: Notes"], nil),
+        ] as [(String, String, [String], String?)])
+    func oneID(query: String, body: String, headers: [String], id: String?) async throws {
+        try await TestServer.run { server in
+            let client = NotedClient(server: server, headers: ["X-Skylight-User: anna"] + headers)
+            let made = try await client.send("POST", "/device/1/\(ScenarioRunner.container)/development/tokens/create\(query)", body)
+            #expect(try client.noted(made).client.deviceID == id)
+            #expect(server.accounts.notificationTokens { _ in true }.map(\.clientID) == [id])
+        }
+    }
+
     @Test("Clients that send no header are known by clientId, and others by their user agent")
     func identities() async throws {
         try await TestServer.run { server in

@@ -1,7 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import JSON
-internal import Records
+public import Records
 
 /// The end of a query page, as text for the client to send back.
 ///
@@ -12,18 +12,26 @@ public struct ContinuationMarker: Sendable {
     /// Parses a marker.
     /// - Throws: `RecordError` BAD_REQUEST if it is damaged or belongs to another query.
     public init(_ text: String, for query: ResolvedQuery, in area: QueryRequest.Area) throws {
-        let bytes = ChangeToken(text: text).bytes
-        // Any parse error means that the marker is damaged.
-        guard case .object(let object)? = try? JSONReader.value(of: bytes),
-            case .string(let name)? = object["n"], case .array(let values)? = object["v"], values.count == query.sorts.count,
-            let zone = object["z"], let zoneID = try? ZoneID(zone)
-        else { throw RecordError(.badRequest, "Invalid continuationMarker: it is damaged; run the query again from its first page") }
-        guard object["q"] == .string(Self.digest(query, area)) else {
+        guard let parts = Self.parts(of: ChangeToken(text: text).bytes), parts.values.count == query.sorts.count else {
+            throw RecordError(.badRequest, "Invalid continuationMarker: it is damaged; run the query again from its first page")
+        }
+        guard parts.digest == .string(Self.digest(query, area)) else {
             throw RecordError(
                 .badRequest, "Invalid continuationMarker: it belongs to another query; send it with the same type, filters, sorts and zone")
         }
-        let fields = try values.map { try FieldInput($0, field: "continuationMarker") }
-        place = QueryPlace(values: fields.map(\.taggedValue), recordName: Name(name), zoneID: zoneID)
+        let fields = try parts.values.map { try FieldInput($0, field: "continuationMarker") }
+        place = QueryPlace(values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
+    }
+
+    /// The last record of the page that a marker ends, of any query; `nil` for bytes that are no marker.
+    public static func lastRecord(of bytes: [UInt8]) -> RecordID? { parts(of: bytes)?.last }
+
+    private static func parts(of bytes: [UInt8]) -> (last: RecordID, values: [JSONValue], digest: JSONValue)? {
+        // Any parse error means that the marker is damaged.
+        guard case .object(let object)? = try? JSONReader.value(of: bytes), case .string(let name)? = object["n"], case .array(let values)? = object["v"],
+            let digest = object["q"], let zone = object["z"], let zoneID = try? ZoneID(zone)
+        else { return nil }
+        return (RecordID(recordName: Name(name), zoneID: zoneID), values, digest)
     }
 
     /// The marker of a page that ends at `place`.

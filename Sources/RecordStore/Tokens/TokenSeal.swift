@@ -20,6 +20,8 @@ public import Records
 public struct TokenSeal: Sendable {
     private static let version: UInt8 = 1
     private static let checksumLength = 6
+    /// The number of bytes of a token, and of one in a reverse pull.
+    private static let (length, reverseLength) = (36, 41)
 
     private let key: SymmetricKey
 
@@ -69,7 +71,7 @@ public struct TokenSeal: Sendable {
     /// - Returns: `nil` if the token was not sealed with this key.
     public func open(_ token: ChangeToken) -> TokenContent? {
         let sealed = token.bytes
-        guard sealed.count == 36 || sealed.count == 41 else { return nil }
+        guard sealed.count == Self.length || sealed.count == Self.reverseLength else { return nil }
         let bytes = Array(sealed.dropLast(Self.checksumLength))
         guard checksum(of: bytes) == Array(sealed.suffix(Self.checksumLength)), bytes[0] >> 4 == Self.version,
             DatabaseScope.allCases.indices.contains(Int(bytes[1]))
@@ -90,6 +92,21 @@ public struct TokenSeal: Sendable {
             subject: bytes[0] & 1 == 1 ? ofZone : .database, position: bytes.integer(at: 14, length: 5), progress: progress,
             epoch: UInt32(truncatingIfNeeded: bytes.integer(at: 10, length: 4)),
             moment: Timestamp(milliseconds: bytes.integer(at: 24, length: 6)))
+    }
+
+    /// The number of bytes of the whole token that begins like this; `nil` if none does. A beginning of fewer than 8 bytes tells too little.
+    ///
+    /// It needs no key, so it also knows the tokens of other stores, and those that were cut short or changed.
+    public static func wholeLength(ofTokenBeginning bytes: [UInt8]) -> Int? {
+        guard bytes.count >= 8, bytes[0] >> 4 == version, DatabaseScope.allCases.indices.contains(Int(bytes[1])),
+            // Numbers of zones are small. Those of databases may be any.
+            bytes[6] == 0
+        else { return nil }
+        return switch bytes[0] >> 1 & 0b111 {
+        case 0, 1, 2: length
+        case 3: reverseLength
+        default: nil
+        }
     }
 
     private func checksum(of bytes: [UInt8]) -> [UInt8] {

@@ -2,7 +2,7 @@ internal import Console
 internal import RecordStore
 internal import Records
 
-/// The parts of a drawing of a zone's feed: the bars of its changes, the part without tokens, and the dates.
+/// The parts of a drawing of a zone's feed: the bars of its changes, the part without tokens, and the dates or positions.
 extension FeedTimeline {
     struct Bar: ViewModel {
         let x: String
@@ -34,12 +34,13 @@ extension FeedTimeline.Bar {
     ///   - height: the height of the highest bar, in pixels.
     static func all(_ outline: FeedOutline, _ ruler: FeedScale, ground: Int, height: Int, tone: (FeedOutline.Stretch) -> String) -> [FeedTimeline.Bar] {
         let most = max(outline.stretches.map(\.changes).max() ?? 0, 1)
-        return outline.stretches.filter { $0.changes > 0 }.map { stretch in
+        let times = outline.times
+        return zip(outline.stretches, times).filter { $0.0.changes > 0 }.map { stretch, time in
             let own = max(2, Int((Double(stretch.changes) / Double(most) * Double(height)).rounded()))
             return FeedTimeline.Bar(
                 x: ruler.x(stretch.after), width: ruler.width(stretch.after, stretch.through, least: 0.15, gap: 0.15), y: ground - own, height: own,
                 tone: tone(stretch),
-                tip: "\(stretch.positionsText): \(Digits.count(stretch.changes, "change"))\(stretch.began.map { ", from \($0.utcText) UTC" } ?? "")")
+                tip: "\(stretch.positionsText): \(Digits.count(stretch.changes, "change"))\(time.map { ", from \($0.utcText) UTC" } ?? "")")
         }
     }
 }
@@ -53,15 +54,30 @@ extension FeedTimeline.Part {
 }
 
 extension FeedTimeline.Tick {
-    /// Dates below the line, at its quarters.
+    /// Dates below the line, at its quarters; positions for a feed whose order is not that of its times.
     static func all(_ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {
+        let times = outline.times
+        return times.contains { $0 != nil } ? dates(times, outline, ruler) : positions(outline, ruler)
+    }
+
+    private static func positions(_ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {
+        let count = outline.stretches.count
+        return Set((0..<4).map { $0 * count / 4 }).sorted().map { index in
+            let stretch = outline.stretches[index]
+            let text = (index == 0 ? "position " : "") + Digits.grouped(stretch.after + 1)
+            return FeedTimeline.Tick(x: index == 0 ? "0" : ruler.x(stretch.after), anchor: index == 0 ? "start" : "middle", text: text)
+        }
+    }
+
+    private static func dates(_ times: [Timestamp?], _ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {
         let count = outline.stretches.count
         let quarters = Set((0..<4).map { $0 * count / 4 }).sorted()
         var ticks: [FeedTimeline.Tick] = []
         var day = ""
         for (number, start) in quarters.enumerated() {
             let next = number + 1 < quarters.count ? quarters[number + 1] : count
-            guard let stretch = outline.stretches[start..<next].first(where: { $0.began != nil }), let began = stretch.began else { continue }
+            guard let index = (start..<next).first(where: { times[$0] != nil }), let began = times[index] else { continue }
+            let stretch = outline.stretches[index]
             // The first label of a day shows the date, the others of the same day show the time.
             let text = began.utcText
             let isSameDay = text.hasPrefix(day) && !day.isEmpty
@@ -78,6 +94,18 @@ extension FeedTimeline.Tick {
 }
 
 extension FeedOutline {
+    /// The time of each stretch's first change; `nil` for all if they run backwards or into the future. Restored, mirrored and imported records
+    /// keep the times of their modification, which are not those of their changes in this feed.
+    var times: [Timestamp?] {
+        var latest = Timestamp(milliseconds: .min)
+        let now = Timestamp.now()
+        for began in stretches.compactMap(\.began) {
+            if began < latest || began > now { return stretches.map { _ in nil } }
+            latest = began
+        }
+        return stretches.map(\.began)
+    }
+
     /// - Returns: `nil` for an empty feed, and for a zone that the database refuses: the page itself shows the error.
     static func unlessEmpty(_ request: FeedOutlineRequest, _ database: any RecordDatabase, _ visit: Visit) async throws -> FeedOutline? {
         do {

@@ -29,7 +29,8 @@ struct FeedTimeline: ViewModel {
         let positions: String
         let href: String?
         let changes: String
-        let when: ValueView
+        /// `nil` if the times of the feed are not in its order.
+        let when: ValueView?
     }
 
     let label: String
@@ -156,7 +157,8 @@ extension FeedTimeline {
 
     /// A description of each stretch, with a link to its changes.
     private static func stretches(_ outline: FeedOutline, _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
-        outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
+        let times = outline.times
+        return outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
             let next = index + 1 < outline.stretches.count ? outline.stretches[index + 1] : nil
             var upto = next?.token
             let isLast = next == nil && stretch.through >= outline.position
@@ -166,7 +168,7 @@ extension FeedTimeline {
             return Stretch(
                 number: index, positions: stretch.positionsText,
                 href: hasEnds ? visit.place.link("changes", form.parameters(since: stretch.token, upto: upto, isZoomed: form.isZoomed)) : nil,
-                changes: Digits.count(stretch.changes, "change"), when: stretch.began.map { ValueView(.time($0)) } ?? .missing)
+                changes: Digits.count(stretch.changes, "change"), when: times[index].map { ValueView(.time($0)) })
         }
     }
 

@@ -30,16 +30,16 @@ struct OrderMark: ViewModel {
         }
         let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
-        let moments = try await Self.moments(of: Array(elsewhere), in: zoneID, visit: visit)
+        let positions = try await Self.positions(of: Array(elsewhere), in: zoneID, visit: visit)
         var marks: [Int: [OrderMark]] = [:]
         for dependency in dependencies {
             let change = changes[dependency.index]
             if let place = places[dependency.target] {
                 guard place > dependency.index else { continue }
                 marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place], at: place))
-            } else if let moment = moments[dependency.target], let record = change.record, moment > record.modified.timestamp {
+            } else if let later = positions[dependency.target], let position = change.position, later > position {
                 marks[dependency.index, default: []].append(
-                    OrderMark(dependency, savedAt: moment, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+                    OrderMark(dependency, savedAt: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
             }
         }
         return marks
@@ -61,13 +61,12 @@ struct OrderMark: ViewModel {
         return dependencies
     }
 
-    /// The time of the last save of each target that is not on the page.
-    private static func moments(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Timestamp] {
-        if names.isEmpty { return [:] }
-        let recordIDs = names.map { RecordID(recordName: $0, zoneID: zoneID) }
-        let results = try await visit.measure { try await visit.database.fetch(recordIDs, desiredKeys: []) }
-        let found = results.compactMap { try? $0.get() }
-        return Dictionary(found.map { ($0.recordID.recordName, $0.modified.timestamp) }, uniquingKeysWith: { first, _ in first })
+    /// The position of each target that is not on the page. The times of records don't tell: restored and mirrored ones keep old times.
+    private static func positions(of names: [Name], in zoneID: ZoneID, visit: Visit) async throws -> [Name: Int64] {
+        guard visit.database.can(.positionRecords) else { return [:] }
+        var positions: [Name: Int64] = [:]
+        for name in names { positions[name] = try await visit.measure { try await visit.database.position(of: RecordID(recordName: name, zoneID: zoneID)) }?.latest }
+        return positions
     }
 
     private init(_ dependency: Dependency, target: RecordChange, at index: Int) {
@@ -80,9 +79,9 @@ struct OrderMark: ViewModel {
             : "\(dependency.target), its \(dependency.role), was saved again later\(place)"
     }
 
-    private init(_ dependency: Dependency, savedAt moment: Timestamp, href: String) {
+    private init(_ dependency: Dependency, savedAt position: Int64, href: String) {
         self.href = href
         text = "\(dependency.role) comes later"
-        explanation = "\(dependency.target), its \(dependency.role), was saved again later, \(moment.utcText) UTC, and comes further down the feed"
+        explanation = "\(dependency.target), its \(dependency.role), was saved again later, at \(Digits.grouped(position)), further down the feed"
     }
 }

@@ -127,7 +127,7 @@ extension RecordFeedView {
                     changedAgain = try await ChangedAgain(span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
                 }
             } catch let error as RecordError {
-                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error, sent: form.since?.text))
             }
         }
         let current = visit.zones.first { place.isSame($0.zoneID, zoneID) }?.syncToken

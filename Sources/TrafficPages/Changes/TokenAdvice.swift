@@ -1,17 +1,23 @@
 internal import Records
+internal import Workbench
 
 /// Advice for clients whose token is refused.
 enum TokenAdvice {
-    static func sentences(for error: RecordError) -> [String] {
+    /// - Parameter sent: the text of the refused token; `nil` if it is unknown.
+    static func sentences(for error: RecordError, sent: String? = nil) -> [String] {
         switch error.known {
         case .expiredToken:
             expired
         case .unknownToken:
-            [
-                "The token is damaged, or belongs to another zone, database or user.",
-                "Send exactly the token that the server returned for this zone. A database token is not a zone token.",
-                "If the token is lost, pull without a token.",
-            ]
+            if let kind = sent.flatMap({ PastedValue($0).kind }), kind != .changeToken, kind.isCertain {
+                [kind.title + "."] + kind.advice
+            } else {
+                [
+                    "The token is damaged, or belongs to another zone, database or user.",
+                    "Send exactly the token that the server returned for this zone. A database token is not a zone token.",
+                    "If the token is lost, pull without a token.",
+                ]
+            }
         case _ where error.code == .zoneNotFound:
             ["The zone was deleted or purged, or is no longer shared.", "Delete the client's copy of it. The database's changes list it as deleted."]
         default: []

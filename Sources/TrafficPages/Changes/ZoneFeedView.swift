@@ -69,7 +69,7 @@ extension ZoneFeedView {
                 page = answer
                 rows = since == nil ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
             } catch let error as RecordError {
-                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error))
+                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error, sent: text))
             }
         }
         func output(_ token: ChangeToken) -> TokenOutput {

@@ -13,7 +13,7 @@ struct ErrorsView: Page {
     let title = Self.tab.title
     let action: String
     let text: String
-    let isTooLongToShow: Bool
+    let omission: String?
     /// A message for a text without any readable error.
     let problem: String?
     /// The error that caused all the others, if it is known.
@@ -30,18 +30,15 @@ struct ErrorsView: Page {
 }
 
 extension ErrorsView {
-    /// The form does not repeat longer texts.
-    private static let shownLength = 16 << 10
-
     static func load(_ visit: Visit) async throws -> ErrorsView {
         let text = visit.fields["error"] ?? ""
         let isFirst = text.allSatisfy(\.isWhitespace)
         let read = isFirst ? nil : try await WorkPool.prompt.run(on: text.utf8.count * 4) { ErrorText(text) }
         let find = visit.fields["find"] ?? ""
         let lists = ErrorCodeList.all(matching: find)
-        let isTooLong = text.utf8.count > shownLength
+        let pasted = try await PastedValue.read(text)
         return ErrorsView(
-            action: visit.place.link("errors"), text: isTooLong ? "" : text, isTooLongToShow: isTooLong, problem: read.flatMap(problem),
+            action: visit.place.link("errors"), text: pasted.shown, omission: pasted.omission, problem: read.flatMap(problem),
             cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [], isCut: read?.isCut ?? false, isFirst: isFirst,
             hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find, lists: lists,
             hasNoCodes: lists.allSatisfy(\.codes.isEmpty), milliseconds: visit.stopwatch.elapsed.millisecondsText)

@@ -17,7 +17,7 @@ struct CurlCommand: ViewModel {
         start = request.method == "GET" || request.method == "POST" ? "curl " : "curl -X \(request.method) "
         var rest = request.target.shellQuoted
         if let user = request.userRecordName { rest += " \\\n  -H \("X-Skylight-User: \(user)".shellQuoted)" }
-        if let device = request.client.deviceID { rest += " \\\n  -H \("X-Skylight-Device: \(device)".shellQuoted)" }
+        if let device = request.client.deviceID, !request.target.contains("clientId=") { rest += " \\\n  -H \("X-Skylight-Device: \(device)".shellQuoted)" }
         if request.method != "GET" { rest += " \\\n  -H 'Content-Type: application/json' \\\n  --data-raw \(text.shellQuoted)" }
         self.rest = rest
     }

@@ -44,7 +44,7 @@ extension TellingHabit {
         var told: [Place: Zone] = [:]
         // Records without a feed are fetched by queries, which tell no zone.
         for notification in notifications {
-            guard case .delivered(let moment) = notification.fate, notification.clientID.map({ $0 == history.identity.tokenName }) ?? true,
+            guard case .delivered(let moment) = notification.fate, notification.clientID.map({ $0 == history.identity.clientID }) ?? true,
                 !notification.zoneID.isDefault, notification.address.scope != .public
             else { continue }
             let place = Place(address: notification.address, zoneID: notification.zoneID)
@@ -54,9 +54,4 @@ extension TellingHabit {
         }
         return habits(told: Array(told.values), pulls: history.parts.flatMap { $0.feeds.map(\.pullCount) })
     }
-}
-
-extension ClientIdentity {
-    /// The name that the client has in the tokens that it makes; `nil` if unknown.
-    var tokenName: String? { deviceID ?? name }
 }

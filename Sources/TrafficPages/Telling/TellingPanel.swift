@@ -56,10 +56,10 @@ struct TellingPanel: ViewModel {
             change = change ?? shared.change
             // A user who neither sees the record nor subscribes expects nothing.
             if shared.change == nil, user == reader.owner || !reader.subscribes(user) { continue }
-            let clients = histories.filter { $0.user == user }
-            for history in clients.isEmpty ? [nil] : clients.map(Optional.some) {
-                let reason = TellingReason(reader.facts(history, among: clients, shared))
-                rows.append((reason.isTold, Row(reason, history, shared, visit)))
+            let clients = reader.clients(histories.filter { $0.user == user }, shared)
+            for client in clients.isEmpty ? [nil] : clients.map(Optional.some) {
+                let reason = TellingReason(reader.facts(client, among: clients, shared))
+                rows.append((reason.isTold, Row(reason, client, shared, visit)))
             }
         }
         guard let change else { return nil }
@@ -73,12 +73,16 @@ struct TellingPanel: ViewModel {
 }
 
 extension TellingPanel.Row {
-    fileprivate init(_ reason: TellingReason, _ history: ClientHistory?, _ facts: TellingFacts, _ visit: Visit) {
+    fileprivate init(_ reason: TellingReason, _ client: TellingReader.Client?, _ facts: TellingFacts, _ visit: Visit) {
         user = visit.people.name(of: facts.user)
-        client = history.map { Frame.Link(text: $0.identity.label, href: visit.place.link("clients") + "#" + $0.anchor) }
+        // A client that only asked for a token is listed with the tokens.
+        self.client = client.map { client in
+            let page = client.history.map { visit.place.link(Tab.clients.rawValue) + "#" + $0.anchor } ?? visit.place.link(Tab.notifications.rawValue)
+            return Frame.Link(text: client.label, href: page)
+        }
         let words = reason.words(
             TellingReason.Subject(
-                user: user, client: history?.identity.label ?? user, recordType: facts.change?.record?.record.recordType ?? "",
+                user: user, client: client?.label ?? user, recordType: facts.change?.record?.record.recordType ?? "",
                 event: facts.change?.record?.event, scope: facts.scope, place: visit.place(of: facts.user, facts.scope)))
         (verdict, tone, self.reason, details, remedy, next) = (words.verdict, words.tone, words.reason, words.details, words.remedy, words.next)
     }

@@ -92,16 +92,37 @@ struct TellingReader {
         return facts
     }
 
+    /// A client of a user: one that sent requests to a database, or only asked for a token.
+    struct Client: Sendable {
+        /// `nil` if it sends no id.
+        let id: String?
+        /// `nil` before its first request to a database.
+        let history: ClientHistory?
+
+        /// The client as all pages show it.
+        let label: String
+    }
+
+    /// All clients of a user.
+    /// - Parameter histories: those of the user that sent requests to a database.
+    func clients(_ histories: [ClientHistory], _ facts: TellingFacts) -> [Client] {
+        let known = Set(histories.compactMap(\.identity.clientID))
+        let change = facts.change?.record?.signature.timestamp ?? now
+        let others = Set(facts.devices.filter { $0.expires >= min(now, change) }.compactMap(\.clientID)).subtracting(known)
+        return histories.map { Client(id: $0.identity.clientID, history: $0, label: $0.identity.label) }
+            + others.sorted().map { Client(id: $0, history: nil, label: log.clients.label(ofClient: $0)) }
+    }
+
     /// The facts of one client.
     /// - Parameters:
-    ///   - history: `nil` for a user without a client.
+    ///   - client: `nil` for a user without a client.
     ///   - clients: all clients of the user.
-    func facts(_ history: ClientHistory?, among clients: [ClientHistory], _ shared: TellingFacts) -> TellingFacts {
-        guard let history else { return shared }
+    func facts(_ client: Client?, among clients: [Client], _ shared: TellingFacts) -> TellingFacts {
+        guard let client else { return shared }
         var facts = shared
-        facts.clientID = history.identity.tokenName
-        facts.otherClients = Set(clients.compactMap(\.identity.tokenName))
-        facts.lastFetch = lastFetch(history, facts.scope)
+        facts.clientID = client.id
+        facts.otherClients = Set(clients.compactMap(\.id))
+        facts.lastFetch = client.history.flatMap { lastFetch($0, facts.scope) }
         return facts
     }
 

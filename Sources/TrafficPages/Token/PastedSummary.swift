@@ -24,7 +24,7 @@ struct PastedSummary: ViewModel {
             remark = nil
         case .bytes(let pasted):
             let size = Digits.bytes(Int64(pasted.bytes.count))
-            let (content, trouble, remark) = Self.words(value.content, tokens: value.candidates.count)
+            let (content, trouble, remark) = Self.words(value.content, tokens: value.tokens.count)
             layers = pasted.forms.map(\.title) + [size] + [content].compactMap { $0 }
             problem = Self.missing(pasted) ?? trouble
             self.remark = remark

@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Workbench
 
 /// One of several tokens in an answer or an archive.
 struct TokenRow: ViewModel {
@@ -19,19 +20,19 @@ struct TokenRow: ViewModel {
     let href: String
 
     /// - Parameter finding: `nil` if the value is not a change token.
-    init(_ candidate: PastedValue.Candidate, _ finding: TokenFinding?, visit: Visit) {
-        path = candidate.path
-        zone = candidate.zoneName?.string
-        text = candidate.text
-        href = visit.place.link("token", [("token", candidate.text)])
+    init(_ found: FoundToken, _ finding: TokenFinding?, visit: Visit) {
+        path = found.path
+        zone = found.zoneName?.string
+        text = found.text
+        href = visit.place.link("token", [("token", found.text)])
         guard let explanation = finding?.explanation else {
             (position, after) = (nil, nil)
-            if candidate.isMarker {
+            if found.kind == .continuationMarker {
                 (kind, tone, standing) = ("continuation marker", nil, "continues a query; it is not a change token")
             } else if case .unknown(_, let origin)? = finding {
-                kind = "\(Digits.count(candidate.bytes?.count ?? 0, "byte"))"
-                tone = "warn"
-                standing = origin.map { "from \($0.address.container), \($0.address.environment.rawValue)" } ?? "not from this environment"
+                kind = "\(Digits.count(found.bytes?.count ?? 0, "byte"))"
+                tone = origin == nil && PastedKind(bytes: found.bytes ?? []) == .iCloudToken ? nil : "warn"
+                standing = origin.map { "from \($0.words)" } ?? Self.words(PastedKind(bytes: found.bytes ?? []))
             } else {
                 (kind, tone, standing) = ("unreadable", "bad", "neither base64 nor hexadecimal text")
             }
@@ -43,15 +44,25 @@ struct TokenRow: ViewModel {
         switch explanation.subject {
         case .database:
             kind = "database token"
-            if candidate.zoneName != nil { mistake = "a database token where a zone token belongs" }
+            if found.zoneName != nil { mistake = "a database token where a zone token belongs" }
         case .zone(let zoneID):
             kind = zoneID.map { "zone token of \(visit.zoneName($0))" } ?? "zone token"
-            if let beside = candidate.zoneName, let zoneID, zoneID.zoneName != beside { mistake = "belongs to another zone than the named one" }
+            if let beside = found.zoneName, let zoneID, zoneID.zoneName != beside { mistake = "belongs to another zone than the named one" }
         }
         switch explanation.standing {
         case .good: (tone, standing) = mistake.map { ("bad", $0) } ?? ("good", "valid")
         case .expired(let why): (tone, standing) = ("bad", "expired: \(why)")
         case .foreign(let why): (tone, standing) = ("bad", "not for this database: \(why)")
+        }
+    }
+
+    /// What a token is that no store explains.
+    private static func words(_ kind: PastedKind) -> String {
+        switch kind {
+        case .damagedToken(let count, let whole): count < whole ? "cut short: \(count) of \(whole) bytes" : "\(count) bytes, a whole one has \(whole)"
+        case .iCloudToken: "iCloud’s, only iCloud can read it"
+        case .continuationMarker: "a continuation marker where a change token belongs"
+        default: "not from this environment"
         }
     }
 }

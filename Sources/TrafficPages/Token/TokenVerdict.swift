@@ -76,9 +76,9 @@ struct TokenVerdict: ViewModel {
         if let moment = explanation.moment { add("time", .time(moment), note: moment.agoText(at: .now())) }
         switch explanation.progress {
         case .complete: add("progress", .text("complete"), note: "the client has everything up to the position")
-        case .firstPull: add("progress", .text("unfinished"), note: unfinished("the first pull"))
-        case .pull(let since): add("progress", .text("unfinished"), note: unfinished("the pull that began at position \(Digits.grouped(since))"))
-        case .reversePull: add("progress", .text("unfinished"), note: unfinished("the pull with the newest changes first"))
+        case .firstPull: add("progress", .text("unfinished"), note: unfinished("the first pull", explanation))
+        case .pull(let since): add("progress", .text("unfinished"), note: unfinished("the pull that began at position \(Digits.grouped(since))", explanation))
+        case .reversePull: add("progress", .text("unfinished"), note: unfinished("the pull with the newest changes first", explanation))
         }
         if let count = explanation.changesAfter {
             let noun = if case .database = explanation.subject { "zones changed after it" } else { "changes after it" }
@@ -87,5 +87,8 @@ struct TokenVerdict: ViewModel {
         return facts
     }
 
-    private static func unfinished(_ pull: String) -> String { "\(pull) stopped between pages (moreComing was true). Continue with this token." }
+    /// Only a valid token continues its pull. The steps say what to do with another one.
+    private static func unfinished(_ pull: String, _ explanation: TokenExplanation) -> String {
+        "\(pull) stopped between pages (moreComing was true)." + (explanation.standing == .good ? " Continue with this token." : "")
+    }
 }

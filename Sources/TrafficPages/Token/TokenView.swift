@@ -9,8 +9,6 @@ struct TokenView: Page {
     static let template = "token"
     static let tab = Tab.token
 
-    /// The maximum length of a text that the form repeats.
-    static let shownLength = 16 << 10
     /// The maximum number of tokens of one text that the store explains.
     private static let explainedLimit = 100
 
@@ -20,14 +18,14 @@ struct TokenView: Page {
     let other: String
     /// True if the input has several lines and needs a larger form.
     let isLong: Bool
-    let isTooLongToShow: Bool
+    let omission: String?
     let compares: Bool
     let pasted: PastedSummary?
     let verdict: TokenVerdict?
     /// The token on its zone's timeline.
     let ahead: TokenAhead?
-    /// The error for a token that this server did not issue.
-    let stranger: Complaint?
+    /// What a value is that no store of this server explains.
+    let recognised: RecognisedValue?
     let origin: Frame.Link?
     let rows: [TokenRow]
     let rowsNote: String?
@@ -45,55 +43,59 @@ extension TokenView {
     static func load(_ visit: Visit) async throws -> TokenView {
         let value = try await PastedValue.read(visit.fields["token"] ?? "")
         let other = try await PastedValue.read(visit.fields["with"] ?? "")
-        let isAlone = value.candidates.count == 1
+        let isAlone = value.tokens.count == 1
         var findings: [TokenFinding?] = []
-        for candidate in value.candidates.prefix(explainedLimit) {
+        for candidate in value.tokens.prefix(explainedLimit) {
             findings.append(try await finding(of: candidate, isAlone: isAlone, visit: visit))
         }
-        let only = isAlone ? value.candidates.first : nil
+        let only = isAlone ? value.tokens.first : nil
         let finding = isAlone ? findings.first ?? nil : nil
-        var (stranger, origin) = (Complaint?.none, Frame.Link?.none)
-        if case .unknown(let error, let place)? = finding {
+        var (recognised, origin) = (RecognisedValue?.none, Frame.Link?.none)
+        if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential ?? named(visit) {
+            recognised = RecognisedValue(.credential(credential), refusal: nil, visit)
+        } else if case .unknown(let error, let place)? = finding {
             // Tokens in archives are from other servers, and no client sends them here.
-            if !value.isArchive, place == nil { stranger = Complaint(error, advice: TokenAdvice.sentences(for: error)) }
+            if !value.isArchive, place == nil, let bytes = only?.bytes { recognised = RecognisedValue(value.kind ?? PastedKind(bytes: bytes), refusal: error, visit) }
             if let place, let only {
-                let text = "It is from \(place.address.container), \(place.address.environment.rawValue): explain it there"
-                origin = Frame.Link(text: text, href: place.link("token", [("token", only.text)]))
+                origin = Frame.Link(text: "It is from \(place.words): explain it there", href: place.link("token", [("token", only.text)]))
             }
+        } else if finding == nil, let kind = value.kind {
+            recognised = RecognisedValue(kind, refusal: nil, visit)
         }
+        // Where the form tells more than the bytes, these would only confuse.
+        let isRecognised = if case .unreadable = value.reading { value.kind != nil } else { !(value.kind?.isToken ?? true) }
         let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
         let sent = Self.sent(only, value)
         var ahead: TokenAhead?
         if let explanation = finding?.explanation, let token = only?.token { ahead = try await TokenAhead(explanation, token, visit) }
         return TokenView(
-            action: visit.place.link("token"), text: shown(value), other: shown(other), isLong: value.text.utf8.count > 160,
-            isTooLongToShow: value.text.utf8.count > shownLength, compares: !other.isEmpty, pasted: PastedSummary(value),
-            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead, stranger: stranger, origin: origin,
-            rows: isAlone && !isInside(value) ? [] : zip(value.candidates, findings).map { TokenRow($0, $1, visit: visit) },
-            rowsNote: value.candidates.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.candidates.count)) are shown." : nil,
+            action: visit.place.link("token"), text: value.shown, other: other.shown, isLong: value.text.utf8.count > 160,
+            omission: value.omission, compares: !other.isEmpty, pasted: isRecognised ? nil : PastedSummary(value),
+            verdict: finding?.explanation.map { TokenVerdict($0, text: sent, visit: visit) }, ahead: ahead, recognised: recognised, origin: origin,
+            rows: isAlone && !isInside(value) ? [] : zip(value.tokens, findings).map { TokenRow($0, $1, visit: visit) },
+            rowsNote: value.tokens.count > explainedLimit ? "The first \(explainedLimit) of \(Digits.grouped(value.tokens.count)) are shown." : nil,
             forms: forms(value, only: only, isKnown: finding?.explanation != nil), archive: archive(value), comparison: comparison,
-            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty), examples: value.isEmpty ? try await examples(visit) : [],
+            comparisonProblem: problem, lesson: try await TokenLesson(visit, isOpen: value.isEmpty && recognised == nil), examples: value.isEmpty && recognised == nil ? try await examples(visit) : [],
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    private static func finding(of candidate: PastedValue.Candidate, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
+    private static func finding(of candidate: FoundToken, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
         guard let token = candidate.token else { return nil }
         return try await TokenFinding.find(token, searches: isAlone, visit: visit)
     }
 
     /// A token in the encoding that the API accepts.
-    private static func sent(_ only: PastedValue.Candidate?, _ value: PastedValue) -> String {
+    private static func sent(_ only: FoundToken?, _ value: PastedValue) -> String {
         only?.bytes.map { ChangeToken(bytes: $0).text } ?? only?.text ?? ""
     }
 
-    private static func shown(_ value: PastedValue) -> String {
-        value.text.utf8.count > shownLength ? "" : value.text
-    }
+    /// The kind of credential that the address names in place of one.
+    private static func named(_ visit: Visit) -> PastedKind.Credential? { visit.fields[PastedKind.parameterName].flatMap { PastedKind.Credential(rawValue: $0) } }
 
     /// True if a single token is part of a larger value, which names its origin.
-    private static func isInside(_ value: PastedValue) -> Bool { value.candidates.contains { !$0.path.isEmpty } }
+    private static func isInside(_ value: PastedValue) -> Bool { value.tokens.contains { !$0.path.isEmpty } }
 
-    private static func forms(_ value: PastedValue, only: PastedValue.Candidate?, isKnown: Bool) -> [TokenForms] {
+    private static func forms(_ value: PastedValue, only: FoundToken?, isKnown: Bool) -> [TokenForms] {
         var forms: [TokenForms] = []
         var pastedForms: [TextForm] = []
         if case .bytes(let pasted) = value.reading { pastedForms = pasted.forms }
@@ -102,7 +104,7 @@ extension TokenView {
             let isWhole = !value.isArchive
             forms.append(TokenForms("The token in every form", bytes: bytes, pasted: isWhole ? pastedForms : [], isOpen: !isKnown))
         }
-        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive {
+        if case .bytes(let pasted) = value.reading, pasted.gap == nil, only == nil || value.isArchive, value.kind == nil {
             let title = value.isArchive ? "The archive in every form" : "The bytes in every form"
             forms.append(TokenForms(title, bytes: pasted.bytes, pasted: pastedForms, isOpen: false))
         }
@@ -118,11 +120,11 @@ extension TokenView {
     ) async throws -> (TokenComparison?, problem: String?) {
         if other.isEmpty { return (nil, nil) }
         if case .unreadable(let error) = other.reading { return (nil, "The second text can't be read: \(error).") }
-        guard value.candidates.count == 1, let first = value.candidates.first?.bytes else {
-            return (nil, "The first field must hold exactly one token to be compared; it holds \(value.candidates.count).")
+        guard value.tokens.count == 1, let first = value.tokens.first?.bytes else {
+            return (nil, "The first field must hold exactly one token to be compared; it holds \(value.tokens.count).")
         }
-        guard other.candidates.count == 1, let candidate = other.candidates.first, let second = candidate.bytes else {
-            return (nil, "The second field must hold exactly one token to be compared; it holds \(other.candidates.count).")
+        guard other.tokens.count == 1, let candidate = other.tokens.first, let second = candidate.bytes else {
+            return (nil, "The second field must hold exactly one token to be compared; it holds \(other.tokens.count).")
         }
         let found = try await Self.finding(of: candidate, isAlone: false, visit: visit)
         return (TokenComparison((first, finding), (second, found), visit: visit), nil)

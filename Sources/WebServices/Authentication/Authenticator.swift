@@ -202,7 +202,7 @@ struct Authenticator: Sendable {
         }
         var caller = Caller(userRecordName: Self.anonymous, access: .anonymous)
         if let user = result.userRecordName { caller = Caller(userRecordName: user, access: .signedIn) }
-        if let device = try callers.deviceID(of: request) { caller.deviceID = device }
+        if let device = try CallerResolver.deviceID(of: request) { caller.deviceID = device }
         return AuthenticatedCaller(caller: caller, authentication: authentication)
     }
 

@@ -46,8 +46,10 @@ private struct DeviceRequest {
         } else {
             apnsEnvironment = call.path.environment
         }
-        // Clients write the name in two ways. One that can't be the name of a device never saves as one.
-        clientID = try (call.body.string("clientId") ?? call.body.string("clientID")).flatMap { CallerResolver.isDevice($0) ? $0 : nil }
+        // Clients write the name in two ways. What the client's saves have as their device tells which changes are its own.
+        let named = try CallerResolver.device(call.body.string("clientId") ?? call.body.string("clientID"))
+        clientID = CallerResolver.device(call.caller.deviceID) ?? named
+        call.note?.asked(from: clientID)
     }
 
     func write(_ token: String, _ call: EndpointCall, into writer: inout JSONWriter) {

@@ -14,9 +14,6 @@ final class RequestNote: Sendable {
     /// The entry of the request that this task answers; `nil` if the request is not logged.
     @TaskLocal static var current: RequestNote?
 
-    /// The device identifier of requests without a device, see `Caller`.
-    private static let unknownDevice: Name = "iCloud"
-
     private struct State {
         var request: ServedRequest
         var bodies = RequestBodies()
@@ -42,13 +39,17 @@ final class RequestNote: Sendable {
     }
 
     private static func client(of request: Request) -> ClientIdentity {
-        let header = request.headers[.skylightClient]
-        let parameter = request.queryParameter("clientId")
-        let device = request.headers[.skylightDevice].flatMap { $0.isEmpty || Name($0) == unknownDevice ? nil : $0 }
-        let name = header.flatMap { $0.isEmpty ? nil : $0 } ?? parameter.flatMap { $0.isEmpty ? nil : $0 }
+        let name = request.headers[.skylightClient].flatMap { $0.isEmpty ? nil : $0 }
+        // The request is refused for an invalid one, which names no device.
+        let device = (try? CallerResolver.deviceID(of: request)).flatMap(\.self)
         // The pages of the console are the only ones on this origin, and a page can't set this header.
         let isOfConsole = request.headers[.secFetchSite] == "same-origin"
-        return ClientIdentity(name: name ?? (isOfConsole ? ClientIdentity.consoleName : nil), deviceID: device, userAgent: request.headers[.userAgent])
+        return ClientIdentity(name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device, userAgent: request.headers[.userAgent])
+    }
+
+    /// Adds the client's id from a body, for a request that has none elsewhere.
+    func asked(from deviceID: String?) {
+        update { $0.client.deviceID = $0.client.deviceID ?? deviceID }
     }
 
     func update(_ change: (inout ServedRequest) -> Void) {

@@ -22,6 +22,12 @@ package struct ClientHistory: Sendable {
 }
 
 extension ClientBook {
+    /// A client by its id, as all pages show it, also before its first request to a database.
+    package func label(ofClient id: String) -> String {
+        let identity = clients.first { $0.identity.clientID == id }?.identity ?? ClientIdentity(name: nil, deviceID: id, userAgent: nil)
+        return identity.label
+    }
+
     /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
     package func histories(in container: ContainerID) -> [ClientHistory] {
         struct Key: Hashable {

@@ -4,6 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Text
 internal import Traffic
+internal import Workbench
 
 /// Everything that a text may mean, by kind. Without a text, the pages and actions of the place.
 struct FindView: Page {
@@ -59,7 +60,8 @@ struct FindView: Page {
     }
 
     private init(text: String, groups: [FoundGroup], nothing: String, remark: String?, back: String, milliseconds: String) {
-        (self.text, self.groups, self.remark, self.back, self.milliseconds) = (text, groups, remark, back, milliseconds)
+        (self.groups, self.remark, self.back, self.milliseconds) = (groups, remark, back, milliseconds)
+        self.text = PastedValue(text).holdsCredential ? "…" : text
         hasText = !text.isEmpty
         self.nothing = groups.isEmpty ? nothing : nil
     }
@@ -70,14 +72,14 @@ struct FindView: Page {
         return groups.filter(\.hasExactMatch) + groups.filter { !$0.hasExactMatch }
     }
 
-    /// A change token and the id of a request, of which nobody types a part.
+    /// A token, another value that its form tells, and the id of a request, of which nobody types a part.
     private static func values(_ text: String, _ visit: Visit) async throws -> [Found] {
         var values: [Found] = []
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) {
             values.append(Found("Request \(request.operation)", href: visit.place.link(Tab.requests.rawValue, [("id", request.id)]), names: [text]))
         }
-        if text.utf8.count >= 24, try await visit.database.meaning(of: ChangeToken(text: text)) != nil {
-            values.append(Found("Explain this change token", href: visit.place.link(Tab.token.rawValue, [("token", text)]), names: [text]))
+        if let explanation = try await PastedValue.read(text).explanation(visit) {
+            values.append(Found(explanation.title, href: explanation.href, names: [text]))
         }
         return values
     }

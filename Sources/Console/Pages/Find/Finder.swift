@@ -4,6 +4,7 @@ internal import RecordStore
 internal import Records
 internal import Text
 internal import Traffic
+internal import Workbench
 
 /// The search box: redirects to the one thing that a text names exactly, or lists everything that it may mean.
 enum Finder {
@@ -12,6 +13,7 @@ enum Finder {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         if let match = try await match(text, in: visit) { return .redirect(match) }
         if let container = container(named: text, in: visit.containers) { return .redirect(place(container, visit.accounts).link(Tab.query.rawValue)) }
+        if let explanation = try await PastedValue.read(text).explanation(visit) { return .redirect(explanation.href) }
         return .page(try await FindView.load(visit))
     }
 
@@ -20,6 +22,7 @@ enum Finder {
         let text = (fields["q"] ?? "").trimmingSpaces
         let containers = try await console.containers()
         if let container = container(named: text, in: containers) { return .redirect(place(container, console.accounts).link(Tab.query.rawValue)) }
+        let value = try await PastedValue.read(text)
         // A text is not sent to every container in iCloud.
         for container in containers where !text.isEmpty && console.accounts.connections(of: container).isEmpty {
             do {
@@ -27,6 +30,16 @@ enum Finder {
                 if let match = try await match(text, in: visit) { return .redirect(match) }
             } catch is RecordError {
                 // The start page marks unreadable containers. The search skips them.
+                continue
+            }
+        }
+        // One place tells of the tokens of all.
+        for container in containers where !value.isEmpty && console.accounts.connections(of: container).isEmpty {
+            do {
+                let visit = try await Visit(place(container, console.accounts), fields: fields, console: console, containers: containers)
+                if let explanation = try await value.explanation(visit) { return .redirect(explanation.href) }
+                break
+            } catch is RecordError {
                 continue
             }
         }
@@ -45,9 +58,6 @@ enum Finder {
         }
         // The uuid of an API error is the id of its request.
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) { return place.link(Tab.requests.rawValue, [("id", request.id)]) }
-        if text.utf8.count >= 24, try await visit.database.meaning(of: ChangeToken(text: text)) != nil {
-            return place.link(Tab.token.rawValue, [("token", text)])
-        }
         if let user = visit.people.user(named: text) ?? visit.people.users.first(where: { Name($0.displayName) == name }) {
             return place.acting(as: user).link(Tab.zones.rawValue)
         }
