@@ -603,10 +603,11 @@ extension KnownReason {
                 [.badRequest], "Unknown system field '{name}' in '{place}'; known are {names}",
                 cause: "Names that start with ___ belong to CloudKit.",
                 remedy: "Use one of the names in the text.")
-        case .emptyListWithoutType:
+        case .newFieldWithoutType:
             Row(
                 [.badRequest],
                 "Field '{field}' is new and its empty list has no type; send a type such as STRING_LIST",
+                "Field '{field}' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted",
                 cause: "A just-in-time schema takes a field's type from its first value.",
                 remedy: "Send the type, or save the field first with a value.")
         case .notEncryptable:

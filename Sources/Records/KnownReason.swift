@@ -35,7 +35,7 @@ public enum KnownReason: Sendable, Hashable, CaseIterable {
     // Skylight: the shape of requests
     case wrongFieldValue, wrongName, wrongPath, wrongMethod, nothingHere, tooManyParts, limitReached
     case sameRecordInBatch, recordOverLimit, typeOfRecordChanged, systemField, unknownSystemField
-    case emptyListWithoutType, notEncryptable, tooManyBytes, wrongMarker, wrongSort, comparatorOfType
+    case newFieldWithoutType, notEncryptable, tooManyBytes, wrongMarker, wrongSort, comparatorOfType
     case indexBeingBuilt, indexPending
     // Skylight: records, references and zones
     case referenceAcrossZones, referenceLimit, referenceTargetMissing, hasChildren, zoneRules, zoneWithoutOwner

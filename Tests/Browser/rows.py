@@ -1,9 +1,12 @@
 """Rows of a table of records, and a table to have some."""
 
+import re
+
 
 def names(page) -> list[str]:
-    """The names of the records. Their links have the titles before them."""
-    return page.locator(".answer tbody th.name a").evaluate_all("links => links.map(link => link.title)")
+    """The names of the records. Their links have the titles before them, and name what nobody could see by its number."""
+    shown = page.locator(".answer tbody th.name a").evaluate_all("links => links.map(link => link.title)")
+    return [re.sub("⟨U\\+([0-9A-F]+)⟩", lambda mark: chr(int(mark[1], 16)), name) for name in shown]
 
 
 def notes(server, container, count=5):

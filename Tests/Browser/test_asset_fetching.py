@@ -88,7 +88,7 @@ def test_five_records_at_once_one_cancelled_and_resumed(files, line, open_page):
         if not was_resumed and current[chosen] == "fetching" and seen[chosen][-1] > 100_000:
             page.get_by_role("button", name=f"Pause {chosen}").click()
             expect(row(page, chosen)).to_have_attribute("data-state", "paused")
-            expect(row(page, chosen)).to_contain_text(re.compile(r"paused at \d+ kB"))
+            expect(row(page, chosen)).to_contain_text(re.compile(r"paused at \d+ KB"))
             stopped = received(row(page, chosen))
             states[chosen].append("paused")
             time.sleep(0.6)

@@ -46,8 +46,13 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
     ]
     server.save(container, zone, *records)
     quoted = urllib.parse.quote(name, safe="")
+
+    def value(text):
+        """A filter's value as an address has it: a text that begins with a quote is in quotes itself."""
+        return '"' + text.replace('"', '""') + '"' if text.startswith('"') else text
+
     urls = [
-        f"/query?zone={quoted}&type=Note&filter1=title&is1=EQUALS&value1={urllib.parse.quote(nasty, safe='')}",
+        f"/query?zone={quoted}&type=Note&filter1=title&is1=EQUALS&value1={urllib.parse.quote(value(nasty), safe='')}",
         f"/query?type=Note&filter1={quoted}&value1={quoted}&sort1={quoted}", f"/query?type={quoted}",
         f"/fetch?zone={quoted}&names={quoted}", f"/changes?zone={quoted}", "/changes", f"/changes?since=1&token={quoted}",
         f"/record?zone={quoted}&name={quoted}", f"/record/delete?zone={quoted}&name={quoted}", "/zones", f"/zone?zone={quoted}",
@@ -71,5 +76,5 @@ def test_user_content_is_shown_as_it_is(open_page, server, nasty):
     assert title.text_content() == nasty.replace("\r\n", "\n")
     page.goto(there + urls[0])
     check(page.evaluate(LOOK, [""]), urls[:1])
-    assert page.get_by_label("Value of filter 1").input_value() == nasty.replace("\r\n", "")
+    assert page.get_by_label("Value of filter 1").input_value() == value(nasty).replace("\r\n", "")
     expect(page.locator("tbody th.name")).to_have_count(1)

@@ -66,7 +66,8 @@ struct EditStage: Sendable {
 
     @discardableResult
     func save(_ name: Name, _ fields: [Name: FieldValue], in zoneID: ZoneID = notes) async throws -> StoredRecord {
-        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Note", fields: fields.mapValues { FieldInput($0) })
+        let inputs = Dictionary(uniqueKeysWithValues: fields.map { ($0, FieldInput($1, isEncrypted: $0 == "secret")) })
+        let operation = RecordOperation(.forceUpdate, recordName: name, recordType: "Note", fields: inputs)
         guard case .saved(let record)? = try await database().modify(ModifyRequest([operation], zoneID: zoneID)).first?.get() else { throw Missing() }
         return record
     }

@@ -10,12 +10,12 @@ enum TokenAdvice {
             expired
         case .unknownToken:
             if let kind = sent.flatMap({ PastedValue($0).kind }), kind != .changeToken, kind.isCertain {
-                [kind.title + "."] + kind.advice
+                [kind.title + "."] + kind.advice + [withoutToken]
             } else {
                 [
                     "The token is damaged, or belongs to another zone, database or user.",
                     "Send exactly the token that the server returned for this zone. A database token is not a zone token.",
-                    "If the token is lost, pull without a token.",
+                    withoutToken,
                 ]
             }
         case _ where error.code == .zoneNotFound:
@@ -23,6 +23,8 @@ enum TokenAdvice {
         default: []
         }
     }
+
+    private static let withoutToken = "If the token is lost, pull without a token."
 
     static let expired = [
         "Discard the zone's token, and pull without a token.",
