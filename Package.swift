@@ -258,7 +258,7 @@ let package = Package(
         // Tests, layer by layer
         tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
-        tests("RecordsTests", of: ["Records", "JSON"]),
+        tests("RecordsTests", of: ["TestSupport", "Records", "JSON"]),
         tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "RecordStore", "Records", "JSON"]),
         tests(
@@ -360,7 +360,7 @@ let package = Package(
             name: "TestStores", dependencies: ["SQLRecordStore", "RecordStore", "Records", .product(name: "Logging", package: "swift-log")], path: "Tests/TestStores",
             swiftSettings: swiftSettings),
         .target(
-            name: "StoreScenarios", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
+            name: "StoreScenarios", dependencies: ["TestSupport", "RecordStore", "Records", "JSON"], path: "Tests/StoreScenarios", swiftSettings: swiftSettings),
         tests(
             "AccountsTests",
             of: [

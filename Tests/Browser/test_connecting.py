@@ -1,7 +1,6 @@
 """Containers in iCloud: the sign-in, the question before a change, the mirror, and a conflict of its changes. A stand-in takes iCloud's place."""
 
 import os
-import signal
 import subprocess
 import tempfile
 

@@ -7,7 +7,6 @@ from playwright.sync_api import expect
 from folding import unfold
 from pages import CHAT, title
 
-ENDS = re.compile("marker=")
 
 
 def test_a_first_visit_shows_records(open_page, demo):

@@ -25,7 +25,7 @@ import demo_clients
 import number_routes
 import pytest
 import requests
-from number_routes import PLACE, Route, Routes
+from number_routes import PLACE, Route
 from chance import SEED, times
 from server_binary import binary
 

@@ -1,6 +1,5 @@
 """Schemas and queries through Skylight's own services, like a script would use them."""
 
-import pathlib
 import signal
 import subprocess
 import threading

@@ -1,5 +1,6 @@
 import Records
 import Synchronization
+import TestSupport
 import Testing
 
 /// Tasks that wait for their turn.
@@ -15,11 +16,6 @@ import Testing
         func add(_ number: Int) { held.withLock { $0.append(number) } }
     }
 
-    private static func eventually(_ condition: () -> Bool) async throws {
-        for _ in 0..<120_000 where !condition() { try await Task.sleep(for: .milliseconds(1)) }
-        #expect(condition())
-    }
-
     @Test("Turns are given in order, cancelled ones are passed over, and too many are sent away")
     func turns() async throws {
         let semaphore = AsyncSemaphore(limit: 1, waiting: 3, refusal: Self.refusal)
@@ -29,7 +25,7 @@ import Testing
         var tasks: [Task<Void, any Error>] = []
         for number in 0..<3 {
             tasks.append(Task { try await semaphore.run { order.add(number) } })
-            try await Self.eventually { semaphore.waitingCount == number + 1 }
+            try await eventually { semaphore.waitingCount == number + 1 }
         }
         await #expect { try await semaphore.run {} } throws: { ($0 as? RecordError) == Self.refusal }
         tasks[1].cancel()

@@ -1,6 +1,7 @@
 internal import JSON
 public import RecordStore
 internal import Records
+internal import TestSupport
 public import Testing
 
 /// Records only refer to files that exist and that they were granted. For engines with an asset ledger.
@@ -273,7 +274,7 @@ public enum AssetScenarios {
             try await database.save("b", in: notes, ["file": .asset(try await engine.upload(1, for: "b", at: clock.now()))])
             _ = try await database.modifyZones([.delete(notes)])
             // The rows of a deleted zone may be removed a little later.
-            while try await count() != 0 { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually { try await count() == 0 }
         },
         .init("a file is struck off when nothing has used it since, and not before") { engine, clock in
             let database = try await engine.withZone()

@@ -12,7 +12,7 @@ enum EscapedHTML: String, MustacheContentType, CaseIterable {
     /// Inputs, and attributes that programs read: ``MarkedText/exactHTML(_:)``.
     case exact
 
-    /// What sets the content type in a template.
+    /// The mustache pragma that sets this content type for the rest of a template.
     var pragma: String { "{{% CONTENT_TYPE: \(rawValue)}}" }
 
     func escapeText(_ text: String) -> String {

@@ -162,7 +162,7 @@ private struct Draft {
         let longitudes = columns(["longitude", "long", "lon", "lng"])
         guard latitudes.count == 1, longitudes.count == 1, latitudes[0].isNumeric, longitudes[0].isNumeric else { return nil }
         let names = [latitudes[0].name, longitudes[0].name]
-        // Who chooses a type for one of them wants them apart.
+        // An option that gives one of the columns a type keeps both as fields of their own.
         if names.contains(where: { options.types[$0] != nil }) { return nil }
         if let type = existing {
             // An existing type with other definitions stays unchanged.

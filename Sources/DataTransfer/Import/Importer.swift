@@ -61,7 +61,7 @@ public struct Importer: Sendable {
         return plan
     }
 
-    /// What the first pass finds in the files.
+    /// The columns and the number of rows of the files, as the first pass over them finds them.
     struct Content {
         /// The columns of all files, in the order of their first occurrence. Invalid rows do not affect the types.
         var profiles: [ColumnProfile] = []

@@ -105,7 +105,7 @@ extension Place {
 }
 
 extension Accounts {
-    /// What a credential of this server is, if its form leaves that open; `nil` if this server does not have it.
+    /// The kind of a credential of 64 hexadecimal digits, which several kinds have; `nil` if this server has no such credential.
     package func kind(of value: PastedValue) -> PastedKind.Credential? {
         guard value.kind == .credential(.digits64), let digits = value.credentialText else { return nil }
         if apiToken(secret: digits) != nil { return .apiToken }

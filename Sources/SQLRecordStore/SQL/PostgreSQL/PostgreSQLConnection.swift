@@ -88,13 +88,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         self.address = address
         self.patience = patience
         isProbe = true
-        do {
-            handle = try Self.start(address, host)
-            try finishConnecting()
-        } catch {
-            close()
-            throw error
-        }
+        try connect(to: host)
     }
 
     deinit { close() }
@@ -123,14 +117,16 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     private func connect() throws {
-        try PostgreSQLHosts(address).tryEach { host in
-            do {
-                handle = try Self.start(address, host)
-                try finishConnecting()
-            } catch {
-                close()
-                throw error
-            }
+        try PostgreSQLHosts(address).tryEach { try connect(to: $0) }
+    }
+
+    private func connect(to host: [String: String]) throws {
+        do {
+            handle = try Self.start(address, host)
+            try finishConnecting()
+        } catch {
+            close()
+            throw error
         }
     }
 
