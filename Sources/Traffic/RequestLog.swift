@@ -134,7 +134,9 @@ public final class RequestLog: Sendable {
     }
 
     /// The number of requests and items of clients that failed in the minutes from a time on.
-    public func errors(since time: Timestamp) -> Int { state.withLock { $0.telemetry.errors(since: time) } }
+    public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
+        state.withLock { $0.telemetry.errors(in: container, environment, since: time) }
+    }
 
     /// The statistics since the log was created.
     public var telemetry: Telemetry { state.withLock { $0.telemetry } }

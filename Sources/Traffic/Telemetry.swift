@@ -37,10 +37,19 @@ public struct Telemetry: Sendable {
         public internal(set) var errors = 0
         /// The number of failed items.
         public internal(set) var itemErrors = 0
-        /// The number of both, without those of Skylight's own requests: a command may ask for a zone to learn whether it exists.
-        var clientErrors = 0
+        /// The number of both by container and environment, without those of Skylight's own requests: a command may ask for a zone to learn
+        /// whether it exists. Requests name any containers, so only the first ones of a minute count.
+        var clientErrors: [Target: Int] = [:]
         public internal(set) var milliseconds = 0.0
     }
+
+    /// What a request names first in its path.
+    struct Target: Sendable, Hashable {
+        let container: ContainerID?
+        let environment: Environment?
+    }
+
+    private static let targetLimit = 100
 
     /// The statistics by operation name.
     public private(set) var operations: [String: Operation] = [:]
@@ -49,9 +58,10 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of requests and items of clients that failed in the minutes from a time on.
-    public func errors(since time: Timestamp) -> Int {
-        minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + $1.clientErrors }
+    /// The number of requests and items of clients that failed in a container's environment in the minutes from a time on.
+    public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
+        let target = Target(container: container, environment: environment)
+        return minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + ($1.clientErrors[target] ?? 0) }
     }
 
     /// Counts an answered request.
@@ -71,7 +81,11 @@ public struct Telemetry: Sendable {
         let errors = request.status >= 400 || request.status == 0 ? 1 : 0
         minutes[index - 1].errors += errors
         minutes[index - 1].itemErrors += request.itemErrors.count
-        if !request.client.isOfSkylight { minutes[index - 1].clientErrors += errors + request.itemErrors.count }
+        let failures = errors + request.itemErrors.count
+        let target = Target(container: request.container, environment: request.environment)
+        if failures > 0, !request.client.isOfSkylight, minutes[index - 1].clientErrors.count < Self.targetLimit || minutes[index - 1].clientErrors[target] != nil {
+            minutes[index - 1].clientErrors[target, default: 0] += failures
+        }
         minutes[index - 1].milliseconds += request.isTimedByClient ? 0 : request.milliseconds
         if minutes.count > Self.minuteLimit { minutes.removeFirst() }
     }

@@ -110,6 +110,10 @@ import Traffic
             refused.status = 400
             stage.note(refused)
             #expect(try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour")
+            refused.environment = .production
+            stage.note(refused)
+            refused.environment = .development
+            #expect(try await Self.state("Requests", on: "zones", stage) == "1 error in the last hour", "another environment")
             var partial = stage.request("records/modify")
             partial.itemErrors = [ServedRequest.ItemError(name: "a", code: .conflict, reason: "no"), ServedRequest.ItemError(name: "b", code: .conflict, reason: "no")]
             stage.note(partial)

@@ -223,10 +223,15 @@ import Traffic
                     request.itemErrors = Array(repeating: Requests.unknown, count: items)
                 })
         }
+        // Another container's errors are not this one's.
+        log.note(Requests.request("elsewhere", at: 125) { request in
+            request.status = 500
+            request.environment = .production
+        })
         // The command line may ask for a zone to learn whether it exists.
         log.note(Requests.request("command", at: 125, client: ClientIdentity.commandLineName) { $0.status = 404 })
         for (seconds, count) in [(Int64(-3600), 4), (60, 3), (200, 0)] {
-            #expect(log.errors(since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
+            #expect(log.errors(in: Requests.container, .development, since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
         }
     }
 

@@ -17,7 +17,8 @@ struct SectionStates {
     ///   - check: the latest check of the place.
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
-        let errors = visit.log.errors(since: Timestamp(milliseconds: Timestamp.now().milliseconds - Self.errorAge))
+        let errors = visit.log.errors(
+            in: visit.place.address.container, visit.place.address.environment, since: Timestamp(milliseconds: Timestamp.now().milliseconds - Self.errorAge))
         if errors > 0 { states[.requests] = Frame.State(text: Digits.count(errors, "error"), rest: "in the last hour", tone: "bad") }
         let behind = Self.clientsBehind(visit)
         if behind > 0 { states[.clients] = Frame.State(text: "\(Digits.grouped(behind)) behind", rest: "the changes of this database", tone: "warn") }
