@@ -77,8 +77,11 @@ import Testing
         private static func send(_ bytes: [UInt8], to client: Int32) { _ = Foundation.send(client, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
     }
 
-    private func connect(to server: Server) throws -> PostgreSQLConnection {
-        try PostgreSQLConnection("host=127.0.0.1 port=\(server.port) user=u dbname=d sslmode=disable gssencmode=disable", patience: .milliseconds(50))
+    /// - Parameter answer: how long the connection waits for its first answer. As long as a busy machine may take.
+    private func connect(to server: Server, answer: Duration = .seconds(120)) throws -> PostgreSQLConnection {
+        try PostgreSQLConnection(
+            "host=127.0.0.1 port=\(server.port) user=u dbname=d sslmode=disable gssencmode=disable connect_timeout=120",
+            patience: .init(silence: .milliseconds(50), answer: answer))
     }
 
     private static func isQuestion(_ request: [UInt8]?) -> Bool { request.map { String(decoding: $0, as: UTF8.self).contains("question") } ?? false }
@@ -87,6 +90,7 @@ import Testing
         // The connection begins. Its question, and all other connections, get nothing.
         let server = try Server { number, request in number == 1 && !Self.isQuestion(request) }
         let connection = try connect(to: server)
+        connection.patience.answer = .milliseconds(50)
         let error = #expect(throws: SQLError.self) { try connection.row("SELECT 'question'") }
         #expect(error?.cause == .connectionLost && connection.wasSilent && !connection.isReady)
         // Nothing that comes after it waits.
@@ -114,6 +118,7 @@ import Testing
             return number == 1
         }
         let connection = try connect(to: server)
+        connection.patience.answer = .milliseconds(50)
         // More than the buffers of a connection hold.
         let text = "SELECT 'question \(String(repeating: "x", count: 32 << 20))'"
         let error = #expect(throws: SQLError.self) { try connection.row(text) }
@@ -122,7 +127,7 @@ import Testing
 
     @Test func aConnectionThatIsNotAnsweredIsNotMade() throws {
         let server = try Server { _, request in request == nil }
-        let error = #expect(throws: SQLError.self) { try connect(to: server) }
+        let error = #expect(throws: SQLError.self) { try connect(to: server, answer: .milliseconds(50)) }
         #expect(error?.isOfConnecting == true)
     }
 }

@@ -43,9 +43,14 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// The server's data and its history: after a failover or a restored backup, another one.
     private(set) var incarnation = ""
 
-    /// How long the server may be silent before it is asked, with a connection of its own, whether it is still there.
-    static let longestSilence = Duration.seconds(10)
-    private let patience: Duration
+    /// How long a server may take.
+    struct Patience {
+        /// How long it may be silent before it is asked, with a connection of its own, whether it is still there.
+        var silence = Duration.seconds(10)
+        /// How long it may take to answer a new connection for the first time.
+        var answer = Duration.seconds(10)
+    }
+    var patience: Patience
     private let isProbe: Bool
     /// True once the server has answered this connection.
     private var isProven = false
@@ -75,7 +80,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     ///     password file.
     ///   - schema: need not exist yet.
     /// - Throws: ``SQLError``.
-    init(_ address: String, schema: String? = nil, patience: Duration = longestSilence) throws {
+    init(_ address: String, schema: String? = nil, patience: Patience = Patience()) throws {
         self.address = address
         self.schema = schema
         self.patience = patience
@@ -84,7 +89,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     /// Connects to one host, to find out whether it answers.
-    private init(probing address: String, _ host: [String: String], patience: Duration) throws {
+    private init(probing address: String, _ host: [String: String], patience: Patience) throws {
         self.address = address
         self.patience = patience
         isProbe = true
@@ -163,7 +168,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     }
 
     private func waitForConnection() throws {
-        let deadline = ContinuousClock.now + (isProbe ? patience : .seconds(timeout))
+        let deadline = ContinuousClock.now + (isProbe ? patience.answer : .seconds(timeout))
         var state = PGRES_POLLING_WRITING
         while state != PGRES_POLLING_OK {
             guard PQstatus(handle) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else { throw SQLError.failureToConnect(handle) }
@@ -403,7 +408,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
         unsent += bytes
         if unsent < Self.unsentLimit { return }
         unsent = 0
-        var silence = Silence(patience)
+        var silence = Silence(isProven ? patience.silence : patience.answer)
         while PQflush(handle) == 1 {
             // Its answers to earlier statements may be in the way.
             let events = Self.wait(for: POLLIN | POLLOUT, on: handle, milliseconds: 1000)
@@ -416,7 +421,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
     /// - Throws: ``SQLError`` if the server is silent, and answers no other connection either. This one is closed then.
     private func wait(_ isInterrupted: inout Bool, isInterruptible: Bool) throws {
         unsent = 0
-        var silence = Silence(patience)
+        var silence = Silence(isProven ? patience.silence : patience.answer)
         while true {
             let flushed = PQflush(handle)
             // The next result is an error.
