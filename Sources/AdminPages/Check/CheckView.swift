@@ -69,11 +69,13 @@ struct CheckView: Page {
         let run = runs.check(of: visit.place)
         let place = visit.place
         let health = visit.engine.can(.reportHealth) ? try await visit.engine.health() : []
+        // The run may end meanwhile, so its state is read once.
+        let report = try await Report.load(run, visit)
         let own = health.first { $0.container == place.address.container && $0.environment == place.address.environment }
         return CheckView(
             scope: place.zoneID.map { "zone \(visit.zoneName($0))" } ?? "all zones of the \(place.address.scope.rawValue) database",
-            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: try await Report.load(run, visit),
-            isLive: run.map { !$0.isOver } ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
+            rules: RecordFinding.Kind.allCases.map { Rule(title: $0.title, meaning: $0.meaning) }, report: report,
+            isLive: report?.isLive ?? false, start: place.link("check/start"), cancel: place.link("check/cancel"),
             command: Self.command(place), database: own?.database, milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

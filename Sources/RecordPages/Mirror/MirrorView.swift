@@ -81,11 +81,12 @@ struct MirrorView: Page {
         }
         let place = Place(
             address: DatabaseAddress(container: copy, environment: connection.environment, scope: visit.place.address.scope), user: nil, zone: .unspecified)
-        let isRunning = job.map { !$0.run.isOver } ?? false
+        // The pull may end meanwhile, so its state is read once.
+        let progress = job.map { Progress($0) }
         let chosen = visit.fields["files"] ?? MirrorOptions.Files.onDemand.rawValue
         return MirrorView(
             origin: connection.place, copy: copy.description, records: exists ? place.link(Tab.query.rawValue) : nil, unsent: place.link(Tab.unsent.rawValue),
-            complaint: complaint.map { Complaint($0) }, progress: job.map { Progress($0) }, isRunning: isRunning, start: visit.place.link("mirror/start"),
+            complaint: complaint.map { Complaint($0) }, progress: progress, isRunning: progress?.isLive ?? false, start: visit.place.link("mirror/start"),
             stop: visit.place.link("mirror/stop"),
             files: MirrorOptions.Files.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen) },
             types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence,
