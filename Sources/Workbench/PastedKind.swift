@@ -5,7 +5,7 @@ internal import Text
 
 /// What a pasted value is, as far as its form tells. Only a store knows if a token of Skylight's form is its own.
 public enum PastedKind: Sendable, Hashable {
-    /// A text that lets its bearer in, or belongs to one. It is not repeated, and no address holds it.
+    /// A credential, or a text that belongs to one, such as the ID of a key. Pages do not show it again, and no address contains it.
     public enum Credential: String, Sendable, Hashable, CaseIterable {
         case webAuthToken, apiToken, keyID, notificationToken, privateKey, publicKey, signature
         /// 64 hexadecimal digits, which an API token, the ID of a key and a token for notifications have.
@@ -62,7 +62,8 @@ extension PastedKind {
     /// The names of headers, parameters and members, in lower case, and what they hold. A token is known by its bytes.
     private static let named: [String: PastedKind] = [
         "ckapitoken": .credential(.apiToken), "ckwebauthtoken": .credential(.webAuthToken), "cksession": .credential(.webAuthToken),
-        "webauthtoken": .credential(.webAuthToken), "x-apple-cloudkit-web-auth-token": .credential(.webAuthToken), "apnstoken": .credential(.notificationToken),
+        "webauthtoken": .credential(.webAuthToken), "x-apple-cloudkit-web-auth-token": .credential(.webAuthToken),
+        "x-apple-cloudkit-session": .credential(.webAuthToken), "apnstoken": .credential(.notificationToken),
         "tok": .credential(.notificationToken), "x-apple-cloudkit-request-keyid": .credential(.keyID), "keyid": .credential(.keyID),
         "x-apple-cloudkit-request-signaturev1": .credential(.signature), "recordchangetag": .recordChangeTag,
         "continuationmarker": .continuationMarker(lastRecord: nil),

@@ -49,10 +49,10 @@ public struct PastedValue: Sendable {
     /// The credential without its wrappers; `nil` for anything else.
     public var credentialText: String? { kind?.credential == nil ? nil : WrappedText(Array(text.utf8)).value }
 
-    /// The names that stand beside credentials, in lower case.
-    private static let credentialNames: Set = [
-        "ckapitoken", "ckwebauthtoken", "cksession", "webauthtoken", "apnstoken", "tok", "x-apple-webauth-token", "authorization", "cookie", "set-cookie",
-    ]
+    /// Names beside credentials of no kind of their own, in lower case.
+    private static let otherNames: Set = ["x-apple-webauth-token", "authorization", "cookie", "set-cookie"]
+    /// What stands before a credential in the header Authorization, in lower case.
+    private static let schemes = ["bearer ", "basic "].map { Array($0.utf8) }
     /// The minimum length of a credential. A shorter text beside its name is a remark.
     private static let credentialLength = 16
 
@@ -67,14 +67,20 @@ public struct PastedValue: Sendable {
             }
         }
         func isBetween(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\\") || byte == UInt8(ascii: " ") }
+        func isEnd(_ byte: UInt8) -> Bool { byte <= 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "&") }
         for sign in bytes.indices where bytes[sign] == UInt8(ascii: "=") || bytes[sign] == UInt8(ascii: ":") {
             var end = sign
             while end > 0, isBetween(bytes[end - 1]) { end -= 1 }
             var start = end
             while start > 0, end - start < 40, isWord(bytes[start - 1]) { start -= 1 }
-            guard credentialNames.contains(String(decoding: bytes[start..<end], as: UTF8.self).lowercased()) else { continue }
-            let value = bytes[(sign + 1)...].drop(while: isBetween).prefix { $0 > 0x20 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "'") && $0 != UInt8(ascii: "&") }
-            if value.count >= credentialLength { return true }
+            let name = String(decoding: bytes[start..<end], as: UTF8.self).lowercased()
+            guard PastedKind.named(name)?.credential != nil || otherNames.contains(name) else { continue }
+            var rest = bytes[(sign + 1)...].drop(while: isBetween)
+            for scheme in schemes where rest.prefix(scheme.count).map({ $0 | 0x20 }) == scheme { rest = rest.dropFirst(scheme.count) }
+            // The first cookie of a line may be a short one.
+            let isCookies = name.hasSuffix("cookie")
+            let values = rest.prefix { isCookies ? $0 != UInt8(ascii: "\n") : !isEnd($0) }.split(whereSeparator: isEnd)
+            if values.contains(where: { $0.count >= credentialLength }) { return true }
         }
         return false
     }

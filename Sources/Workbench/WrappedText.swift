@@ -17,7 +17,7 @@ struct WrappedText {
     /// The parameters and headers that have tokens, in lower case, in order of precedence. An address may have credentials beside its token.
     private static let tokenNames = [
         "synctoken", "metasynctoken", "changetoken", "serverchangetoken", "continuationmarker", "token", "since", "tok", "ckwebauthtoken", "cksession", "ckapitoken",
-        "x-apple-cloudkit-request-signaturev1", "x-apple-cloudkit-request-keyid",
+        "x-apple-cloudkit-web-auth-token", "x-apple-cloudkit-session", "x-apple-cloudkit-request-signaturev1", "x-apple-cloudkit-request-keyid",
     ]
 
     init(_ text: [UInt8]) {
@@ -58,20 +58,23 @@ struct WrappedText {
             let text = pair[pair.index(after: sign)...]
             if !text.isEmpty { found[pair[..<sign].lowercased()] = (String(pair[..<sign]), String(text)) }
         }
-        guard let parameter = Self.tokenNames.lazy.compactMap({ found[$0] }).first else { return false }
-        (name, value) = (parameter.name, parameter.value)
-        return true
+        return take(found)
     }
 
     /// Takes the token out of the lines of a header.
     private mutating func takeHeader() -> Bool {
-        guard value.contains("\n") || value.contains("\r\n") else { return false }
+        guard value.contains(where: \.isNewline) else { return false }
         var found: [String: (name: String, value: String)] = [:]
         for line in value.split(whereSeparator: \.isNewline) {
             if let header = Self.named(line) { found[header.name.lowercased()] = header }
         }
-        guard let header = Self.tokenNames.lazy.compactMap({ found[$0] }).first else { return false }
-        (name, value) = (header.name, header.value)
+        return take(found)
+    }
+
+    /// Takes the value whose name comes first in ``tokenNames``.
+    private mutating func take(_ found: [String: (name: String, value: String)]) -> Bool {
+        guard let first = Self.tokenNames.lazy.compactMap({ found[$0] }).first else { return false }
+        (name, value) = first
         return true
     }
 

@@ -49,8 +49,12 @@ struct TokenExplainCommand: AsyncParsableCommand {
         guard let token = tokens.first else { throw refusal(pasted) }
         do {
             return try await database.explain(token)
-        } catch let error as RecordError where error.code == .badRequest {
-            throw Self.failure(pasted.kind ?? PastedKind(bytes: token.bytes))
+        } catch let error as RecordError where error.known == .unknownToken {
+            let kind = pasted.kind ?? PastedKind(bytes: token.bytes)
+            if kind != .changeToken { throw Self.failure(kind) }
+            throw CommandFailure(
+                .failed, "This container and environment did not issue this token", code: error.code.rawValue,
+                remedy: "Try the others. If none issued it, pull without a token")
         }
     }
 

@@ -100,6 +100,17 @@ import Testing
         }
     }
 
+    @Test(arguments: ["54__54__AQIDBAUGBwgJCgsMDQ4P", "ckAPIToken=\(String(repeating: "0a", count: 32))"])
+    func aCredentialIsLookedUpNowhereAndLeavesTheAddress(text: String) async throws {
+        try await EditStage.run { stage in
+            for path in ["find", "/find"] {
+                let answer = try await stage.get("\(path)?q=\(text.replacing("=", with: "%3D"))")
+                let location = try #require(answer.headers[.location])
+                #expect(answer.status == .seeOther && location.contains("/token?kind=") && !location.contains("0a0a") && !location.contains("54__"))
+            }
+        }
+    }
+
     @Test func tokensAndRequestsAreFoundByTheirWholeText() async throws {
         try await EditStage.run { stage in
             try await stage.save("a", [:])

@@ -40,6 +40,14 @@ import Testing
         }
     }
 
+    @Test func itsTokenIsNamedOnThePageTokens() async throws {
+        try await RequestStage.with { stage in
+            let token = try await stage.database.keyValues(since: nil).syncToken
+            let page = try await stage.page("token?token=\(token.text)")
+            #expect(page.contains("This token is of a key-value store") && !page.contains("No store of this server issued this token"))
+        }
+    }
+
     @Test func theLargestValueGoesThroughTheForm() async throws {
         try await RequestStage.with { stage in
             let count = (KeyValueLimits.bytes - 3) / 3

@@ -77,7 +77,10 @@ import Workbench
 
     @Test(arguments: [
         ("curl 'http://x/?ckWebAuthToken=54__54__AQIDBAUGBwgJ' -d '{\"syncToken\":\"AQIDBAUG\"}'", true), ("{\"apnsToken\":\"\(digits)\"}", true),
-        ("a log\nCookie: X-APPLE-WEBAUTH-TOKEN=\"v=2:t=AAAAAAAAAAAAAAAA\"", true), ("CKError 9: ckAPIToken is missing", false), ("{\"syncToken\":\"AQIDBAUG\"}", false),
+        ("curl -H 'Authorization: Bearer 0123456789abcdef0123' http://x/", true), ("Cookie: a=1; session=0123456789abcdef0123", true),
+        ("HTTP/1.1 200 OK\nX-Apple-CloudKit-Web-Auth-Token: 0123456789abcdef0123", true), ("x-apple-cloudkit-session: 0123456789abcdef0123", true),
+        ("a log\nCookie: X-APPLE-WEBAUTH-TOKEN=\"v=2:t=AAAAAAAAAAAAAAAA\"", true), ("CKError 9: ckAPIToken is missing", false),
+        ("Authorization: Bearer short", false), ("{\"syncToken\":\"AQIDBAUG\"}", false),
     ])
     func credentialsWithinATextAreFound(text: String, holds: Bool) {
         #expect(PastedValue(text).holdsCredential == holds)

@@ -35,7 +35,7 @@ struct NotificationRow: ViewModel {
         let zoneID = notification.address.scope == .shared ? notification.zoneID : ZoneID(zoneName: notification.zoneID.zoneName)
         subject = notification.recordName.map { Frame.Link(text: $0.string, href: place.link(toRecord: $0, in: zoneID)) }
             ?? Frame.Link(text: zoneID.zoneName.string, href: place.inZone(zoneID).link("zone"))
-        device = notification.clientID.map { visit.log.clients.label(ofClient: $0) } ?? "token \(notification.tokenID.prefix(8))"
+        device = visit.log.clients.label(ofClient: notification.clientID, token: notification.tokenID)
         (state, tone) = notification.stateWords
         other = (notification.successor ?? notification.original).map { Frame.Link(text: "notification \($0)", href: Self.href($0, visit)) }
     }

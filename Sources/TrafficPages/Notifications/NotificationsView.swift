@@ -76,7 +76,7 @@ extension NotificationsView {
 
 extension NotificationsView.Device {
     fileprivate init(_ token: NotificationToken, waiting: Int, now: Timestamp, _ visit: Visit) {
-        name = token.clientID.map { visit.log.clients.label(ofClient: $0) } ?? "token \(token.key.id.prefix(8))"
+        name = visit.log.clients.label(ofClient: token.clientID, token: token.key.id)
         user = visit.people.name(of: token.user)
         registered = ValueView(.time(Timestamp(milliseconds: token.expires.milliseconds - SubscriptionRules.tokenLifetime * 1000)))
         expires = ValueView(.time(token.expires))

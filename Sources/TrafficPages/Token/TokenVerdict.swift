@@ -110,9 +110,11 @@ struct RecognisedValue: ViewModel {
         case .damagedToken, .changeToken: tone = ""
         default: tone = "compared"
         }
-        title = kind.title
-        advice = kind.advice
-        self.refusal = kind.isToken ? refusal.map { "As a syncToken here, the API refuses it: \($0.code.rawValue), \($0.reason)." } : nil
+        // A store that knows the token says itself why it can't explain it.
+        let reason = refusal.flatMap { $0.known == .unknownToken ? nil : $0.reason }
+        title = reason ?? kind.title
+        advice = reason == nil ? kind.advice : []
+        self.refusal = kind.isToken && reason == nil ? refusal.map { "As a syncToken here, the API refuses it: \($0.code.rawValue), \($0.reason)." } : nil
         link = kind.credential.flatMap { credential in
             switch credential {
             case .apiToken, .keyID, .privateKey, .publicKey, .digits64: Tab.keys

@@ -45,8 +45,8 @@ extension TokenView {
         let other = try await PastedValue.read(visit.fields["with"] ?? "")
         let isAlone = value.tokens.count == 1
         var findings: [TokenFinding?] = []
-        for candidate in value.tokens.prefix(explainedLimit) {
-            findings.append(try await finding(of: candidate, isAlone: isAlone, visit: visit))
+        for found in value.tokens.prefix(explainedLimit) {
+            findings.append(try await finding(of: found, isAlone: isAlone, visit: visit))
         }
         let only = isAlone ? value.tokens.first : nil
         let finding = isAlone ? findings.first ?? nil : nil
@@ -62,7 +62,7 @@ extension TokenView {
         } else if finding == nil, let kind = value.kind {
             recognised = RecognisedValue(kind, refusal: nil, visit)
         }
-        // Where the form tells more than the bytes, these would only confuse.
+        // The summary of the bytes says nothing more about a recognised value.
         let isRecognised = if case .unreadable = value.reading { value.kind != nil } else { !(value.kind?.isToken ?? true) }
         let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
         let sent = Self.sent(only, value)
@@ -79,8 +79,8 @@ extension TokenView {
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
-    private static func finding(of candidate: FoundToken, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
-        guard let token = candidate.token else { return nil }
+    private static func finding(of found: FoundToken, isAlone: Bool, visit: Visit) async throws -> TokenFinding? {
+        guard let token = found.token else { return nil }
         return try await TokenFinding.find(token, searches: isAlone, visit: visit)
     }
 

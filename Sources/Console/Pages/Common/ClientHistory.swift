@@ -28,6 +28,9 @@ extension ClientBook {
         return identity.label
     }
 
+    /// The device of a token for notifications: its client or, without one, the beginning of the token's hash.
+    package func label(ofClient id: String?, token: String) -> String { id.map { label(ofClient: $0) } ?? "token \(token.prefix(8))" }
+
     /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
     package func histories(in container: ContainerID) -> [ClientHistory] {
         struct Key: Hashable {

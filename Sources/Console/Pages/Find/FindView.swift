@@ -23,12 +23,13 @@ struct FindView: Page {
     let milliseconds: String
 
     /// Lists what the text of the request may mean in a place.
-    static func load(_ visit: Visit) async throws -> FindView {
+    /// - Parameter isExplained: true if the text was looked for as a token of all containers, and is none.
+    static func load(_ visit: Visit, isExplained: Bool = false) async throws -> FindView {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
         let words = FoundWords(text)
         let records = try await FoundRecords(words, visit)
         let groups: [FoundGroup?] = [
-            FoundGroup("Tokens and requests", of: try await values(text, visit), words),
+            FoundGroup("Tokens and requests", of: try await values(text, isExplained: isExplained, visit), words),
             FoundGroup("Pages", of: Tab.allCases.filter(visit.offers).map { Found($0.title, href: visit.place.link($0.rawValue)) }, words, limit: 40),
             FoundGroup("Actions", of: actions(visit), words, limit: 20),
             FoundGroup("Record types", of: visit.types.map { Found($0.name.string, href: visit.place.link("type", [("type", $0.name.string)])) }, words),
@@ -72,13 +73,13 @@ struct FindView: Page {
         return groups.filter(\.hasExactMatch) + groups.filter { !$0.hasExactMatch }
     }
 
-    /// A token, another value that its form tells, and the id of a request, of which nobody types a part.
-    private static func values(_ text: String, _ visit: Visit) async throws -> [Found] {
+    /// The request with this id, and the explanation of a token or another value. Both need the whole text.
+    private static func values(_ text: String, isExplained: Bool, _ visit: Visit) async throws -> [Found] {
         var values: [Found] = []
         if text.utf8.count == 36, let request = visit.log.request(text.lowercased()) {
             values.append(Found("Request \(request.operation)", href: visit.place.link(Tab.requests.rawValue, [("id", request.id)]), names: [text]))
         }
-        if let explanation = try await PastedValue.read(text).explanation(visit) {
+        if !isExplained, let explanation = try await PastedValue.read(text).explanation(visit) {
             values.append(Found(explanation.title, href: explanation.href, names: [text]))
         }
         return values

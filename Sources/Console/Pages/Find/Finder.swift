@@ -11,10 +11,15 @@ enum Finder {
     /// Searches one place first, then the container names.
     static func answer(_ visit: Visit) async throws -> Answer {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
+        let value = try await PastedValue.read(text)
+        // No store is asked for a credential: one in iCloud would get it as a record name. A record's name may have 64 digits.
+        if let credential = visit.accounts.kind(of: value) ?? value.kind?.credential, credential != .digits64 {
+            return .redirect(visit.place.link(to: credential))
+        }
         if let match = try await match(text, in: visit) { return .redirect(match) }
         if let container = container(named: text, in: visit.containers) { return .redirect(place(container, visit.accounts).link(Tab.query.rawValue)) }
-        if let explanation = try await PastedValue.read(text).explanation(visit) { return .redirect(explanation.href) }
-        return .page(try await FindView.load(visit))
+        if let explanation = try await value.explanation(visit) { return .redirect(explanation.href) }
+        return .page(try await FindView.load(visit, isExplained: true))
     }
 
     /// Searches all containers as the developer.
@@ -23,6 +28,9 @@ enum Finder {
         let containers = try await console.containers()
         if let container = container(named: text, in: containers) { return .redirect(place(container, console.accounts).link(Tab.query.rawValue)) }
         let value = try await PastedValue.read(text)
+        if let credential = console.accounts.kind(of: value) ?? value.kind?.credential, credential != .digits64, let container = containers.first {
+            return .redirect(place(container, console.accounts).link(to: credential))
+        }
         // A text is not sent to every container in iCloud.
         for container in containers where !text.isEmpty && console.accounts.connections(of: container).isEmpty {
             do {
@@ -33,7 +41,7 @@ enum Finder {
                 continue
             }
         }
-        // One place tells of the tokens of all.
+        // An explanation searches all containers, so one readable place is enough.
         for container in containers where !value.isEmpty && console.accounts.connections(of: container).isEmpty {
             do {
                 let visit = try await Visit(place(container, console.accounts), fields: fields, console: console, containers: containers)

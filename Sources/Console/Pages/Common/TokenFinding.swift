@@ -47,6 +47,9 @@ package enum TokenFinding: Sendable {
 }
 
 extension Place {
+    /// `iCloud.com.example.Chat, production`
+    package var words: String { "\(address.container), \(address.environment.rawValue)" }
+
     /// The database of a token, as seen by its owner. For the public database, the user does not matter.
     package func home(of explanation: TokenExplanation, people: People) -> Place {
         with { place in
@@ -83,7 +86,7 @@ extension PastedValue {
 
     /// The page that explains the value, where it belongs; `nil` if it is no token of this server and nothing that its form alone tells.
     package func explanation(_ visit: Visit) async throws -> (title: String, href: String)? {
-        if let credential = kind?.credential { return (kind?.title ?? "", visit.place.link(to: visit.accounts.kind(of: self) ?? credential)) }
+        if let kind, let credential = kind.credential { return (kind.title, visit.place.link(to: visit.accounts.kind(of: self) ?? credential)) }
         func page(_ text: String, _ place: Place) -> String { place.link(Tab.token.rawValue, [("token", text)]) }
         if holdsCredential || tokens.count > 1 { return nil }
         // No store is asked for a text that can't be a token of this server, such as a UUID.
@@ -97,11 +100,6 @@ extension PastedValue {
         guard let kind, kind.isCertain else { return nil }
         return (kind.title, page(text, visit.place))
     }
-}
-
-extension Place {
-    /// `iCloud.com.example.Chat, production`
-    package var words: String { "\(address.container), \(address.environment.rawValue)" }
 }
 
 extension Accounts {
