@@ -54,7 +54,7 @@ def test_a_whole_zone_comes_page_by_page_each_record_once(open_page):
 def test_a_child_before_its_parent_is_marked_and_explained(open_page):
     page = open_page(CHAT + "/changes?zone=Chats")
     mark = page.get_by_role("link", name="parent comes later").first
-    expect(mark).to_have_attribute("title", re.compile(r"^Room/general, its parent, was saved again later, at [0-9,]+, further down the feed"))
+    expect(mark).to_have_attribute("title", re.compile(r"^Room/general, its parent, was saved again later, at position [0-9,]+, further down the feed"))
     expect(page.locator(".aside")).to_contain_text("real order of commits")
 
 

@@ -74,7 +74,7 @@ import Traffic
             try await stage.save("between")
             try await Self.restore([("parent", 18_000)], stage)
             let position = try #require(await stage.database.position(of: RecordID(recordName: "parent", zoneID: RequestStage.zone))).latest
-            #expect(try await stage.page("changes?zone=Notes&limit=1").contains("parent, its of, was saved again later, at \(position), further down the feed"))
+            #expect(try await stage.page("changes?zone=Notes&limit=1").contains("parent, its of, was saved again later, at position \(position), further down the feed"))
         }
     }
 

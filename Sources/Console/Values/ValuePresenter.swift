@@ -58,7 +58,8 @@ package struct ValuePresenter: Sendable {
             // A table has thousands of values, so that an element for each would make the page slow.
             if !isFull, let text = Self.joined(shown) { return ValueView(.text(text), note: more == 0 ? nil : "\(more) more") }
             let first = isFull ? Self.seenCount : Self.shortCount
-            return ValueView(.list(Array(shown.prefix(first)), folded: Array(shown.dropFirst(first)), more: more), note: elements.count > first && isFull ? Digits.count(elements.count, "value") : nil)
+            let note = isFull && elements.count > first ? Digits.count(elements.count, "value") : nil
+            return ValueView(.list(Array(shown.prefix(first)), folded: Array(shown.dropFirst(first)), more: more), note: note)
         }
     }
 
@@ -119,7 +120,7 @@ package struct ValuePresenter: Sendable {
         }
         if isFull { return ValueView(.long(text.prefix(Self.foldedLength) + "…", whole: text), note: "show all \(Digits.bytes(Int64(size)))") }
         let beginning = text.prefix(Self.shortLength) + "…"
-        return ValueView(text.utf8.count <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
+        return ValueView(size <= Self.openedBytes ? .long(String(beginning), whole: text) : .text(String(beginning)))
     }
 
     /// Up to six fraction digits, a precision of about 0.1 m.

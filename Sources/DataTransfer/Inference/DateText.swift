@@ -9,7 +9,7 @@ enum DateText {
     static func timestamp(of text: String) -> Timestamp? {
         var scanner = Scanner(bytes: text.utf8[...])
         guard let date = scanner.date(), let time = scanner.time(), scanner.isAtEnd else { return nil }
-        // The first day that 64 bits hold begins before them.
+        // The midnight before Int64.min does not fit, so days before 1970 are counted from their end.
         let (days, rest) = date < 0 ? (date + 1, time - 86_400_000) : (date, time)
         let (start, isTooFar) = days.multipliedReportingOverflow(by: 86_400_000)
         let (milliseconds, isBeyond) = start.addingReportingOverflow(rest)

@@ -8,16 +8,6 @@ enum TextEncoding: String, Sendable, Hashable {
     /// The characters of Latin-1, and typographic ones in the place of its control characters.
     case windows1252 = "Windows-1252 (Latin-1)"
 
-    /// The number of bytes of a UTF-8 or UTF-16 byte order mark at the start; 0 for none.
-    func markLength(of start: [UInt8]) -> Int {
-        switch self {
-        case .utf8: start.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        case .utf16LittleEndian: start.starts(with: [0xFF, 0xFE]) ? 2 : 0
-        case .utf16BigEndian: start.starts(with: [0xFE, 0xFF]) ? 2 : 0
-        case .windows1252: 0
-        }
-    }
-
     /// The encoding that the first bytes tell: by a byte order mark, or by the zeros between the ASCII letters of UTF-16.
     /// - Returns: `nil` if they do not tell it.
     init?(startingWith start: [UInt8]) {

@@ -1,3 +1,4 @@
+internal import JSON
 internal import Records
 
 /// Words of SQL and of NSPredicate's format that CloudKit has no counterpart for, and what it has instead.
@@ -27,8 +28,13 @@ enum ForeignWords {
     static func clause(_ text: String) -> String? { clauses[text.lowercased()] }
 
     /// - Returns: `nil` for a word that is no comparison elsewhere either.
-    static func comparison(_ text: String, of field: QueryTextSubject) -> String? {
-        comparisons[text.lowercased()].map { "\($0). \(field.texts)" }
+    static func comparison(_ text: String) -> String? { comparisons[text.lowercased()] }
+
+    /// How CloudKit finds texts.
+    static func alternatives(to name: Name, isList: Bool) -> String {
+        isList
+            ? "It finds elements, \(name) contains a, and their beginnings, \(name) contains prefix a."
+            : "It finds beginnings, \(name) begins with a, and whole words, \(name) has words a."
     }
 
     /// Formats such as `%@` and `?`, which stand for a value in a program.
@@ -39,18 +45,5 @@ enum ForeignWords {
             && bytes.last.map { Array("@Kdiufs".utf8).contains($0) } == true
         guard isFormat || text == "?" else { return nil }
         return text == "%K" ? "%K stands for the name of a field: write the name." : "\(text) stands for a value of a program: write the value. The text itself goes in \"\(text)\"."
-    }
-}
-
-/// The field of a comparison, as an error about it names it.
-struct QueryTextSubject {
-    let name: String
-    let isList: Bool
-
-    /// How CloudKit finds texts.
-    var texts: String {
-        isList
-            ? "It finds elements, \(name) contains a, and their beginnings, \(name) contains prefix a."
-            : "It finds beginnings, \(name) begins with a, and whole words, \(name) has words a."
     }
 }

@@ -132,10 +132,11 @@ struct QueryTextParser {
         if let row = try nearby(name, field) { return [row] }
         if quantifier == nil, let rows = try phrase(name, field) { return rows }
         guard var comparator = comparator() else {
-            let subject = QueryTextSubject(name: name.string, isList: field?.definition.type.isList ?? false)
             let isNegated = has(["not"])
-            let word = tokens.dropFirst(position + (isNegated ? 1 : 0)).first { _ in true }
-            if let word, word.kind == .word, let reason = ForeignWords.comparison(word.text, of: subject) { throw problem(reason) }
+            let word = tokens.dropFirst(position + (isNegated ? 1 : 0)).first
+            if let word, word.kind == .word, let reason = ForeignWords.comparison(word.text) {
+                throw problem("\(reason). \(ForeignWords.alternatives(to: name, isList: field?.definition.type.isList ?? false))")
+            }
             throw problem("Write a comparison after \(name): \(Self.comparisons(of: field)).")
         }
         if let quantifier { comparator = try quantified(comparator, by: quantifier, field, name: name) }
@@ -181,7 +182,7 @@ struct QueryTextParser {
         let isNegated = has(["not", "like"])
         guard isNegated || has(["like"]) else { return nil }
         position += isNegated ? 2 : 1
-        let subject = QueryTextSubject(name: name.string, isList: field?.definition.type.isList ?? false)
+        let alternatives = ForeignWords.alternatives(to: name, isList: field?.definition.type.isList ?? false)
         if has(open: "[") { throw problem(ForeignWords.anyCase) }
         let place = position
         let pattern = try value("a pattern")
@@ -189,7 +190,7 @@ struct QueryTextParser {
         let beginning = pattern.text.unicodeScalars.prefix { !marks.contains($0) }
         let rest = pattern.text.unicodeScalars.dropFirst(beginning.count)
         guard rest.count < 2, rest.allSatisfy({ $0 == "%" || $0 == "*" }), !beginning.isEmpty else {
-            throw problem("CloudKit has no LIKE. \(subject.texts)", at: place)
+            throw problem("CloudKit has no LIKE. \(alternatives)", at: place)
         }
         let comparator: Comparator = rest.isEmpty ? isNegated ? .notEquals : .equals : isNegated ? .notBeginsWith : .beginsWith
         try check(comparator, fits: field, name: name, at: start)
@@ -269,7 +270,7 @@ struct QueryTextParser {
     private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int) throws(QueryTextError) {
         guard let field, !field.comparators.contains(where: { $0.comparator == comparator }) else { return }
         if comparator == .listContains, field.readsAsText {
-            throw problem("CloudKit does not search within texts. \(QueryTextSubject(name: name.string, isList: false).texts)", at: start)
+            throw problem("CloudKit does not search within texts. \(ForeignWords.alternatives(to: name, isList: false))", at: start)
         }
         throw problem(
             "\(name) is of type \(field.definition.type.schemaName), and ‘\(QueryText.words(of: comparator))’ does not work with it. Use \(Self.comparisons(of: field)).",

@@ -95,7 +95,8 @@ extension FacetPanel.Value {
             (href, isChosen) = (nil, false)
             return
         }
-        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator && Name(FilterValueReader.alone($0.value, of: field)) == Name(FilterValueReader.alone(text, of: field)) }
+        isChosen = form.filters.contains { $0.field == field.name && $0.comparator == comparator
+                && Name(FilterValueReader.alone($0.value, of: field)) == Name(shown) }
         let narrowed = form.narrowed(by: QueryForm.Filter(field: field.name, comparator: comparator, value: text, distance: ""))
         href = isChosen ? nil : visit.place.link("query", narrowed.parameters)
     }

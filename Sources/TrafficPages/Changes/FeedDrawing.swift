@@ -32,9 +32,11 @@ extension FeedTimeline.Bar {
     /// - Parameters:
     ///   - ground: the baseline of the bars, in pixels.
     ///   - height: the height of the highest bar, in pixels.
-    static func all(_ outline: FeedOutline, _ ruler: FeedScale, ground: Int, height: Int, tone: (FeedOutline.Stretch) -> String) -> [FeedTimeline.Bar] {
+    ///   - times: of the stretches, see ``FeedOutline/times``.
+    static func all(
+        _ outline: FeedOutline, _ ruler: FeedScale, ground: Int, height: Int, times: [Timestamp?], tone: (FeedOutline.Stretch) -> String
+    ) -> [FeedTimeline.Bar] {
         let most = max(outline.stretches.map(\.changes).max() ?? 0, 1)
-        let times = outline.times
         return zip(outline.stretches, times).filter { $0.0.changes > 0 }.map { stretch, time in
             let own = max(2, Int((Double(stretch.changes) / Double(most) * Double(height)).rounded()))
             return FeedTimeline.Bar(
@@ -55,9 +57,8 @@ extension FeedTimeline.Part {
 
 extension FeedTimeline.Tick {
     /// Dates below the line, at its quarters; positions for a feed whose order is not that of its times.
-    static func all(_ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {
-        let times = outline.times
-        return times.contains { $0 != nil } ? dates(times, outline, ruler) : positions(outline, ruler)
+    static func all(_ outline: FeedOutline, _ ruler: FeedScale, times: [Timestamp?]) -> [FeedTimeline.Tick] {
+        times.contains { $0 != nil } ? dates(times, outline, ruler) : positions(outline, ruler)
     }
 
     private static func positions(_ outline: FeedOutline, _ ruler: FeedScale) -> [FeedTimeline.Tick] {

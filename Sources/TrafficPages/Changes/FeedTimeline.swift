@@ -69,7 +69,8 @@ extension FeedTimeline {
         }
         guard let ruler = FeedScale(outline), let all = FeedScale(whole) else { return nil }
         let most = outline.stretches.map(\.changes).max() ?? 0
-        bars = Bar.all(outline, ruler, ground: Self.ground, height: Self.height) { $0.through <= from ? "had" : $0.after >= to ? "later" : "asked" }
+        let times = outline.times
+        bars = Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) { $0.through <= from ? "had" : $0.after >= to ? "later" : "asked" }
         stretchWidth = outline.stretches.first.map { ruler.percents(of: $0.through - $0.after) } ?? "100"
         let shown = page.flatMap { FeedScale.ends($0.changes.compactMap(\.position)) }
         self.page = shown.map { Part(x: ruler.x($0.first), width: ruler.width($0.first, $0.last, least: 0.4)) }
@@ -78,8 +79,8 @@ extension FeedTimeline {
         self.clients = clients.map { Mark(letter: "", x: ruler.x($0.position)) }
         let marks = [span.begin.map { Token($0, isBegin: true) }, span.end.map { Token($0, isBegin: false) }].compactMap { $0 }
         self.marks = Self.marks(marks, ruler)
-        ticks = Tick.all(outline, ruler)
-        stretches = Self.stretches(outline, form, span, visit)
+        ticks = Tick.all(outline, ruler, times: times)
+        stretches = Self.stretches(outline, times: times, form, span, visit)
         zoom = Self.zoom(form, from: from, to: to, all: all, isPart: outline != whole, visit)
         legend = Self.legend(marks, shown: shown, outline: outline, clients: clients, visit)
         label = Self.label(outline, most: most, marks: marks)
@@ -156,9 +157,8 @@ extension FeedTimeline {
     // MARK: Links
 
     /// A description of each stretch, with a link to its changes.
-    private static func stretches(_ outline: FeedOutline, _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
-        let times = outline.times
-        return outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
+    private static func stretches(_ outline: FeedOutline, times: [Timestamp?], _ form: RecordFeedForm, _ span: FeedSpan, _ visit: Visit) -> [Stretch] {
+        outline.stretches.enumerated().filter { $0.element.changes > 0 }.map { index, stretch in
             let next = index + 1 < outline.stretches.count ? outline.stretches[index + 1] : nil
             var upto = next?.token
             let isLast = next == nil && stretch.through >= outline.position

@@ -39,7 +39,7 @@ struct OrderMark: ViewModel {
                 marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place], at: place))
             } else if let later = positions[dependency.target], let position = change.position, later > position {
                 marks[dependency.index, default: []].append(
-                    OrderMark(dependency, savedAt: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+                    OrderMark(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
             }
         }
         return marks
@@ -72,16 +72,16 @@ struct OrderMark: ViewModel {
     private init(_ dependency: Dependency, target: RecordChange, at index: Int) {
         href = "#" + target.anchor(at: index)
         text = "\(dependency.role) comes later"
-        let place = target.position.map { ", at \(Digits.grouped($0))" } ?? ""
+        let place = target.position.map { ", at position \(Digits.grouped($0))" } ?? ""
         explanation =
             target.kind == .deleted
             ? "\(dependency.target), its \(dependency.role), is deleted later in this list\(place)"
             : "\(dependency.target), its \(dependency.role), was saved again later\(place)"
     }
 
-    private init(_ dependency: Dependency, savedAt position: Int64, href: String) {
+    private init(_ dependency: Dependency, at position: Int64, href: String) {
         self.href = href
         text = "\(dependency.role) comes later"
-        explanation = "\(dependency.target), its \(dependency.role), was saved again later, at \(Digits.grouped(position)), further down the feed"
+        explanation = "\(dependency.target), its \(dependency.role), was saved again later, at position \(Digits.grouped(position)), further down the feed"
     }
 }

@@ -43,9 +43,10 @@ extension ZoneLanes {
         self.database = "\(key.address.scope.rawValue) database\(owner), as \(visit.people.name(of: key.user))"
         newest = outline.map { Digits.grouped($0.position) }
         if let outline, let ruler {
-            bars = FeedTimeline.Bar.all(outline, ruler, ground: Self.ground, height: Self.height) { _ in "later" }
+            let times = outline.times
+            bars = FeedTimeline.Bar.all(outline, ruler, ground: Self.ground, height: Self.height, times: times) { _ in "later" }
             lost = FeedTimeline.Part(lostOf: outline, ruler)
-            ticks = FeedTimeline.Tick.all(outline, ruler)
+            ticks = FeedTimeline.Tick.all(outline, ruler, times: times)
             label = "Timeline of \(zone): \(Digits.count(outline.stretches.reduce(0) { $0 + $1.changes }, "change")) up to position \(Digits.grouped(outline.position))"
         } else {
             (bars, lost, ticks) = ([], nil, [])
