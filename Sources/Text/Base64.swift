@@ -5,6 +5,8 @@ public enum Base64 {
 
     /// - Parameter forURLs: true for the alphabet with `-` and `_`, without padding. This text needs no escaping in URLs, forms and shells.
     public static func text(of bytes: some Collection<UInt8>, forURLs: Bool = false) -> String {
+        // A loop over another module's collection takes many times as long as the copy.
+        let bytes = Array(bytes)
         let digits = forURLs ? urlDigits : standardDigits
         return String(unsafeUninitializedCapacity: (bytes.count + 2) / 3 * 4) { text in
             var end = 0
@@ -37,6 +39,7 @@ public enum Base64 {
     /// Decodes either alphabet, with complete, partial or no padding.
     /// - Returns: `nil` if the text has other characters, or a number of digits that no bytes have.
     public static func bytes(of text: some Collection<UInt8>) -> [UInt8]? {
+        let text = Array(text)
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.count / 4 * 3 + 2)
         var (group, bits): (UInt32, UInt32) = (0, 0)

@@ -5,8 +5,9 @@ public enum Hexadecimal {
     /// Two lowercase digits per byte.
     /// - Parameter group: the number of bytes between spaces; 0 for no spaces.
     public static func text(of bytes: some Sequence<UInt8>, inGroupsOf group: Int = 0) -> String {
+        let bytes = Array(bytes)
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount * (group > 0 ? 3 : 2))
+        text.reserveCapacity(bytes.count * (group > 0 ? 3 : 2))
         for (index, byte) in bytes.enumerated() {
             if group > 0, index > 0, index % group == 0 { text.append(UInt8(ascii: " ")) }
             text.append(digits[Int(byte >> 4)])
@@ -17,8 +18,9 @@ public enum Hexadecimal {
 
     /// - Returns: `nil` unless the text is an even number of digits, in upper or lower case.
     public static func bytes(of text: some Sequence<UInt8>) -> [UInt8]? {
+        let text = Array(text)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.underestimatedCount / 2)
+        bytes.reserveCapacity(text.count / 2)
         var high: UInt8?
         for character in text {
             guard let value = value(of: character) else { return nil }
