@@ -1,4 +1,6 @@
-"""Checks that a page is accessible and fits, in both themes and at each width."""
+"""Checks that a page is accessible, fits and leads on, in both themes and at each width."""
+
+from playwright.sync_api import expect
 
 from axe import problems
 from pictures import keep
@@ -27,3 +29,27 @@ def check_fits(page, width: int):
     assert page.evaluate("document.documentElement.scrollWidth") <= width, f"{page.url}, {width} wide"
     main = "document.querySelector('main')"
     assert page.evaluate(f"{main} ? {main}.scrollWidth - {main}.clientWidth : 0") <= 0, f"{page.url}, {width} wide"
+
+
+def entries(page):
+    return page.get_by_label("Pages", exact=True)
+
+
+def tabs(page):
+    return page.get_by_label("Tabs", exact=True)
+
+
+def check_navigation(page):
+    """The tabs are at one place, and Query, Fetch and Changes are one click away, wide and narrow."""
+    # Below the bar, at the edge of the navigation.
+    row, bar, side = (page.locator(part).bounding_box() for part in ("nav.tabs", ".bar", ".sections"))
+    assert abs(row["x"] - side["width"]) < 1 and abs(row["y"] - bar["height"]) < 1, page.url
+    for width in [1440, 390]:
+        page.set_viewport_size({"width": width, "height": 760})
+        for text in ["Query", "Fetch", "Changes"]:
+            link = entries(page).get_by_role("link", name=text, exact=True)
+            # On their own pages, they are tabs.
+            if width == 390:
+                link = link.or_(tabs(page).get_by_role("link", name=text, exact=True)).first
+            expect(link).to_be_in_viewport(ratio=1)
+            assert link.evaluate("link => { const at = link.getBoundingClientRect(); return link.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)) }"), f"{text}, {page.url}, {width} wide"

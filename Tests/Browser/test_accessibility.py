@@ -1,4 +1,4 @@
-"""Every kind of page in both themes and widths: axe finds nothing, and nothing overflows. Keeps a screenshot of each.
+"""Every kind of page in both themes and widths: axe finds nothing, nothing overflows, and the navigation is there. Keeps a screenshot of each.
 
 `make test` looks at each page in one theme per width, and at another commit in the other one; `make test-long` in both.
 """
@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from axe import problems
 from chance import IS_LONG, SEED
-from looks import check_fits, check_looks
+from looks import check_fits, check_looks, check_navigation
 from pages import CHAT, PAGES
 from pictures import keep
 from waiting import until
@@ -21,8 +21,11 @@ PUSHED = """
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_and_nothing_sticks_out(look, name):
+def test_each_page_is_accessible_fits_and_leads_on(look, name):
     page = look(PAGES[name])
+    # Pages outside of a container have no navigation.
+    if PAGES[name].startswith("/c/"):
+        check_navigation(page)
     check_looks(page, picture=name, light=None if IS_LONG else (SEED + list(PAGES).index(name)) % 2)
     for width in [360, 600, 768, 1024, 1440, 2560]:
         page.set_viewport_size({"width": width, "height": 800})

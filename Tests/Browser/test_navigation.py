@@ -6,36 +6,10 @@ import pytest
 from playwright.sync_api import expect
 
 from axe import problems
-from pages import CHAT, PAGES, title
+from looks import entries, tabs
+from pages import CHAT, title
 
 ENTRIES = ["Records", "Zones", "Schema", "Requests", "Clients", "Decode", "Health", "Rehearsals", "Access"]
-READING = ["Query", "Fetch", "Changes"]
-# Pages outside of a container have no navigation.
-INSIDE = [name for name, path in PAGES.items() if path.startswith("/c/")]
-
-
-def entries(page):
-    return page.get_by_label("Pages", exact=True)
-
-
-def tabs(page):
-    return page.get_by_label("Tabs", exact=True)
-
-
-@pytest.mark.parametrize("name", INSIDE)
-def test_the_tabs_are_at_one_place_and_reading_is_one_click_away(look, name):
-    page = look(PAGES[name])
-    # Below the bar, at the edge of the navigation.
-    row, bar, side = (page.locator(part).bounding_box() for part in ("nav.tabs", ".bar", ".sections"))
-    assert abs(row["x"] - side["width"]) < 1 and abs(row["y"] - bar["height"]) < 1, name
-    for text in READING:
-        expect(entries(page).get_by_role("link", name=text, exact=True)).to_be_in_viewport(ratio=1)
-    page.set_viewport_size({"width": 390, "height": 760})
-    for text in READING:
-        # On their own pages, they are tabs.
-        link = entries(page).get_by_role("link", name=text, exact=True).or_(tabs(page).get_by_role("link", name=text, exact=True)).first
-        expect(link).to_be_in_viewport(ratio=1)
-        assert link.evaluate("link => { const at = link.getBoundingClientRect(); return link.contains(document.elementFromPoint(at.x + at.width / 2, at.y + at.height / 2)) }"), f"{text} on {name}"
 
 
 def test_each_entry_leads_to_its_tabs(open_page):
