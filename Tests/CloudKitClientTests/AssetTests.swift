@@ -250,12 +250,14 @@ import Testing
         }
     }
 
-    @Test func aFileThatDripsIsGivenUp() async throws {
+    /// The time in which a file drips counts, not only the time after that.
+    @Test(arguments: [30, 1_000]) func aFileThatDripsIsGivenUp(patience: Int) async throws {
         let stage = Stage(tick: .seconds(100))
-        try await ScriptedServer.run(.drip(["Content-Length": "3000"])) { address, _ in
-            try await stage.run(address, as: nil, { $0.patience = .seconds(1_000) }) { client in
+        try await ScriptedServer.run(.drip(["Content-Length": "3000"])) { address, server in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(patience) }) { client in
                 let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
                 #expect(failed?.kind == .connectionLost("it came slower than 1024 bytes a second"))
+                #expect((server.requests.count == 1) == (patience == 30))
             }
         }
     }

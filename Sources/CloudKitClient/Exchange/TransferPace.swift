@@ -8,6 +8,9 @@ package struct TransferPace: Sendable {
 
     /// The body came slower than ``slowest``.
     package struct TooSlow: Error, CustomStringConvertible {
+        /// The time in which less came.
+        let waited: Duration
+
         package var description: String { "it came slower than \(slowest) bytes a second" }
     }
 
@@ -24,7 +27,7 @@ package struct TransferPace: Sendable {
         waited += wait
         arrived += bytes
         guard waited > Self.interval else { return }
-        guard Double(arrived) >= waited / .seconds(1) * Double(Self.slowest) else { throw TooSlow() }
+        guard Double(arrived) >= waited / .seconds(1) * Double(Self.slowest) else { throw TooSlow(waited: waited) }
         (waited, arrived) = (.zero, 0)
     }
 
