@@ -73,8 +73,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     body = nil
                     // All of it is there, even if the connection broke at the end.
                     if position == size { return nil }
-                    let silence = (error as? TransferPace.TooSlow)?.waited ?? attempts.now - asked
-                    try await attempts.failed(attempts.transport.trouble(error), after: silence)
+                    try await attempts.failed(attempts.transport.trouble(error), after: attempts.now - asked)
                 }
             }
         }

@@ -184,7 +184,7 @@ import Testing
         try await ScriptedServer.run(.drip()) { address, server in
             try await stage.run(address, as: nil, { $0.patience = .seconds(1_000_000) }) { client in
                 let failed = await failure { try await client.database(.private).read() }
-                #expect(failed?.kind == .connectionLost("it came slower than 1024 bytes a second"))
+                #expect(failed?.kind == .connectionLost("the transfer was slower than 1024 bytes a second"))
                 #expect(failed?.attempts == 1 && server.requests.count == 1)
                 let lost = await failure { try await client.database(.private).save() }
                 guard case .answerLost? = lost?.kind else { return unexpected(lost as Any) }

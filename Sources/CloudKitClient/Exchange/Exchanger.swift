@@ -285,6 +285,7 @@ struct Exchanger: Sendable {
         case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
         case .untrusted(let reason): return failed(.untrusted(reason))
         case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)
+        case .tooSlow(let error): return .failed(lost("\(error)", call, attempt))
         case .tooLarge(let limit):
             return failed(call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
         case .invalid(let reason): return failed(.invalidRequest(reason))

@@ -99,7 +99,7 @@ struct FileAttempts: Sendable {
     }
 
     /// Waits after a broken connection.
-    /// - Parameter silence: the time in which it gave nothing, or too little, before it broke.
+    /// - Parameter silence: the time in which it gave nothing before it broke.
     /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
     mutating func failed(_ trouble: Transport.Trouble, after silence: Duration = .zero) async throws {
         switch trouble {
@@ -110,6 +110,7 @@ struct FileAttempts: Sendable {
         case .tooLarge(let limit): throw failure(.answerTooLarge(limit: limit))
         case .neverSent(let reason): try await wait(.unreachable(reason), after: silence)
         case .lost(let reason): try await wait(.connectionLost(reason), after: silence)
+        case .tooSlow(let error): try await wait(.connectionLost("\(error)"), after: error.waited)
         }
     }
 
