@@ -51,6 +51,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     guard position < size else { return nil }
                     try await open()
                 }
+                let asked = attempts.now
                 do {
                     guard var part = try await body?.next() else {
                         body = nil
@@ -72,7 +73,7 @@ public struct AssetStream: AsyncSequence, Sendable {
                     body = nil
                     // All of it is there, even if the connection broke at the end.
                     if position == size { return nil }
-                    try await attempts.failed(attempts.transport.trouble(error))
+                    try await attempts.failed(attempts.transport.trouble(error), after: attempts.now - asked)
                 }
             }
         }
@@ -88,11 +89,12 @@ public struct AssetStream: AsyncSequence, Sendable {
                     // Only a strong tag promises the same bytes.
                     if let tag, !tag.hasPrefix("W/") { request.headers.add(name: "If-Range", value: tag) }
                 }
+                let asked = attempts.now
                 let response: HTTPClientResponse
                 switch await attempts.transport.file(request, within: attempts.timeToBegin) {
                 case .success(let begun): response = begun
                 case .failure(let trouble):
-                    try await attempts.failed(trouble)
+                    try await attempts.failed(trouble, after: attempts.now - asked)
                     continue
                 }
                 let head = Transport.Reply(status: Int(response.status.code), headers: response.headers)

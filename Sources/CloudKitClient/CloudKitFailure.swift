@@ -97,6 +97,11 @@ public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {
         }
     }
 
+    /// True if no answer came that can be used, because the request was not sent or its answer is missing.
+    var isOfNoAnswer: Bool {
+        if case .unreachable = kind { true } else { isOfLostAnswer }
+    }
+
     /// True if only this request failed: the server answers others.
     package var isOfOneRequest: Bool {
         switch kind {

@@ -93,7 +93,7 @@ public struct ClientConfiguration: Sendable {
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.
     public var patience: Duration = .seconds(120)
-    /// The number of times that a request is sent whose answers break off, do not begin or come too slowly.
+    /// The number of times that a request is sent whose answers break off. No attempt begins after half a minute without an answer.
     public var attempts = 5
     /// The longest pause before a repetition, even if CloudKit asks for more.
     public var longestPause: Duration = .seconds(300)

@@ -98,16 +98,18 @@ extension DatabaseClient {
             let counted = CountedFile(file: try await file(), size: size, progress: progress)
             var request = try attempts.next(.POST)
             request.headers.add(name: "Content-Type", value: "application/octet-stream")
-            request.body = .stream(counted, length: .known(size))
-            let begun = await transport.file(request, within: attempts.timeToAnswer(size))
-            if let error = counted.error { throw error }
+            let paced = PacedUpload(counted, now: container.pacing.now)
+            request.body = .stream(paced, length: .known(size))
             let reply: Transport.Reply
             do {
-                reply = try await transport.reply(of: begun.get()).get()
+                let begun = try await paced.watching { [request, attempts] in try await transport.file(request, within: attempts.timeToAnswer(size)).get() }
+                reply = try await transport.reply(of: begun).get()
             } catch {
-                try await attempts.failed(error)
+                if let cause = counted.error { throw cause }
+                try await attempts.failed(transport.trouble(error))
                 continue
             }
+            if let error = counted.error { throw error }
             guard (200..<300).contains(reply.status) else {
                 try await attempts.refused(reply)
                 continue

@@ -34,7 +34,7 @@ extension ContainerClient {
         while true {
             let reply: Transport.Reply
             do {
-                reply = try await attempts.transport.reply(of: attempts.transport.file(attempts.next(.GET), within: nil).get()).get()
+                reply = try await attempts.transport.reply(of: attempts.transport.file(attempts.next(.GET), within: attempts.transport.timeToNotify).get()).get()
             } catch Transport.Trouble.lost {
                 // Nothing came for longer than the connection may be silent.
                 try await exchanger.pacing.pause(.seconds(1))

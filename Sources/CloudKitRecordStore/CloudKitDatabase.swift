@@ -34,10 +34,12 @@ public struct CloudKitDatabase: RecordDatabase {
 
     public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
 
-    /// The client for a request. The meter of the task counts it.
+    /// The client for a request. The meter of the task counts it, and may limit its time.
     var client: DatabaseClient {
         let client = engine.client.database(address.scope)
-        return CloudKitMeter.current.map { meter in client.observing { meter.note($0) } } ?? client
+        guard let meter = CloudKitMeter.current else { return client }
+        let counted = client.observing { meter.note($0) }
+        return meter.deadline.map { counted.until($0) } ?? counted
     }
 
     /// Runs a request, and throws its failure as `RecordError`.

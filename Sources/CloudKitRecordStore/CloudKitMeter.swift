@@ -1,9 +1,9 @@
 internal import CloudKitClient
 internal import Synchronization
 
-/// Measures the part of some work that is CloudKit's.
+/// Measures the part of some work that is CloudKit's, and may limit its time.
 ///
-///     let meter = CloudKitMeter()
+///     let meter = CloudKitMeter(within: CloudKitMeter.pageTime)
 ///     let page = try await CloudKitMeter.$current.withValue(meter) { try await database.query(request) }
 public final class CloudKitMeter: Sendable {
     /// The meter of the task; `nil` to measure nothing.
@@ -18,9 +18,17 @@ public final class CloudKitMeter: Sendable {
         public var waiting: Duration = .zero
     }
 
+    /// The time for all requests of a page, for which somebody waits.
+    public static let pageTime: Duration = .seconds(30)
+
+    /// The time by which all answers must be there; `nil` to limit each request alone.
+    let deadline: ContinuousClock.Instant?
     private let state = Mutex(Reading())
 
-    public init() {}
+    /// - Parameter time: for all requests together, from now.
+    public init(within time: Duration? = nil) {
+        deadline = time.map { .now + $0 }
+    }
 
     /// The sums so far.
     public var reading: Reading { state.withLock { $0 } }

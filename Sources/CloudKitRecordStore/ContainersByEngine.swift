@@ -11,9 +11,6 @@ internal import Synchronization
 /// The accounts say which containers are connected, at each call. A connected container is never looked for on this machine, in none of its
 /// environments, so that nothing is saved here by mistake.
 public final class ContainersByEngine: RecordEngine {
-    /// The time for a request with its repetitions: somebody waits for a page.
-    private static let patience: Duration = .seconds(30)
-
     private let local: any RecordEngine
     private let accounts: Accounts
     private let logger: Logger
@@ -53,7 +50,7 @@ public final class ContainersByEngine: RecordEngine {
         return try engines.withLock { engines in
             if let engine = engines[connection.id] { return engine }
             var configuration = ClientConfiguration()
-            configuration.patience = Self.patience
+            configuration.patience = CloudKitMeter.pageTime
             let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
                 do {
                     try await accounts.keepWebAuthToken(token.text, of: connection.id)

@@ -91,7 +91,9 @@ extension Console {
         _ page: String, on router: Routes.Group, readsZones: Bool = false, _ answer: @escaping @Sendable (Visit) async throws -> Answer
     ) {
         router.get("\(Self.placePath)/\(page)") { request, context in
-            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones)
+            // Somebody waits for the page as a whole, however many requests it takes. Forms and downloads may take as long as their records do.
+            let stopwatch = Stopwatch(cloudKitWithin: CloudKitMeter.pageTime)
+            let visit = try await Visit(request, context, fields: request.queryFields, console: self, readsZones: readsZones, stopwatch: stopwatch)
             return try await response(to: visit) { try await answer(visit) }
         }
     }

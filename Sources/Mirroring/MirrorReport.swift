@@ -16,6 +16,7 @@ public struct PullReport: Sendable, Hashable {
         outcome.unchanged += other.unchanged
         outcome.sent += other.sent
         outcome.conflicts += other.conflicts
+        outcome.encryptedInPublic += other.encryptedInPublic
     }
 }
 

@@ -8,6 +8,8 @@ struct Replica: Sendable {
     /// For files, which may take any time.
     let remoteFiles: DatabaseClient
     private let patience: Duration
+    /// The time for a small question after a failure.
+    private static let askingTime: Duration = .seconds(30)
     let local: any RecordDatabase
     private let engine: any RecordEngine
 
@@ -31,10 +33,11 @@ struct Replica: Sendable {
     func checkThatOthersAreAnswered(after failure: CloudKitFailure) async throws {
         if failure.isOfOnePart { return }
         guard case .connectionLost = failure.kind else { throw failure }
+        let asked = remoteFiles.until(remoteFiles.container.pacing.now() + Self.askingTime)
         do {
             switch scope {
-            case .public: _ = try await remote.caller()
-            case .private, .shared: _ = try await remote.databaseChanges(since: nil, limit: 1)
+            case .public: _ = try await asked.caller()
+            case .private, .shared: _ = try await asked.databaseChanges(since: nil, limit: 1)
             }
         } catch is CloudKitFailure {
             throw failure

@@ -40,10 +40,17 @@ extension ServerClient {
     ) async throws -> Answer where Body.Element == ByteBuffer {
         var headers = headers
         headers.add(name: "Content-Type", value: "application/octet-stream")
-        let response = try await open(
-            .POST, path, headers: headers, body: .stream(body, length: size.map { .known($0) } ?? .unknown),
-            timeout: size.map(Self.timeToAnswer) ?? Self.uploadPatience,
-            accepting: [.ok], purpose: .saves)
+        let paced = PacedUpload(body)
+        let response: HTTPClientResponse
+        do {
+            response = try await paced.watching { [headers] in
+                try await self.open(
+                    .POST, path, headers: headers, body: .stream(paced, length: size.map { .known($0) } ?? .unknown),
+                    timeout: size.map(Self.timeToAnswer) ?? Self.uploadPatience, accepting: [.ok], purpose: .saves)
+            }
+        } catch let error as TransferPace.TooSlow {
+            throw failure(error, .saves)
+        }
         return try await answer(of: response, .saves)
     }
 

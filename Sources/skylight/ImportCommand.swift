@@ -173,10 +173,7 @@ struct ImportCommand: AsyncParsableCommand {
         if report.sharesLeftOut > 0 {
             Output.say("Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares.")
         }
-        if report.encryptedInPublic > 0 {
-            Output.say(
-                "Records with encrypted fields: \(Output.grouped(report.encryptedInPublic)). CloudKit refuses those in the public database; skylight check names them.")
-        }
+        if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { Output.say(sentence) }
         if report.relinkedCount > 0 {
             Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
             for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }

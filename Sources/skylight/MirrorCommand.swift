@@ -83,6 +83,7 @@ struct MirrorCommand: AsyncParsableCommand {
                 writer.member("deleted", Int64(outcome.deleted))
                 writer.member("unchanged", Int64(outcome.unchanged))
                 writer.member("conflicts", Int64(outcome.conflicts.count))
+                writer.member("encryptedInPublic", Int64(outcome.encryptedInPublic))
                 writer.name("problems")
                 writer.array { writer in for problem in report.problems { writer.value("\(problem)") } }
             }
@@ -92,6 +93,7 @@ struct MirrorCommand: AsyncParsableCommand {
             Output.note("\(outcome.conflicts.count) edits of the copy are of records that changed in the origin; see skylight push \(origin.container) --dry-run.")
         }
         for problem in report.problems { Output.note("\(problem).") }
+        if let sentence = RecordFinding.encryptedInPublic(outcome.encryptedInPublic) { Output.note(sentence) }
     }
 
     private func saySchema(_ mirror: ContainerMirror) async throws {

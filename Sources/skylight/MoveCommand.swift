@@ -4,7 +4,6 @@ import JSON
 import Records
 import RecordStore
 import SQLRecordStore
-import Synchronization
 
 struct MoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -68,38 +67,31 @@ struct MoveCommand: AsyncParsableCommand {
         }
     }
 
-    /// Rows of each container and environment so far.
-    private final class Rows: Sendable {
-        let counts = Mutex<[String: Int]>([:])
-    }
-
     private func copy(_ source: SQLRecordEngine, _ target: SQLRecordEngine) async throws {
         let bar = ProgressBar()
-        let rows = Rows()
         defer { bar.finish() }
-        let copied = try await source.copyAll(to: target) { container, environment, count in
-            rows.counts.withLock { $0["\(container) \(environment.rawValue)"] = count }
+        let copied = try await source.copyAll(to: target) { container, _, count in
             bar.show("Copying \(container)", fraction: nil, count: count, "rows")
         }
         bar.finish()
-        let counts = rows.counts.withLock { $0 }
         if json {
             Output.say { writer in
                 writer.name("copied")
                 writer.array { writer in
-                    for (container, environment) in copied {
+                    for store in copied {
                         writer.object { writer in
-                            writer.member("container", container.description)
-                            writer.member("environment", environment.rawValue)
-                            writer.member("rows", Int64(counts["\(container) \(environment.rawValue)"] ?? 0))
+                            writer.member("container", store.container.description)
+                            writer.member("environment", store.environment.rawValue)
+                            writer.member("rows", Int64(store.rows))
+                            writer.member("encryptedInPublic", Int64(store.encryptedInPublic))
                         }
                     }
                 }
             }
         } else {
-            for (container, environment) in copied {
-                Output.say("\(container) (\(environment.rawValue)): \(Output.grouped(counts["\(container) \(environment.rawValue)"] ?? 0)) rows copied.")
-            }
+            for store in copied { Output.say("\(store.container) (\(store.environment.rawValue)): \(Output.grouped(store.rows)) rows copied.") }
+            let refused = copied.reduce(0) { $0 + $1.encryptedInPublic }
+            if let sentence = RecordFinding.encryptedInPublic(refused) { Output.say(sentence) }
             if copied.isEmpty { Output.say("There is no container in \(StoreAddress.isOne(from) ? "the database" : from); nothing was copied.") }
         }
     }

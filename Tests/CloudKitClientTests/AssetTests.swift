@@ -65,6 +65,47 @@ import Testing
         #expect(stage.time.pauses.count == 4 && stage.time.pauses[1] == .seconds(9))
     }
 
+    /// The connection takes each part in 100 seconds or more.
+    @Test func anUploadThatIsTakenTooSlowlyIsGivenUp() async throws {
+        let stage = Stage(tick: .seconds(100))
+        try await ScriptedServer.run(Self.uploaded) { address, _ in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(30) }) { client in
+                let failed = await failure { _ = try await upload(client, to: address) }
+                #expect(failed?.kind == .connectionLost("the transfer was slower than 1024 bytes a second") && failed?.attempts == 1)
+            }
+        }
+    }
+
+    /// Nobody asks for another part, so only the watch can end it.
+    @Test func anUploadOfWhichNothingIsTakenIsGivenUp() async throws {
+        let slept = Mutex<[Duration]>([])
+        let upload = PacedUpload(
+            Self.parts(of: Self.text),
+            sleep: { time in
+                slept.withLock { $0.append(time) }
+                await Task.yield()
+            })
+        await #expect(throws: TransferPace.TooSlow.self) {
+            try await upload.watching {
+                var parts = upload.makeAsyncIterator()
+                _ = try await parts.next()
+                try await Task.sleep(for: .seconds(3600))
+            }
+        }
+        #expect(Set(slept.withLock { $0 }) == [.seconds(94)])
+    }
+
+    @Test func anUploadIsHandedOverInSmallParts() async throws {
+        let (parts, part) = AsyncStream.makeStream(of: ByteBuffer.self)
+        part.yield(ByteBuffer(repeating: 1, count: 150_000))
+        part.yield(ByteBuffer())
+        part.yield(ByteBuffer(repeating: 2, count: 10))
+        part.finish()
+        var lengths: [Int] = []
+        for try await part in PacedUpload(parts) { lengths.append(part.readableBytes) }
+        #expect(lengths == [65_536, 65_536, 18_928, 10])
+    }
+
     @Test func anUploadThatIsRefusedSaysWhy() async throws {
         let stage = Stage()
         let answers: [(ScriptedServer.Reply, CloudKitFailure.Kind)] = [
@@ -250,12 +291,14 @@ import Testing
         }
     }
 
-    @Test func aFileThatDripsIsGivenUp() async throws {
+    /// The time in which a file drips counts, not only the time after that.
+    @Test(arguments: [30, 1_000]) func aFileThatDripsIsGivenUp(patience: Int) async throws {
         let stage = Stage(tick: .seconds(100))
-        try await ScriptedServer.run(.drip(["Content-Length": "3000"])) { address, _ in
-            try await stage.run(address, as: nil, { $0.patience = .seconds(1_000) }) { client in
+        try await ScriptedServer.run(.drip(["Content-Length": "3000"])) { address, server in
+            try await stage.run(address, as: nil, { $0.patience = .seconds(patience) }) { client in
                 let failed = await failure { _ = try await Self.download(client, Self.asset(at: address + "/f")) }
-                #expect(failed?.kind == .connectionLost("it came slower than 1024 bytes a second"))
+                #expect(failed?.kind == .connectionLost("the transfer was slower than 1024 bytes a second"))
+                #expect((server.requests.count == 1) == (patience == 30))
             }
         }
     }

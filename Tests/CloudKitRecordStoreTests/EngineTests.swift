@@ -296,4 +296,24 @@ import Testing
             }
         }
     }
+
+    /// Somebody waits for all requests of a page together.
+    @Test func theTimeOfAPageIsOfAllItsRequests() async throws {
+        try await StandIn.run { standIn in
+            try await standIn.withEngine(standIn.connection()) { engine in
+                for (time, code) in [(CloudKitMeter.pageTime, nil), (.zero, .tryAgainLater)] as [(Duration, ServerErrorCode?)] {
+                    let meter = CloudKitMeter(within: time)
+                    let failed = await CloudKitMeter.$current.withValue(meter) {
+                        do {
+                            _ = try await engine.database(.private).zones()
+                            return nil as RecordError?
+                        } catch {
+                            return error as? RecordError
+                        }
+                    }
+                    #expect(failed?.code == code && meter.reading.requests == (code == nil ? 1 : 0))
+                }
+            }
+        }
+    }
 }

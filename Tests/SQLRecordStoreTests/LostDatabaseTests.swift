@@ -122,6 +122,28 @@ import Testing
         for engine in [again, target] { await engine.close() }
     }
 
+    /// What a save would refuse today is copied, and counted.
+    @Test func aCopyCountsEncryptedFieldsInThePublicDatabase() async throws {
+        let source = try SQLRecordEngine(folder: folder.url.appending(path: "a"))
+        let signature = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: ada.userRecordName, deviceID: "")
+        for scope in [DatabaseScope.public, .private] {
+            let database = scope == .public ? try await source.full(.public) : try await source.withZone()
+            let zoneID = scope == .public ? ZoneID.default : notes
+            let records = [true, true, false].enumerated().map { number, isEncrypted in
+                StoredRecord(
+                    recordID: RecordID(recordName: "r\(number)", zoneID: zoneID), recordType: "Item", recordChangeTag: "1", created: signature, modified: signature,
+                    fields: FieldsText([Field(name: isEncrypted ? "key" : "text", value: .string("x"), isEncrypted: isEncrypted)]))
+            }
+            _ = try await database.mirror(MirrorBatch(zoneID, changes: records.map { .init(.saved($0)) }))
+            _ = try await database.mirror(MirrorBatch(zoneID, changes: [.init(.deleted(records[0].recordID))]))
+        }
+        await source.close()
+        let (again, target) = (try SQLRecordEngine(folder: folder.url.appending(path: "a")), try SQLRecordEngine(folder: folder.url.appending(path: "b")))
+        let copied = try await again.copyAll(to: target) { _, _, _ in }
+        #expect(copied.map(\.encryptedInPublic) == [1] && copied.allSatisfy { $0.rows > 6 })
+        for engine in [again, target] { await engine.close() }
+    }
+
     @Test func anErrorDescribesItselfWithoutItsStatement() {
         let error = SQLError(.other, "23505", "a key is there already", "INSERT INTO records VALUES (?, ?, ?)")
         #expect("\(error)" == "a key is there already, 23505")

@@ -175,6 +175,19 @@ enum MirrorScenarios {
             let edits = try await mirror.unsentEdits(since: nil, limit: 10)
             #expect(Set(edits.map(\.recordID.recordName)) == ["owner", "child"] && edits.allSatisfy { $0.mine == nil && $0.base != nil })
         },
+        .init("encrypted fields of a public database are taken, and counted once") { engine, _ in
+            for scope in [DatabaseScope.public, .private] {
+                let mirror = try await engine.full(scope)
+                let zoneID = scope == .public ? ZoneID.default : notes
+                if scope == .private { _ = try await mirror.modifyZones([.create(notes)]) }
+                var secret = version("secret", "1")
+                secret.fields = FieldsText([Field(name: "key", value: .string("x"), isEncrypted: true)])
+                let batch = MirrorBatch(zoneID, changes: [.init(.saved(secret)), .init(.saved(version("open", "1", ["text": .string("a")])))])
+                let (outcome, again) = (try await mirror.mirror(batch), try await mirror.mirror(batch))
+                #expect(outcome.saved == 2 && outcome.encryptedInPublic == (scope == .public ? 1 : 0))
+                #expect(again.unchanged == 2 && again.encryptedInPublic == 0)
+            }
+        },
         .init("a field of another type than in the schema is named") { engine, _ in
             let mirror = try await engine.withZone()
             _ = try await mirror.mirror(MirrorBatch(notes, changes: [.init(.saved(version("a", "1", ["text": .string("a")])))]))

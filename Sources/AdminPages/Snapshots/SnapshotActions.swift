@@ -184,7 +184,8 @@ final class SnapshotActions: Sendable {
         // A file that can't be removed stays in the system's folder for temporary ones.
         defer { try? FileManager.default.removeItem(at: file) }
         do {
-            try Data(bytes).write(to: file, options: .atomic)
+            // Not atomically, which would wait for the disk: nobody else knows the file, and it is soon gone.
+            try Data(bytes).write(to: file, options: .withoutOverwriting)
         } catch {
             throw RecordError(.internalError, "The file can't be stored: \(error.localizedDescription)")
         }

@@ -79,9 +79,12 @@ struct Exchanger: Sendable {
         let deadline = options.deadline ?? pacing.now() + configuration.patience
         var retries = Retries(longestPause: configuration.longestPause)
         var (number, losses) = (0, 0)
+        /// The time since which no attempt had an answer.
+        var silentSince: ContinuousClock.Instant?
         while true {
             try Task.checkCancellation()
             number += 1
+            let sent = pacing.now()
             let attempt = RequestEvent.Attempt(requestID: requestID, action: call.action, number: number)
             let left = deadline - pacing.now()
             guard left > .zero else { throw late(attempt) }
@@ -95,8 +98,11 @@ struct Exchanger: Sendable {
             case .success(.failed(let failure, let mayRepeat)):
                 if case .answerLost = failure.kind, lost == nil { lost = failure }
                 if failure.isOfLostAnswer { losses += 1 }
-                let left = deadline - pacing.now()
-                guard mayRepeat, losses < configuration.attempts, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
+                let now = pacing.now()
+                silentSince = failure.isOfNoAnswer ? silentSince ?? sent : nil
+                let isSilent = silentSince.map { now - $0 >= Retries.longestSilence } ?? false
+                let left = deadline - now
+                guard mayRepeat, losses < configuration.attempts, !isSilent, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
                     throw failure
                 }
                 try await wait(pause, attempt, because: failure.kind, options)
@@ -279,6 +285,7 @@ struct Exchanger: Sendable {
         case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
         case .untrusted(let reason): return failed(.untrusted(reason))
         case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)
+        case .tooSlow(let error): return .failed(lost("\(error)", call, attempt))
         case .tooLarge(let limit):
             return failed(call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
         case .invalid(let reason): return failed(.invalidRequest(reason))

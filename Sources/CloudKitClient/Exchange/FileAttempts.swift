@@ -74,6 +74,7 @@ struct FileAttempts: Sendable {
     func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure { CloudKitFailure(kind, attempt) }
 
     var transport: Transport { exchanger.transport }
+    var now: ContinuousClock.Instant { exchanger.pacing.now() }
     private var patience: Duration { options.filePatience ?? exchanger.configuration.patience }
     /// The time in which a download has to begin.
     var timeToBegin: Duration { options.filePatience.map { min($0, timeLeft ?? $0) } ?? timeLeft ?? patience }
@@ -98,16 +99,18 @@ struct FileAttempts: Sendable {
     }
 
     /// Waits after a broken connection.
+    /// - Parameter silence: the time in which it gave nothing before it broke.
     /// - Throws: ``CloudKitFailure`` if it must not be tried again; `CancellationError`.
-    mutating func failed(_ trouble: Transport.Trouble) async throws {
+    mutating func failed(_ trouble: Transport.Trouble, after silence: Duration = .zero) async throws {
         switch trouble {
         case .cancelled: throw CancellationError()
         case .untrusted(let reason): throw failure(.untrusted(reason))
         case .invalid(let reason): throw failure(.invalidRequest(reason))
         case .closed: throw failure(.closed)
         case .tooLarge(let limit): throw failure(.answerTooLarge(limit: limit))
-        case .neverSent(let reason): try await wait(.unreachable(reason))
-        case .lost(let reason): try await wait(.connectionLost(reason))
+        case .neverSent(let reason): try await wait(.unreachable(reason), after: silence)
+        case .lost(let reason): try await wait(.connectionLost(reason), after: silence)
+        case .tooSlow(let error): try await wait(.connectionLost("\(error)"), after: error.waited)
         }
     }
 
@@ -127,10 +130,10 @@ struct FileAttempts: Sendable {
         try await wait(.assetRefused(status: reply.status))
     }
 
-    private mutating func wait(_ kind: CloudKitFailure.Kind, stated: Duration? = nil) async throws {
+    private mutating func wait(_ kind: CloudKitFailure.Kind, after silence: Duration = .zero, stated: Duration? = nil) async throws {
         let now = exchanger.pacing.now()
-        let ends = standstill?.ends ?? now + patience
-        if standstill == nil { standstill = Standstill(began: now, ends: ends) }
+        let ends = standstill?.ends ?? now - silence + patience
+        if standstill == nil { standstill = Standstill(began: now - silence, ends: ends) }
         let deadline = options.deadline ?? ends
         let left = (options.filePatience == nil ? deadline : min(ends, deadline)) - now
         guard let pause = retries.pause(stated: stated, left: left, chance: exchanger.pacing.chance()) else { throw failure(kind) }

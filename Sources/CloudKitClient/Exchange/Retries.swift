@@ -23,6 +23,10 @@ package struct Pacing: Sendable {
 /// Without a stated time they double from half a second to half a minute, and half of each is by chance, so that clients do not come back together.
 /// A stated time is never shortened, except to the longest pause, and a quarter is added by chance.
 struct Retries {
+    /// The time without an answer after which no other attempt begins. Repetitions are for connections that broke, and for a server that starts again: one
+    /// that keeps silent, or gives a byte now and then, would take this time of each attempt.
+    static let longestSilence: Duration = .seconds(30)
+
     private static let shortest: Duration = .milliseconds(500)
     private static let longest: Duration = .seconds(30)
     /// The time that must be left for an attempt.

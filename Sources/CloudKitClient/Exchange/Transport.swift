@@ -32,12 +32,14 @@ final class Transport: Sendable {
         case neverSent(String)
         case untrusted(String)
         case lost(String)
+        case tooSlow(TransferPace.TooSlow)
         case tooLarge(limit: Int)
         case invalid(String)
         case cancelled
         case closed
     }
 
+    private static let connectTime = Duration.seconds(10)
     /// The size limit of an answer of the server of asset files, in bytes.
     private static let fileAnswerLimit = 1 << 20
 
@@ -73,8 +75,9 @@ final class Transport: Sendable {
         client.redirectConfiguration = .disallow
         // Spans would hold addresses, and addresses hold credentials.
         client.tracing.tracer = nil
-        client.timeout.connect = .seconds(10)
+        client.timeout.connect = .nanoseconds(Self.connectTime.nanoseconds)
         client.timeout.read = .nanoseconds(configuration.idleTimeout.nanoseconds)
+        // For a body that gives nothing. A server that takes nothing is seen by `PacedUpload`.
         client.timeout.write = .nanoseconds(configuration.idleTimeout.nanoseconds)
         // A connection that the server is about to close would lose the answer of a save.
         client.connectionPool.idleTimeout = .seconds(15)
@@ -123,14 +126,18 @@ final class Transport: Sendable {
     /// - Parameter bytes: the length of the request's body.
     func timeToAnswer(_ bytes: Int64) -> Duration { idleTimeout + TransferPace.time(for: bytes) }
 
+    /// The time in which an answer that the server keeps back has to begin. Its silence is limited by the idle timeout already, and a head that comes in
+    /// many small parts is not.
+    var timeToNotify: Duration { Self.connectTime + idleTimeout }
+
     /// The body of an answer, which ends if it comes too slowly.
     func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }
 
     /// Sends a request to the server of asset files.
-    /// - Parameter time: limits the time until the answer begins; `nil` if the server keeps it back, until the idle timeout.
-    func file(_ request: HTTPClientRequest, within time: Duration?) async -> Result<HTTPClientResponse, Trouble> {
+    /// - Parameter time: limits the time until the answer begins.
+    func file(_ request: HTTPClientRequest, within time: Duration) async -> Result<HTTPClientResponse, Trouble> {
         do {
-            return .success(try await files.execute(request, deadline: time.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture))
+            return .success(try await files.execute(request, timeout: .nanoseconds(time.nanoseconds)))
         } catch {
             return .failure(trouble(error))
         }
@@ -159,6 +166,7 @@ final class Transport: Sendable {
         if Task.isCancelled || error is CancellationError { return .cancelled }
         switch error {
         case let trouble as Trouble: return trouble
+        case let error as TransferPace.TooSlow: return .tooSlow(error)
         case let error as HTTPClientError: return Self.trouble(error)
         case let error as NIOConnectionError:
             return .neverSent(error.connectionErrors.first.map { Self.words(for: $0.error) } ?? "the host \(error.host) was not found")
@@ -182,7 +190,7 @@ final class Transport: Sendable {
         case .bodyLengthMismatch: .invalid("The file has not the size that was given for it")
         case .remoteConnectionClosed: .lost("the server closed it")
         case .readTimeout: .lost("nothing more came")
-        case .writeTimeout: .lost("the server took nothing more")
+        case .writeTimeout: .lost("there was nothing more to send")
         case .deadlineExceeded: .lost("no answer came in time")
         default: .lost("\(error)")
         }

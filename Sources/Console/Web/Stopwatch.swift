@@ -5,7 +5,12 @@ internal import Synchronization
 package final class Stopwatch: Sendable {
     private let total = Mutex<Duration>(.zero)
     /// The part of it that is CloudKit's.
-    let cloudKit = CloudKitMeter()
+    let cloudKit: CloudKitMeter
+
+    /// - Parameter time: for all requests to CloudKit, from now; `nil` to limit each request alone.
+    package init(cloudKitWithin time: Duration? = nil) {
+        cloudKit = CloudKitMeter(within: time)
+    }
 
     package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
         let start = ContinuousClock.now

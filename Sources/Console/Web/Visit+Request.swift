@@ -12,7 +12,8 @@ extension Visit {
     /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
     /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
     package init(
-        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console, readsZones: Bool = false
+        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console, readsZones: Bool = false,
+        stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let parts = context.parts
         let query = request.queryFields
@@ -26,7 +27,7 @@ extension Visit {
             zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
         try await self.init(
             place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones, target: request.head.path ?? place.path,
-            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil)
+            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil, stopwatch: stopwatch)
     }
 
     /// - Parameters:

@@ -18,12 +18,13 @@ final class DraftFile {
 
     /// Syncs and closes the file.
     func finish() throws {
-        do {
-            try handle.synchronize()
-            try handle.close()
-        } catch {
-            throw failure(error)
-        }
+        do { try handle.synchronize() } catch { throw failure(error) }
+        try close()
+    }
+
+    /// Closes the file. It may be lost with the power.
+    func close() throws {
+        do { try handle.close() } catch { throw failure(error) }
     }
 
     private func failure(_ error: any Error) -> SnapshotError {

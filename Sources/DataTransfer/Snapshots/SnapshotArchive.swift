@@ -70,9 +70,11 @@ extension SnapshotArchive {
         return (snapshot.name, snapshot.container, snapshot.environment)
     }
 
-    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else.
+    /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else. Syncs nothing, since the files may turn out to be no snapshot.
     /// - Parameter wanted: the one file to unpack; `nil` for all.
-    static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws {
+    /// - Returns: the names of the unpacked files.
+    @discardableResult
+    static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws -> [String] {
         let archive = url.relativePath
         let handle: FileHandle
         do { handle = try FileHandle(forReadingFrom: url) } catch {
@@ -93,6 +95,7 @@ extension SnapshotArchive {
             return bytes
         }
         var seen: Set<String> = []
+        var unpacked: [String] = []
         while let header = try TarHeader(read(TarHeader.blockSize), in: archive) {
             let name = header.kind == .file ? try name(of: header.path, in: archive) : nil
             if let name, !seen.insert(name).inserted {
@@ -114,9 +117,12 @@ extension SnapshotArchive {
                 left -= Int64(part.count)
             }
             _ = try read(header.padding, of: header.path)
-            try file?.finish()
-            if file != nil, wanted != nil { return }
+            guard let name, let file else { continue }
+            try file.close()
+            unpacked.append(name)
+            if wanted != nil { break }
         }
+        return unpacked
     }
 
     /// The name of a file in the snapshot's folder. Archives may have been packed again, with or without a folder around it.
@@ -137,7 +143,7 @@ extension SnapshotFolder {
     /// - Throws: ``SnapshotError`` if the file is no shared snapshot. Nothing of it is left then.
     public func add(_ archive: URL) async throws -> Snapshot {
         try await filling(archive.lastPathComponent) { draft in
-            try SnapshotArchive.unpack(archive, into: draft.url)
+            let files = try SnapshotArchive.unpack(archive, into: draft.url)
             let shared = try Snapshot(in: draft.url)
             // Every file must be there, and begin as its database.
             _ = try SnapshotContent(shared)
@@ -147,6 +153,7 @@ extension SnapshotFolder {
                 files: shared.files, requests: shared.requests, url: place(of: name))
             try FileManager.default.removeItem(at: draft.url.appending(path: Snapshot.manifestFile))
             try draft.write(snapshot.manifest, to: Snapshot.manifestFile)
+            try await draft.sync(files)
             return snapshot
         }
     }

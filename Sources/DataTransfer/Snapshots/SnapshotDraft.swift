@@ -28,6 +28,13 @@ final class SnapshotDraft: Sendable {
         try file.finish()
     }
 
+    /// Syncs files that were written without that, and the folder of assets.
+    /// - Parameter names: with their paths in the folder.
+    func sync(_ names: [String]) async throws {
+        let folders = Set(names.compactMap { $0.split(separator: "/").dropLast().first.map(String.init) })
+        for name in names + folders { try await AssetFileFolder(url.appending(path: name)).sync() }
+    }
+
     /// Gives the complete folder its name.
     func finish(as final: URL) async throws {
         try await AssetFileFolder(url).sync()

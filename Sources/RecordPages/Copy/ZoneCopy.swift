@@ -71,9 +71,7 @@ struct ZoneCopy: Sendable {
                 state.notes.append("Copied \(Digits.count(shares, "share")): their guests see the copy too. The links are new.")
             }
             if report.sharesLeftOut > 0 { state.notes.append("Left out \(Digits.count(report.sharesLeftOut, "share")): the copy can't have shares.") }
-            if report.encryptedInPublic > 0 {
-                state.notes.append("\(Digits.count(report.encryptedInPublic, "record")) with encrypted fields: CloudKit refuses those in the public database.")
-            }
+            if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { state.notes.append(sentence) }
             if !report.changedTypes.isEmpty {
                 state.notes.append("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", ")).")
             }

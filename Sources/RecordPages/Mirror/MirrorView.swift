@@ -123,7 +123,8 @@ extension MirrorView.Progress {
             "\(Digits.grouped($0.outcome.saved)) saved, \(Digits.grouped($0.outcome.deleted)) deleted, \(Digits.grouped($0.outcome.unchanged)) unchanged, "
                 + Digits.count($0.outcome.conflicts.count, "conflict")
         }
-        problems = now.report?.problems.prefix(50).map(\.description) ?? []
+        let refused = RecordFinding.encryptedInPublic(now.report?.outcome.encryptedInPublic ?? 0)
+        problems = (now.report?.problems.prefix(50).map(\.description) ?? []) + (refused.map { [$0] } ?? [])
         failure = if case .failed(let reason)? = run.ending { reason } else { now.failure }
     }
 }

@@ -48,4 +48,12 @@ public struct RecordFinding: Sendable, Hashable {
         self.target = target
         self.explanation = explanation
     }
+
+    /// The sentence about records that were taken as they are, though a save of them is refused: they came from elsewhere, or from an earlier version.
+    /// - Parameter count: of records with encrypted fields, in the public database.
+    /// - Returns: `nil` for none.
+    public static func encryptedInPublic(_ count: Int) -> String? {
+        if count == 0 { return nil }
+        return "\(count) \(count == 1 ? "record holds" : "records hold") encrypted fields, which CloudKit refuses in the public database; skylight check names them."
+    }
 }

@@ -79,6 +79,8 @@ public struct MirrorOutcome: Sendable, Hashable {
     public var sent = 0
     /// Edits of records that were changed in the origin meanwhile.
     public var conflicts: [RecordID] = []
+    /// Records among ``saved`` with encrypted fields, in the public database: ``RecordFinding/encryptedInPublic(_:)``.
+    public var encryptedInPublic = 0
 
     public init() {}
 }

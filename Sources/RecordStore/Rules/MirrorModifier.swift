@@ -106,6 +106,7 @@ public struct MirrorModifier {
             recordChangeTag: record.recordChangeTag, sharing: record.sharing)
         _ = try transaction.save(draft, replacing: previous, in: zone.key)
         outcome.saved += 1
+        if zone.zoneID.ownerRecordName == ZoneID.publicOwner, fields.values.contains(where: \.isEncrypted) { outcome.encryptedInPublic += 1 }
     }
 
     /// The fields as the schema here has them. Unknown types and fields are added to it.

@@ -34,6 +34,18 @@ struct StoreCopy {
         }
     }
 
+    /// The number of records of the public database with encrypted fields.
+    func encryptedInPublic(of source: SQLConnection) throws -> Int {
+        var count = 0
+        try source.rows("SELECT r.fields FROM records AS r JOIN zones AS z ON z.number = r.zone WHERE z.owner = 0 AND z.state = 0 AND r.fields IS NOT NULL") { rows in
+            while try rows.next() {
+                guard let bytes = Array<UInt8>(rows.cells[0]) else { throw DamagedRow(in: "records", column: "fields", holding: rows.cells[0].kind) }
+                if try FieldsText(bytes: bytes).decoded().contains(where: \.isEncrypted) { count += 1 }
+            }
+        }
+        return count
+    }
+
     private func statement(_ table: TableLayout, rows: Int) -> String {
         let row = "(\(table.columns.map { _ in "?" }.joined(separator: ", ")))"
         let columns = table.columns.map(\.name).joined(separator: ", ")
@@ -54,14 +66,23 @@ struct StoreCopy {
     }
 }
 
+/// A store that was copied to another database.
+public struct CopiedStore: Sendable, Hashable {
+    public let container: ContainerID
+    public let environment: Records.Environment
+    /// Rows of all tables.
+    public internal(set) var rows = 0
+    /// Records of the public database with encrypted fields: ``RecordFinding/encryptedInPublic(_:)``.
+    public internal(set) var encryptedInPublic = 0
+}
+
 extension SQLRecordEngine {
     /// Copies all stores to another engine that has none of these containers. Each store is copied as a whole or not at all.
     /// - Parameter progress: called with a container and environment, and with the number of rows of them so far.
-    /// - Returns: the containers and environments that were copied.
     /// - Throws: `RecordError` BAD_REQUEST if the other engine has one of them already, TRY_AGAIN_LATER if a database does not answer, with its message.
     public func copyAll(
         to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
-    ) async throws -> [(container: ContainerID, environment: Records.Environment)] {
+    ) async throws -> [CopiedStore] {
         do {
             return try await copyStores(to: other, progress: progress)
         } catch let error as SQLError {
@@ -72,7 +93,7 @@ extension SQLRecordEngine {
 
     private func copyStores(
         to other: SQLRecordEngine, progress: @escaping @Sendable (ContainerID, Records.Environment, Int) -> Void
-    ) async throws -> [(container: ContainerID, environment: Records.Environment)] {
+    ) async throws -> [CopiedStore] {
         try await DiskThreads.run { [home = settings.home, clock = settings.clock, target = other.settings.home] in
             let keys = try home.containers().sorted().flatMap { container in
                 Records.Environment.allCases.map { StoreKey(container: container, environment: $0) }
@@ -81,26 +102,27 @@ extension SQLRecordEngine {
             if let taken = try found.first(where: { try target.holds($0) }) { throw Self.isThere(taken) }
             let copy = StoreCopy(tables: try SQLiteLayout.ofNewStore())
             let homes = [home, target]
-            for key in found {
+            return try found.map { key in
                 // Opened for writing, so that tables of earlier versions are brought up to date.
                 let source = try home.open(key)
                 try StoreFacts.complete(source, journal: nil, at: clock())
-                var rows = 0
+                var copied = CopiedStore(container: key.container, environment: key.environment)
                 let isMade = try source.read { db in
                     try db.snapshot {
                         try target.make(key) { target in
                             try copy.copy(from: db, to: target) { count in
-                                rows += count
-                                progress(key.container, key.environment, rows)
+                                copied.rows += count
+                                progress(key.container, key.environment, copied.rows)
                             }
+                            copied.encryptedInPublic = try copy.encryptedInPublic(of: db)
                             for home in homes { try home.checkLock() }
                         }
                     }
                 }
                 try source.close()
                 if !isMade { throw Self.isThere(key) }
+                return copied
             }
-            return found.map { ($0.container, $0.environment) }
         }
     }
 
