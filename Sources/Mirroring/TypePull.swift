@@ -41,7 +41,7 @@ struct TypePull {
             try await body(&self)
             return true
         } catch let failure as CloudKitFailure {
-            guard case .refused(let error) = failure.kind else {
+            guard failure.isOfOnePart, case .refused(let error) = failure.kind else {
                 try await replica.checkThatOthersAreAnswered(after: failure)
                 report.problems.append(.failed(.public, nil, reason: "\(type): \(failure)"))
                 return false
