@@ -136,7 +136,7 @@ extension Database {
             }
             if !page.modifications.isEmpty { return true }
             guard page.moreComing else { return false }
-            try await trail.followed(page.changeToken.text, isEmpty: true)
+            try await trail.followed(page.changeToken.text, isEmpty: page.deletions.isEmpty)
             token = page.changeToken
         }
     }
