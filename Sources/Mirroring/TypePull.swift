@@ -84,7 +84,7 @@ struct TypePull {
     }
 
     private func eachPage(of query: Query, desiredKeys: Set<Name>? = nil, _ body: (RecordsPage) async throws -> Void) async throws {
-        var trail = PageTrail(of: "records/query", after: nil, remote.container.pacing)
+        var trail = remote.container.trail(of: "records/query", after: nil)
         var marker: String?
         repeat {
             let page = try await remote.query(query, limit: options.pageSize, desiredKeys: desiredKeys, after: marker)
