@@ -57,7 +57,7 @@ struct FileAttempts: Sendable {
         options.observer?(.sending(attempt, signed: nil))
         var request = HTTPClientRequest(url: url)
         request.method = method
-        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
+        request.headers.add(name: "User-Agent", value: exchanger.configuration.userAgent)
         return request
     }
 
