@@ -130,7 +130,7 @@ final class Transport: Sendable {
     func body(of response: HTTPClientResponse) -> PacedBody { PacedBody(response.body, now: now) }
 
     /// Sends a request to the server of asset files.
-    /// - Parameter time: limits the time until the answer begins; `nil` if the server keeps it back, until the idle timeout.
+    /// - Parameter time: the limit for the beginning of the answer; `nil` for the idle timeout alone, for a server that keeps its answer back.
     func file(_ request: HTTPClientRequest, within time: Duration?) async -> Result<HTTPClientResponse, Trouble> {
         do {
             return .success(try await files.execute(request, deadline: time.map { .now() + .nanoseconds($0.nanoseconds) } ?? .distantFuture))
