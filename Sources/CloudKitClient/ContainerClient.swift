@@ -18,7 +18,7 @@ public final class ContainerClient: Sendable {
     ///   - configuration: addresses and limits. The address is CloudKit's own where none is given.
     ///   - logger: gets each answer at level debug and each repetition at notice; a warning where CloudKit asks for a longer pause than is made.
     ///     Lines hold the client's id of the request and Apple's, but no credentials and no addresses.
-    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, or certificates that are not PEM.
+    /// - Throws: ``CloudKitFailure`` of kind `invalidRequest` for an address that is none, certificates that are not PEM, or a product with other characters.
     public convenience init(
         container: ContainerID, environment: Environment, credentials: ContainerCredentials, configuration: ClientConfiguration = ClientConfiguration(),
         logger: Logger
@@ -89,6 +89,9 @@ public struct ClientConfiguration: Sendable {
     public var address = Self.cloudKit
     /// The `Origin` of requests, for an API token that is limited to pages of one site; `nil` for none, as of a program.
     public var origin: String?
+    /// The name and version of the program, such as `Notes/2.1`: the beginning of `User-Agent`, by which a Skylight's log tells apps apart that send no
+    /// id of their own. Visible ASCII characters and spaces; `nil` for none.
+    public var product: String?
     /// The content of a PEM file with certificates that are trusted in addition to the system's; for servers of one's own.
     public var trustedCertificates: [UInt8]?
     /// The time for a request with all its repetitions, where the caller sets no deadline.
@@ -103,6 +106,8 @@ public struct ClientConfiguration: Sendable {
     public var idleTimeout: Duration = .seconds(60)
     /// The number of connections to the server, and to the server of asset files.
     public var connections = 8
+
+    var userAgent: String { [product, SkylightVersion.userAgent].compactMap(\.self).joined(separator: " ") }
 
     /// - Parameter address: scheme, host and port of the server.
     public init(address: String = Self.cloudKit) {

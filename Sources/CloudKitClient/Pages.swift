@@ -1,3 +1,5 @@
+internal import Records
+
 /// The pages of a query or a feed, asked for one after the other as they are needed.
 public struct Pages<Page: Sendable>: AsyncSequence, Sendable {
     /// One page. It may be empty and yet not the last.
@@ -47,19 +49,12 @@ package struct PageTrail: Sendable {
     private let pacing: Pacing
     private var pause = EmptyAnswerPause()
     private var emptyPages = 0
-    /// A cursor of before. A later one that is equal closes a circle. It moves on after 1, 2, 4, 8 and more pages, so that it gets into any circle (Brent's
-    /// algorithm).
-    private var landmark: String?
-    private var latest: String?
-    private var (steps, lap) = (0, 1)
+    private var cycle: CycleDetector
 
-    /// - Parameters:
-    ///   - action: such as `changes/zone`, for errors.
-    ///   - start: the marker or token of the first page.
-    package init(of action: String, after start: String?, _ pacing: Pacing) {
+    init(of action: String, after start: String?, _ pacing: Pacing) {
         self.action = action
         self.pacing = pacing
-        (landmark, latest) = (start, start)
+        cycle = CycleDetector(from: start)
     }
 
     /// To be called between two pages.
@@ -68,10 +63,7 @@ package struct PageTrail: Sendable {
     ///   - isEmpty: true if the page before it had nothing.
     /// - Throws: ``CloudKitFailure``; `CancellationError` while it waits.
     package mutating func follow(_ next: String, isEmpty: Bool) async throws {
-        guard next != landmark, next != latest else { throw failure("more is coming, but the way to it leads back to the same page") }
-        latest = next
-        steps += 1
-        if steps == lap { (landmark, steps, lap) = (next, 0, lap * 2) }
+        guard !cycle.isClosed(by: next) else { throw failure("more is coming, but the way to it leads back to the same page") }
         guard isEmpty else {
             emptyPages = 0
             pause.end()
@@ -83,6 +75,14 @@ package struct PageTrail: Sendable {
     }
 
     private func failure(_ reason: String) -> CloudKitFailure { CloudKitFailure(.unexpectedAnswer(status: 200, reason), action: action) }
+}
+
+extension ContainerClient {
+    /// The way through the pages of a service.
+    /// - Parameters:
+    ///   - action: such as `changes/zone`, for errors.
+    ///   - start: the marker or token of the first page.
+    package func trail(of action: String, after start: String?) -> PageTrail { PageTrail(of: action, after: start, pacing) }
 }
 
 /// The pauses after answers without content, so that a server that answers at once is not asked thousands of times a second. They double from 10

@@ -76,10 +76,11 @@ public struct LearnedIndexes: Sendable, Hashable {
     mutating func learn(from refusal: RecordError, of query: Query, at moment: Timestamp) {
         let absence: Absence
         switch refusal.known {
-        case .wrongFilterType?, .wrongComparator?:
-            guard let values = refusal.known?.values(in: refusal.reason), let type = values["type"].flatMap({ FieldType(wireName: $0) }) else { return }
-            if let field = refusal.field { learn(type, of: field, in: query.recordType) }
-            return
+        case .wrongFilterType?, .wrongComparator?, .encryptedFilter?:
+            // The row of encrypted fields has their types without ENCRYPTED_.
+            let values = KnownReason.wrongComparator.values(in: refusal.reason) ?? KnownReason.wrongFilterType.values(in: refusal.reason)
+            guard let values, let field = values["field"], let type = values["type"].flatMap({ FieldType(wireName: $0) }) else { return }
+            return learn(type, of: Name(field), in: query.recordType)
         case .recordNameNotQueryable?, .notQueryable?, .notSortable?, .notMarked?:
             guard
                 let values = KnownReason.notMarked.values(in: refusal.reason), let field = values["field"],

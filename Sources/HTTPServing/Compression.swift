@@ -1,4 +1,4 @@
-public import HTTPTypes
+internal import HTTPTypes
 internal import Hummingbird
 
 /// Compresses text answers for clients that accept gzip.
@@ -37,7 +37,7 @@ enum Compression {
 
 extension HTTPFields {
     /// Adds a header name to `Vary`.
-    public mutating func vary(on name: String) {
+    mutating func vary(on name: String) {
         if let others = self[.vary] { self[.vary] = others + ", " + name } else { append(HTTPField(name: .vary, value: name)) }
     }
 }

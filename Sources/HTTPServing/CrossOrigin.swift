@@ -32,7 +32,7 @@ struct CrossOrigin: Sendable {
         return response
     }
 
-    /// Adds the headers to an answer of the web services, whether they gave it or were never asked.
+    /// Adds the CORS headers to the answer to a request of the web services, also if a guard refused the request before they saw it.
     func add(to headers: inout HTTPFields, for request: Request) {
         guard Self.covers(request) else { return }
         headers.vary(on: "Origin")

@@ -1,14 +1,14 @@
-public import Accounts
+internal import Accounts
 internal import Foundation
 internal import HTTPTypes
-public import Hummingbird
+internal import Hummingbird
 internal import Records
 
 /// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
 /// API token lists may send requests with that token to its own container and environment, and may use the addresses of assets and notifications.
 ///
 /// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
-public struct PageOrigins: Sendable {
+struct PageOrigins: Sendable {
     /// The headers that are reserved for the owner of the data.
     private static let ownersHeaders = [HTTPField.Name.skylightAccess, .skylightRehearse]
     private static let ownersParameter = "skylightRehearse"
@@ -17,14 +17,14 @@ public struct PageOrigins: Sendable {
     private let accounts: Accounts?
 
     /// - Parameter accounts: the accounts with the API tokens; `nil` to ignore the origins of tokens.
-    public init(trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil) {
+    init(trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil) {
         self.trusted = trusted
         self.accounts = accounts
     }
 
     /// True if pages of the origin may send the request.
     /// - Parameter origin: the value of the `Origin` header.
-    public func admits(_ origin: String, for request: Request) -> Bool {
+    func admits(_ origin: String, for request: Request) -> Bool {
         trusted.trusts(origin: origin) || isListed(origin, for: request)
     }
 

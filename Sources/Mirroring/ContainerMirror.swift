@@ -166,9 +166,9 @@ public struct ContainerMirror: Sendable {
 
     /// Fetches the files that an earlier pull was not given for the moment.
     private func fetchMissedFiles(_ files: FileFetcher, _ replica: Replica, _ report: inout PullReport) async throws {
+        guard options.files == .all else { return }
         let mark = Marks.missedFiles(replica.scope)
-        let before = try await replica.local.mirrorMarks()[mark]
-        guard options.files == .all, before != nil else { return }
+        guard let before = try await replica.local.mirrorMarks()[mark] else { return }
         // Files of another database may be among those that are missed.
         let others = files.missed.records
         for recordID in MissedFiles.records(in: before) {
@@ -177,7 +177,9 @@ public struct ContainerMirror: Sendable {
             } catch let error as ServerError {
                 // What became of its zone comes with the feed.
                 if error.isTemporary { files.missed.note(recordID) }
-            } catch let failure as CloudKitFailure where failure.isOfOnePart {
+            } catch let failure as CloudKitFailure {
+                try await replica.checkThatOthersAreAnswered(after: failure)
+                if !failure.isOfOnePart { files.missed.note(recordID) }
                 report.problems.append(.record(recordID, reason: "\(failure)"))
             } catch let error as RecordError where [.zoneNotFound, .badRequest].contains(error.code) {
                 report.problems.append(.record(recordID, reason: error.reason))

@@ -39,7 +39,7 @@ struct FeedPull {
 
     private mutating func pullZones(since start: SyncToken?) async throws {
         var token = start
-        var trail = PageTrail(of: "changes/database", after: start?.text, remote.container.pacing)
+        var trail = remote.container.trail(of: "changes/database", after: start?.text)
         var listed: Set<ZoneID> = []
         var isComplete = true
         while true {
@@ -141,7 +141,7 @@ struct FeedPull {
             try await replica.remote.zoneChanges([ZonePull(remoteZone, since: token, limit: limit)])[0].get()
         }
         let token = Marks.token(marks[Marks.token(of: zoneID, scope)])
-        var trail = PageTrail(of: "changes/zone", after: token?.text, remote.container.pacing)
+        var trail = remote.container.trail(of: "changes/zone", after: token?.text)
         var present = try await page(after: token)
         while present.moreComing {
             let current = present

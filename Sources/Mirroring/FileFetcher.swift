@@ -245,7 +245,7 @@ extension CloudKitFailure {
     fileprivate var isWithoutFile: Bool {
         switch kind {
         case .refused, .invalidRequest: true
-        case .assetRefused(let status): status < 500 && status != 421
+        case .assetRefused: !isForNow
         default: false
         }
     }

@@ -41,7 +41,7 @@ struct TypePull {
             try await body(&self)
             return true
         } catch let failure as CloudKitFailure {
-            guard case .refused(let error) = failure.kind else {
+            guard failure.isOfOnePart, case .refused(let error) = failure.kind else {
                 try await replica.checkThatOthersAreAnswered(after: failure)
                 report.problems.append(.failed(.public, nil, reason: "\(type): \(failure)"))
                 return false
@@ -84,7 +84,7 @@ struct TypePull {
     }
 
     private func eachPage(of query: Query, desiredKeys: Set<Name>? = nil, _ body: (RecordsPage) async throws -> Void) async throws {
-        var trail = PageTrail(of: "records/query", after: nil, remote.container.pacing)
+        var trail = remote.container.trail(of: "records/query", after: nil)
         var marker: String?
         repeat {
             let page = try await remote.query(query, limit: options.pageSize, desiredKeys: desiredKeys, after: marker)

@@ -107,7 +107,7 @@ extension FieldValue {
     }
 
     private static func mismatch(_ type: FieldType, field: Name) -> RecordError {
-        RecordError(.badRequest, "Invalid value, expected type \(type.wireName). Field: '\(field)'")
+        RecordError(known: .wrongValue, type.wireName, field)
     }
 
     /// Parses JSON without a type: string, integer, fraction, location, reference, asset or list.

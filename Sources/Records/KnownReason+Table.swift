@@ -1164,6 +1164,11 @@ extension KnownReason {
                 [.tryAgainLater], "CloudKit did not answer: {detail}",
                 cause: "iCloud was not reached, or broke off.",
                 remedy: "Check the network, then try again.")
+        case .pagesInACircle:
+            Row(
+                [.internalError], "More pages are coming, but the way to them leads back to an earlier page",
+                cause: "iCloud or another server said that more is coming, with a token or marker of an earlier page.",
+                remedy: "Try again; if it stays, begin without a token, or report it to those who run the server.")
         case .otherServer:
             Row(
                 [.internalError, .tryAgainLater, .badRequest, .accessDenied],

@@ -61,7 +61,7 @@ public enum KnownReason: Sendable, Hashable, CaseIterable {
     // Skylight: HTTP
     case hostRefused, originRefused, malformedRequest, bodyRefused
     // Skylight: containers in iCloud, and other servers
-    case connectionState, cloudKitAnswer, cloudKitAway, otherServer
+    case connectionState, cloudKitAnswer, cloudKitAway, otherServer, pagesInACircle
 }
 
 extension KnownReason {

@@ -2,6 +2,6 @@
 public enum SkylightVersion {
     /// Major, minor and patch version, as in semantic versioning.
     public static let current = "1.0.0"
-    /// What Skylight's own requests send as `User-Agent`.
+    /// The `User-Agent` of requests to CloudKit Web Services and to other Skylights, also of apps that use RemoteRecords.
     public static let userAgent = "Skylight/\(current)"
 }

@@ -162,6 +162,7 @@ final class ServerClient: Sendable {
         var request = HTTPClientRequest(url: address + path)
         request.method = method
         request.headers = headers
+        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
         if let authorization { request.headers.replaceOrAdd(name: "Authorization", value: authorization) }
         if let body {
             request.headers.add(name: "Content-Type", value: "application/json")

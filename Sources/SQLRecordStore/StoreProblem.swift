@@ -52,11 +52,8 @@ struct StoreProblem {
     static func words(for error: any Error) -> String {
         switch error {
         case let error as SQLError where error.isForLog: return "\(error.reason), \(error.code)"
-        case let error as CocoaError:
-            // Foundation describes errors of the file system by domains and codes.
-            let reason = error.underlying.map { words(for: $0) } ?? error.localizedDescription
-            return (error.filePath ?? error.url?.path(percentEncoded: false)).map { "'\($0)': \(reason)" } ?? reason
-        case let error as POSIXError: return String(cString: strerror(error.code.rawValue))
+        case let error as CocoaError: return error.words
+        case let error as POSIXError: return error.words
         default: return "\(error)"
         }
     }

@@ -44,10 +44,11 @@ public struct ClientIdentity: Sendable, Hashable {
         return shortID == clientID ? shortID : "\(product.map { "\($0) " } ?? "")\(shortID)"
     }
 
-    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's.
+    /// `Chrome/142.0` from a browser's user agent, `python-requests/2.32` from a program's, and `Notes/2.1` from that of an app on RemoteRecords, which
+    /// ends with Skylight's version.
     private var product: String? {
         let words = userAgent?.split(separator: " ").filter { $0.contains("/") && !$0.hasPrefix("(") && !$0.hasPrefix("Safari/") } ?? []
-        return (words.last ?? userAgent?.prefix(60)).map { String($0.prefix(60)) }
+        return (words.last { !$0.hasPrefix("Skylight/") } ?? words.last ?? userAgent?.prefix(60)).map { String($0.prefix(60)) }
     }
 
     private static func isUUID(_ text: String) -> Bool {

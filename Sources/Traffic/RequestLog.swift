@@ -133,7 +133,7 @@ public final class RequestLog: Sendable {
         state.withLock { $0.clients.clients(of: user, in: address) }
     }
 
-    /// The number of requests and items of clients that failed in the minutes from a time on.
+    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         state.withLock { $0.telemetry.errors(in: container, environment, since: time) }
     }

@@ -153,13 +153,13 @@ public struct ServedRequest: Sendable, Identifiable {
     public var plan: Plan?
     /// True if a query continues from an earlier page.
     public var isContinuation = false
-    /// A hash of a query without its marker and limit; `nil` for a query that asked for so many records, as a list of the latest does.
+    /// A hash of a query without its marker and limit, which tells repeated queries; `nil` for a query with a small limit, as for a list of the latest.
     public var query: Int?
     /// True if the answer to a query has a marker for the next page.
     public var hasNextPage = false
     /// The refused saves, at most ``refusalLimit``.
     public var refusals: [Refusal] = []
-    /// The maximum of ``refusals``: a client that repeats more repeats these, too.
+    /// The maximum number of ``refusals``. A client that repeats more of them repeats these too, so they suffice to notice it.
     public static let refusalLimit = 8
     /// True for a lookup of one record.
     public var isSingleLookup = false

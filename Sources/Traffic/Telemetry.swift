@@ -43,7 +43,7 @@ public struct Telemetry: Sendable {
         public internal(set) var milliseconds = 0.0
     }
 
-    /// What a request names first in its path.
+    /// The container and environment in the path of a request; `nil` where the path has none.
     struct Target: Sendable, Hashable {
         let container: ContainerID?
         let environment: Environment?
@@ -58,7 +58,7 @@ public struct Telemetry: Sendable {
 
     public init() {}
 
-    /// The number of requests and items of clients that failed in a container's environment in the minutes from a time on.
+    /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         let target = Target(container: container, environment: environment)
         return minutes.reversed().prefix { $0.start >= time }.reduce(0) { $0 + ($1.clientErrors[target] ?? 0) }

@@ -65,15 +65,3 @@ extension JSONWriter {
         member("moreComing", page.moreComing)
     }
 }
-
-extension Array {
-    /// Fails a request as a whole if access is denied to all of its items.
-    ///
-    /// For services with items that CloudKit JS does not look through for errors: `assets/upload` and `assets/rereference`. Records, zones,
-    /// subscriptions and shares carry theirs each, as in iCloud.
-    /// - Throws: `RecordError` ACCESS_DENIED, the first item's.
-    func checkAccess<Value>() throws where Element == Result<Value, RecordError> {
-        let denials = compactMap { item in if case .failure(let error) = item, error.code == .accessDenied { error } else { nil } }
-        if denials.count == count, let denial = denials.first { throw denial }
-    }
-}

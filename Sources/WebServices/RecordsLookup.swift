@@ -30,7 +30,7 @@ struct RecordsLookup: Endpoint {
         call.note?.about(items.map(\.recordID.zoneID))
         call.note?.update { $0.isSingleLookup = items.count == 1 }
         let database = try await call.database()
-        await call.note?.wanted(items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
+        await call.note?.checkDesiredKeys(items.reduce(into: desiredKeys ?? []) { $0.formUnion($1.desiredKeys ?? []) }, in: database)
         let token = try await call.syncToken(of: zoneID, in: database)
         let records = try await Self.records(items.map { ($0.recordID, $0.desiredKeys ?? desiredKeys) }, in: database)
         try call.makeRoom(for: records.lazy.compactMap { try? $0.get() })

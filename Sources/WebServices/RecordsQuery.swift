@@ -16,7 +16,7 @@ struct RecordsQuery: Endpoint {
         call.note?.update { $0.note(request) }
         call.note?.queried(request, limit: try call.body.resultsLimit())
         let database = try await call.database()
-        await call.note?.wanted(request.desiredKeys, of: request.query.recordType, in: database)
+        await call.note?.checkDesiredKeys(request.desiredKeys, of: request.query.recordType, in: database)
         // The token is read before the records. A change in between is then pulled twice instead of being missed.
         let token: ChangeToken? = if case .zone(let zoneID) = request.area { try await call.syncToken(of: zoneID, in: database) } else { nil }
         let page = try await database.query(request)

@@ -35,7 +35,7 @@ struct WebServicePath: Sendable {
         let isDevice = parts.first == "device"
         let isSkylight = parts.first == "skylight"
         let service = parts.count == 6 ? "\(parts[4])/\(parts[5])" : ""
-        // Under /database, a service of devices is at no such path, which the endpoint table refuses with the one that works.
+        // Services of devices are under /device. Under /database the endpoint table refuses them, and names the right path.
         let isOfEnvironment = !isDevice && (isSkylight ? SkylightServices.ofEnvironments[service] != nil : EndpointTable.device[service] != nil)
         guard parts.count >= 2, parts[1] == "1", isDevice ? parts.count == 6 : parts.count >= (isSkylight || isOfEnvironment ? 6 : 7) else {
             throw RecordError(

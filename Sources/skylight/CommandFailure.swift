@@ -40,9 +40,8 @@ struct CommandFailure: Error {
         case let error as AssetFileError: self.init(.cannotWrite, "The file of an asset can't be used: \(error)")
         case let error as ExportError: self.init(.failed, error.description, code: "NOT_FOUND")
         case let error as SnapshotError: self.init(error)
-        case let error as CocoaError:
-            self.init(.failed, error.localizedDescription)
-        case let error as POSIXError: self.init(.failed, String(cString: strerror(error.code.rawValue)))
+        case let error as CocoaError: self.init(.failed, error.words)
+        case let error as POSIXError: self.init(.failed, error.words)
         case is ValidationError, is ExitCode, is CleanExit: return nil
         default:
             // The parser's own error types are not public, but all of them have its exit code.

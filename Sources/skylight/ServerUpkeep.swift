@@ -26,7 +26,7 @@ struct MemoryTrimming: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while (try? await Task.sleep(for: Self.interval)) != nil {
-                guard memory.isWorthTrimming() else { continue }
+                guard memory.takeTrimming() else { continue }
                 // It takes some milliseconds of a thread.
                 await Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { CMalloc_trim() }.value
             }

@@ -328,6 +328,19 @@ import Testing
         }
     }
 
+    /// A Skylight's log tells apps without an id apart by their user agents.
+    @Test func theProductBeginsTheUserAgent() async throws {
+        let stage = Stage()
+        try await ScriptedServer.run(.json(#"{"zones":[]}"#)) { address, server in
+            for (product, agent) in [(nil, SkylightVersion.userAgent), ("Notes/2.1", "Notes/2.1 \(SkylightVersion.userAgent)")] {
+                try await stage.run(address, { $0.product = product }) { client in _ = try await client.database(.private).zones() }
+                #expect(server.requests.last?.headers["user-agent"] == agent)
+            }
+            let refused = await failure { try await stage.run(address, { $0.product = "Notes\r\nX: 1" }) { _ in } }
+            guard case .invalidRequest? = refused?.kind else { return unexpected(refused as Any) }
+        }
+    }
+
     @Test func fewerAnswersThanItemsAreNoAnswer() async throws {
         let stage = Stage()
         try await ScriptedServer.run(.json(#"{"records":[]}"#, ["X-Apple-Request-UUID": "apple-1"])) { address, _ in

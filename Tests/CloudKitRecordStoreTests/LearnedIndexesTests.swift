@@ -47,6 +47,19 @@ import Testing
         #expect(indexes == LearnedIndexes())
     }
 
+    /// iCloud refuses filters on encrypted fields with a text of their own.
+    @Test(arguments: [
+        ("Field 'size' has a value type of INT64 and cannot be queried using filter value type STRING", FieldType.int64),
+        ("Field 'size' has a value type of STRING_LIST and cannot be queried using filter type EQUALS", FieldType(.string, isList: true)),
+        ("Field 'size' has a value type of ENCRYPTED_STRING and cannot be queried using filter type EQUALS", FieldType(.string, isEncrypted: true)),
+        ("Field 'size' has a value type of ENCRYPTED_INT64_LIST and cannot be queried using filter type IN", FieldType(.int64, isList: true, isEncrypted: true)),
+    ])
+    func refusedFiltersTellTypes(reason: String, type: FieldType) {
+        var indexes = LearnedIndexes()
+        indexes.learn(from: RecordError(.badRequest, reason), of: Self.query, at: Self.moment(5))
+        #expect(indexes.schema?.types["City"]?.fields.mapValues(\.type) == ["size": type])
+    }
+
     @Test func aSchemaFileTellsBoth() {
         var indexes = LearnedIndexes()
         indexes.learn(from: RecordError(.badRequest, "Field 'name' is not marked queryable"), of: Self.query, at: Self.moment(1))

@@ -100,17 +100,17 @@ struct MemoryBudgetTests {
     @Test("The heap is trimmed once after a burst")
     func heap() {
         let budget = MemoryBudget()
-        #expect(!budget.isWorthTrimming())
+        #expect(!budget.takeTrimming())
         budget.count(20 << 20)
         budget.count(20 << 20)
         budget.giveBack(20 << 20)
-        #expect(!budget.isWorthTrimming())
+        #expect(!budget.takeTrimming())
         budget.giveBack(20 << 20)
-        #expect(budget.isWorthTrimming() && !budget.isWorthTrimming())
+        #expect(budget.takeTrimming() && !budget.takeTrimming())
         // Small ones are no burst.
         budget.count(1 << 20)
         budget.giveBack(1 << 20)
-        #expect(!budget.isWorthTrimming())
+        #expect(!budget.takeTrimming())
     }
 
     @Test("Bodies reserve their declared size; beyond the limit only small ones are accepted")

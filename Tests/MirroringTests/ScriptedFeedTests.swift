@@ -26,18 +26,18 @@ import Testing
         #"{"zones":[{"zoneID":{"zoneName":"Z"},"records":[\#(records.joined(separator: ","))],"syncToken":"\#(token)","moreComing":\#(more)}]}"#
     }
 
-    /// A pull of a private database from a script.
+    /// A pull of a private database from a script, or of the type `Item` of a public one.
     /// - Parameters:
     ///   - files: keeps all files. Their addresses begin with `ADDRESS`.
     ///   - file: the content of each file; `nil` if none is there.
     ///   - reply: the answer to a request for a file, instead of its content; `nil` for the others.
     ///   - slow: a path. After a request for it, half a minute passes whenever the client looks at its clock.
-    ///   - zone: the answer of `changes/zone`, instead of the feed's; `nil` for the others.
+    ///   - service: the answer to a request of a service, such as `changes/zone`, instead of those here; `nil` for the others.
     ///   - feed: the answer of `changes/zone` to a request that contains a token, or none.
     private static func pull(
-        into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
+        _ scope: DatabaseScope = .private, into engine: InMemoryRecordEngine = InMemoryRecordEngine(), files: AssetStores? = nil, zones: @escaping @Sendable (String) -> String = { _ in zones },
         lookup: @escaping @Sendable (_ body: String) -> String = { _ in "{}" }, file: String? = nil, reply: @escaping @Sendable (_ path: String) -> ScriptedServer.Reply? = { _ in nil },
-        slow: String = "", zone: @escaping @Sendable (_ body: String) -> ScriptedServer.Reply? = { _ in nil }, feed: @escaping @Sendable (_ body: String) -> String,
+        slow: String = "", service: @escaping @Sendable (_ name: String, _ body: String) -> ScriptedServer.Reply? = { _, _ in nil }, feed: @escaping @Sendable (_ body: String) -> String,
         _ body: (PullReport, any RecordDatabase, [ScriptedServer.Request]) async throws -> Void
     ) async throws {
         let container = try #require(ContainerID("iCloud.com.example.Scripted"))
@@ -45,7 +45,7 @@ import Testing
         try await ScriptedServer.run({ request, _ in
             isSlow.withLock { $0 = request.path == slow }
             if request.method == "GET", let reply = reply(request.path) { return reply }
-            if request.path.hasSuffix("changes/zone"), let reply = zone(request.body) { return reply }
+            if let reply = service(request.path.split(separator: "/").suffix(2).joined(separator: "/"), request.body) { return reply }
             if request.method == "GET" { return .raw(file ?? "", status: file == nil ? 404 : 200) }
             if request.path.hasSuffix("changes/database") { return .json(zones(request.body)) }
             let text = request.path.hasSuffix("records/lookup") ? lookup(request.body) : feed(request.body)
@@ -62,7 +62,8 @@ import Testing
             let client = try ContainerClient(
                 container: container, environment: .development, credentials: .apiToken("token"), configuration: ClientConfiguration(address: address),
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, pacing: pacing)
-            var options = MirrorOptions(scopes: [.private])
+            var options = MirrorOptions(scopes: [scope])
+            options.publicTypes = ["Item"]
             if files != nil { options.files = .all }
             let store = try await files?.store(container, .development)
             let mirror = ContainerMirror(of: client, in: container, of: engine, as: "_u", assets: store, options: options)
@@ -74,7 +75,7 @@ import Testing
                 throw error
             }
             await client.close()
-            let address = DatabaseAddress(container: container, environment: .development, scope: .private)
+            let address = DatabaseAddress(container: container, environment: .development, scope: scope)
             try await body(report, try await engine.database(address, as: Caller(userRecordName: "_u")), server.requests)
         }
     }
@@ -99,8 +100,8 @@ import Testing
         let number = Mutex(0)
         try await Self.pull(
             zones: { _ in Self.twoZones },
-            zone: { body in
-                guard body.contains(#""Bad""#) else { return nil }
+            service: { name, body in
+                guard name == "changes/zone", body.contains(#""Bad""#) else { return nil }
                 switch fault {
                 case "no JSON": return .raw("<html>")
                 case "breaks off": return .close
@@ -124,8 +125,21 @@ import Testing
 
     @Test func anOriginThatAnswersNothingEndsThePull() async throws {
         await #expect(throws: CloudKitFailure.self) {
-            try await Self.pull(zones: { body in body.contains("resultsLimit") ? "no JSON" : Self.twoZones }, zone: { _ in .close }, feed: { _ in "" }) { _, _, _ in }
+            try await Self.pull(
+                zones: { body in body.contains("resultsLimit") ? "no JSON" : Self.twoZones }, service: { name, _ in name == "changes/zone" ? .close : nil },
+                feed: { _ in "" }) { _, _, _ in }
         }
+    }
+
+    /// Credentials that are refused for one type are refused for all, and a pull without them brings nothing.
+    @Test(arguments: [DatabaseScope.private, .public]) func refusedCredentialsEndThePull(scope: DatabaseScope) async throws {
+        let refused = #"{"serverErrorCode":"AUTHENTICATION_FAILED","reason":"no"}"#
+        let failure = await #expect(throws: CloudKitFailure.self) {
+            try await Self.pull(
+                scope, service: { name, _ in ["changes/zone", "records/query"].contains(name) ? .json(refused, status: 401) : nil }, feed: { _ in "" }
+            ) { _, _, _ in }
+        }
+        #expect(failure?.serverError?.code == .authenticationFailed)
     }
 
     /// An endless list of zones fails as a whole, but not the other databases.
@@ -206,6 +220,34 @@ import Testing
                 case 1: #expect(report.outcome.saved == 5 && report.problems.count == 5 && asked.count == 3)
                 case 2: #expect(report.problems.isEmpty && asked.count == 5)
                 default: #expect(requests.allSatisfy { $0.method != "GET" && !$0.path.hasSuffix("lookup") })
+                }
+            }
+        }
+        await assets.close()
+    }
+
+    /// A record whose file was missed can't be looked up in the second pull. The feed comes all the same, and the third pull gets the file.
+    @Test func aMissedRecordThatIsNotAnsweredKeepsNothingElseBack() async throws {
+        let (folder, engine) = (try TemporaryFolder(), InMemoryRecordEngine())
+        let assets = AssetStores(folder: folder.url, engine: engine)
+        let record = Self.record("a", fields: #""file":{"value":{"fileChecksum":"AQID","size":3,"downloadURL":"ADDRESS/a"},"type":"ASSETID"}"#)
+        for pull in 1...3 {
+            let news = [[record], [Self.record("b")], []][pull - 1]
+            try await Self.pull(
+                into: engine, files: assets, zones: { _ in Self.zones.replacing("now", with: "now\(pull)") }, lookup: { _ in #"{"records":[\#(record)]}"# },
+                file: "abc", reply: { _ in pull == 1 ? .close : nil }, service: { name, _ in pull == 2 && name == "records/lookup" ? .close : nil }, feed: { _ in Self.page(news, "t\(pull)", more: false) }
+            ) { report, mirror, requests in
+                let marks = try await mirror.mirrorMarks()
+                #expect(marks[Marks.token(of: Self.zone, .private)] == "t\(pull)" && (marks[Marks.missedFiles(.private)] != nil) == (pull < 3))
+                switch pull {
+                case 2:
+                    guard case .record(let recordID, let reason)? = report.problems.first, report.problems.count == 1 else {
+                        Issue.record("\(report.problems)")
+                        return
+                    }
+                    #expect(recordID == RecordID(recordName: "a", zoneID: Self.zone) && reason.hasPrefix("records/lookup: ") && report.outcome.saved == 1)
+                case 3: #expect(report.problems.isEmpty && requests.contains { $0.path == "/a" })
+                default: #expect(report.problems.count == 1)
                 }
             }
         }

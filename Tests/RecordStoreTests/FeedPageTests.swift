@@ -57,6 +57,24 @@ import Testing
         #expect(taken == [0, 1, 2])
     }
 
+    /// Another server may send its client in a circle, at once or after some pages.
+    @Test(arguments: [1, 2, 3, 7]) func aCircleEnds(length: Int) async throws {
+        struct Page: FeedPage {
+            let number: Int
+            let length: Int
+            var syncToken: ChangeToken { ChangeToken(bytes: [UInt8(number % length)]) }
+            var moreComing: Bool { number < 200 }
+        }
+        var taken = 0
+        await #expect(throws: RecordError(known: .pagesInACircle)) {
+            try await Page(number: 0, length: length).andLater { Page(number: $0.number + 1, length: length) } take: { _ in
+                taken += 1
+                return true
+            }
+        }
+        #expect(taken < 4 * length + 2)
+    }
+
     @Test func aPageIsReadWhileTheOneBeforeIsTaken() async throws {
         let (begun, signal) = AsyncStream.makeStream(of: Int.self)
         var beginnings = begun.makeAsyncIterator()

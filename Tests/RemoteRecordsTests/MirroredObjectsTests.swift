@@ -1,6 +1,7 @@
 import CloudKitClient
 import Foundation
 import JSON
+import LoopbackServing
 import Records
 import Testing
 
@@ -92,6 +93,19 @@ import Testing
                 let deleted = try await database.hasRecords(in: MirroredObject.zoneID)
                 #expect([none, empty, some, deleted] == [false, false, true, false])
             }
+        }
+    }
+
+    /// A zone that once had much. Pages of deletions are no empty ones, which end after a while.
+    @Test func deletionsWithoutEndComeBeforeTheFirstRecord() async throws {
+        let count = PageTrail.emptyLimit + 1
+        try await withScript({ _, number in
+            let change = number < count ? #""recordName":"r\#(number)","deleted":true"# : item("a", tag: "1")
+            let page = #""records":[{\#(change)}],"syncToken":"t\#(number)","moreComing":\#(number < count)"#
+            return .json(#"{"zones":[{"zoneID":{"zoneName":"Items"},\#(page)}]}"#)
+        }) { container, _ in
+            let some = try await container.privateCloudDatabase.hasRecords(in: zone)
+            #expect(some)
         }
     }
 }

@@ -21,7 +21,8 @@ import Testing
             let list = Mutex<[Int32]>([])
         }
 
-        init(_ answers: @escaping Answers) throws {
+        /// - Parameter ends: true to end connections whose beginning gets no answer.
+        init(ends: Bool = false, _ answers: @escaping Answers) throws {
             listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
@@ -39,7 +40,7 @@ import Testing
                     count += 1
                     clients.list.withLock { $0.append(client) }
                     let number = count
-                    Thread.detachNewThread { Self.serve(client, number, answers) }
+                    Thread.detachNewThread { Self.serve(client, number, ends: ends, answers) }
                 }
             }
         }
@@ -53,8 +54,11 @@ import Testing
             }
         }
 
-        private static func serve(_ client: Int32, _ number: Int, _ answers: Answers) {
-            guard read(client) != nil, answers(number, nil) else { return }
+        private static func serve(_ client: Int32, _ number: Int, ends: Bool, _ answers: Answers) {
+            guard read(client) != nil, answers(number, nil) else {
+                if ends { shutdown(client, Int32(SHUT_RDWR)) }
+                return
+            }
             // Authentication is not needed, and the server is ready.
             send([UInt8(ascii: "R"), 0, 0, 0, 8, 0, 0, 0, 0] + ready, to: client)
             while let request = read(client) {
@@ -123,6 +127,21 @@ import Testing
         let text = "SELECT 'question \(String(repeating: "x", count: 32 << 20))'"
         let error = #expect(throws: SQLError.self) { try connection.row(text) }
         #expect(error?.cause == .connectionLost && connection.wasSilent)
+    }
+
+    /// Others need not wait for the same failure, and learn its cause. Later ones try again.
+    @Test(arguments: [Duration.zero, .seconds(3600)]) func othersFailAsTheSlowConnectionDid(lifetime: Duration) throws {
+        // Takes the beginning, and then ends the connection.
+        let count = Mutex(0)
+        let server = try Server(ends: true) { number, _ in
+            count.withLock { $0 = number }
+            return false
+        }
+        let pool = PostgreSQLPool(
+            "host=127.0.0.1 port=\(server.port) user=u dbname=d sslmode=disable gssencmode=disable", slowness: .zero, failureLifetime: lifetime)
+        let errors = try (0..<2).map { _ in try #require(throws: SQLError.self) { try pool.lend(nil) { _ in } } }
+        #expect(errors[0].isOfConnecting && errors[0].message.contains("closed the connection"), "\(errors[0])")
+        #expect(errors[1].message == errors[0].message && count.withLock { $0 } == (lifetime == .zero ? 2 : 1))
     }
 
     @Test func aConnectionThatIsNotAnsweredIsNotMade() throws {

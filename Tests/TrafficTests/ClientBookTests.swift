@@ -362,6 +362,8 @@ import Testing
             (ClientIdentity(name: ClientIdentity.replayName, deviceID: "iPad", userAgent: nil), "Skylight replay", "Skylight replay on iPad"),
             (ClientIdentity(name: nil, deviceID: "iPad", userAgent: nil), "iPad", "iPad"),
             (ClientIdentity(name: nil, deviceID: nil, userAgent: "curl/8.5.0"), "curl/8.5.0", "curl/8.5.0"),
+            (ClientIdentity(name: nil, deviceID: nil, userAgent: "Notes/2.1 Skylight/1.0.0"), "Notes/2.1 Skylight/1.0.0", "Notes/2.1"),
+            (ClientIdentity(name: nil, deviceID: nil, userAgent: "Skylight/1.0.0"), "Skylight/1.0.0", "Skylight/1.0.0"),
             (ClientIdentity(name: nil, deviceID: nil, userAgent: nil), "unnamed", "unnamed"),
             (
                 ClientIdentity(name: nil, deviceID: nil, userAgent: "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36"),

@@ -187,7 +187,7 @@ struct Exchanger: Sendable {
         var request = HTTPClientRequest(url: transport.address + target)
         request.method = call.method
         request.headers = HTTPHeaders(signing?.headers.map { ($0.name, $0.value) } ?? [])
-        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
+        request.headers.add(name: "User-Agent", value: configuration.userAgent)
         if let origin = configuration.origin { request.headers.add(name: "Origin", value: origin) }
         if call.method == .POST {
             request.headers.add(name: "Content-Type", value: "application/json")

@@ -17,7 +17,7 @@ struct FileAttempts: Sendable {
     private let requestID = UUID().uuidString
     private var number = 0
     private var retries: Retries
-    /// A time in which the file does not move.
+    /// The time from a failed attempt until bytes flow again.
     private struct Standstill {
         let began: ContinuousClock.Instant
         /// The time by which bytes must flow again.
@@ -57,7 +57,7 @@ struct FileAttempts: Sendable {
         options.observer?(.sending(attempt, signed: nil))
         var request = HTTPClientRequest(url: url)
         request.method = method
-        request.headers.add(name: "User-Agent", value: SkylightVersion.userAgent)
+        request.headers.add(name: "User-Agent", value: exchanger.configuration.userAgent)
         return request
     }
 

@@ -54,11 +54,14 @@ final class Transport: Sendable {
     private let isClosed = Mutex(false)
 
     /// - Parameter now: the clock by which bodies may be too slow.
-    /// - Throws: ``CloudKitFailure`` for an address that is none, or certificates that are not PEM.
+    /// - Throws: ``CloudKitFailure`` for an address that is none, certificates that are not PEM, or a product with other characters than visible ASCII.
     init(_ configuration: ClientConfiguration, now: @escaping @Sendable () -> ContinuousClock.Instant) throws(CloudKitFailure) {
         guard let url = URL(string: configuration.address), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
             let host = url.host(), !host.isEmpty, ["", "/"].contains(url.path()), url.query() == nil
         else { throw .unusable("'\(configuration.address)' is no address of a server; expected one like \(ClientConfiguration.cloudKit)") }
+        guard configuration.userAgent.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) else {
+            throw .unusable("The product has other characters than visible ASCII and spaces; expected one like Notes/2.1")
+        }
         address = configuration.address.hasSuffix("/") ? String(configuration.address.dropLast()) : configuration.address
         isSecure = scheme == "https"
         answerLimit = configuration.answerLimit

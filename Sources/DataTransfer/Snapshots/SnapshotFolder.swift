@@ -93,7 +93,7 @@ public struct SnapshotFolder: Sendable {
             try await draft.finish(as: snapshot.url)
             return snapshot
         } catch let error as CocoaError {
-            throw SnapshotError(.unwritable, "The snapshot '\(name)' can't be saved in '\(url.path(percentEncoded: false))': \(error.localizedDescription)")
+            throw SnapshotError(.unwritable, "The snapshot '\(name)' can't be saved in '\(url.path(percentEncoded: false))': \(error.words)")
         } catch let error as AssetFileError {
             throw SnapshotError(.unwritable, "The snapshot '\(name)' can't be saved: \(error)")
         }

@@ -11,7 +11,7 @@ public final class MemoryBudget: Sendable {
     public static let leastLimit = 64 << 20
 
     private let limit: Int
-    /// So many bytes given back are worth a look at the heap.
+    /// The heap is trimmed after this number of bytes was given back.
     private static let trimSize = 32 << 20
 
     private let taken = Atomic(0)
@@ -46,9 +46,9 @@ public final class MemoryBudget: Sendable {
         returned.add(count, ordering: .relaxed)
     }
 
-    /// True if large bodies and answers are gone, and none are there: the heap then keeps their memory for nothing. The next answer is `false`, until as
-    /// many are gone again.
-    public func isWorthTrimming() -> Bool {
+    /// Decides whether to trim the heap now: ``trimSize`` bytes were given back since the last time, and none are in use.
+    /// - Returns: true once; then false until as many bytes were given back again.
+    public func takeTrimming() -> Bool {
         guard takenBytes == 0, returned.load(ordering: .relaxed) >= Self.trimSize else { return false }
         returned.store(0, ordering: .relaxed)
         return true

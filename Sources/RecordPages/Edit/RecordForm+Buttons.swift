@@ -72,7 +72,7 @@ extension RecordForm {
     private mutating func addField(_ sent: FormFields, visit: Visit) throws {
         let name = Name((sent["newField"] ?? "").trimmingSpaces)
         guard visit.place.address.environment == .development else {
-            throw RecordError(.badRequest, "Cannot create or modify field '\(name)' in record '\(recordType)' in production schema")
+            throw RecordError(known: .newFieldInProduction, name, recordType)
         }
         try NameRules.checkFieldName(name)
         if SystemField(named: name) != nil { throw RecordError(.badRequest, "Field '\(name)' is a system field and can't be set") }

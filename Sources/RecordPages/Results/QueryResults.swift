@@ -65,6 +65,7 @@ struct QueryResults {
         let body = ResponseBody { output in
             var page = first
             var isFirst = true
+            var cycle = CycleDetector(from: nil)
             try await output.write(ByteBuffer(bytes: writer.head()))
             do {
                 while true {
@@ -72,6 +73,7 @@ struct QueryResults {
                     try await output.write(piecesOf: try writer.rows(page.records.map { RecordFileWriter.Item($0) }, isFirst: isFirst, address: address))
                     isFirst = isFirst && page.records.isEmpty
                     guard let marker = page.continuationMarker else { break }
+                    if cycle.isClosed(by: marker) { throw RecordError(known: .pagesInACircle) }
                     try Task.checkCancellation()
                     var next = request
                     next.continuationMarker = marker

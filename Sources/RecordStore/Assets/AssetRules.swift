@@ -70,9 +70,7 @@ public struct AssetRules {
     private func checkField(_ slot: AssetSlot) throws {
         if let type = schema.types[slot.recordType]?.fields[slot.fieldName]?.type {
             if type.valueType == .asset { return }
-            throw RecordError(
-                .badRequest,
-                "invalid attempt to set value type ASSETID for field '\(slot.fieldName)' for type '\(slot.recordType)', defined to be: \(type.wireName)")
+            throw RecordError(known: .wrongValueType, "ASSETID", slot.fieldName, slot.recordType, type.wireName)
         }
         // Rejects fields that can't be created: any in production, and invalid names.
         var justInTime = JustInTimeSchema(schema, environment: environment)

@@ -15,13 +15,19 @@ extension FeedPage {
     /// - next: reads the page after a page.
     /// - take: returns `false` to end before the present.
     /// - Returns: the last page taken.
+    /// - Throws: `RecordError` INTERNAL_ERROR if more is coming, but the token leads back to an earlier page, as that of another server may.
     @discardableResult
     public consuming func andLater(
         _ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool
     ) async throws -> Self {
         var page = self
+        var cycle = CycleDetector(from: nil)
         while page.moreComing {
             let current = page
+            if cycle.isClosed(by: current.syncToken.text) {
+                _ = try await take(current)
+                throw RecordError(known: .pagesInACircle)
+            }
             async let following = next(current)
             guard try await take(current) else { return current }
             page = try await following

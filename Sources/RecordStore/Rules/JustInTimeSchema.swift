@@ -57,7 +57,7 @@ struct JustInTimeType {
             return
         }
         if environment == .production {
-            throw RecordError(.notFound, "Cannot create new type \(name) in production schema")
+            throw RecordError(known: .newTypeInProduction, name)
         }
         try NameRules.checkTypeName(name)
         type = RecordType(name: name)
@@ -75,25 +75,19 @@ struct JustInTimeType {
             }
             let declared = try type.fields[name]?.type ?? declare(name, as: input, from: origin)
             // Measured on iCloud, in this order.
-            if declared.isEncrypted, origin == .client(.public) { throw Self.encryptedInPublic }
-            if input.isEncrypted, !declared.isEncrypted {
-                throw RecordError(.badRequest, "Attempt to save encrypted data in non encrypted field type. Field: '\(name)'")
-            }
+            if declared.isEncrypted, origin == .client(.public) { throw RecordError(known: .encryptedInPublic) }
+            if input.isEncrypted, !declared.isEncrypted { throw RecordError(known: .encryptedIntoPlain, name) }
             guard origin == .store || !input.isTakenForBytes(in: declared), let value = input.value(declared: declared) else {
-                throw RecordError(
-                    .badRequest,
-                    "invalid attempt to set value type \(input.typeName(in: declared)) for field '\(name)' for type '\(type.name)', defined to be: \(declared.wireName)")
+                throw RecordError(known: .wrongValueType, input.typeName(in: declared), name, type.name, declared.wireName)
             }
             values[name] = Field(name: name, value: value, isEncrypted: declared.isEncrypted)
         }
         return (values, cleared)
     }
 
-    private static let encryptedInPublic = RecordError(.badRequest, "encrypted fields are not supported in the public database")
-
     private mutating func declare(_ name: Name, as input: FieldInput, from origin: ValueOrigin) throws -> FieldType {
         if environment == .production {
-            throw RecordError(.badRequest, "Cannot create or modify field '\(name)' in record '\(type.name)' in production schema")
+            throw RecordError(known: .newFieldInProduction, name, type.name)
         }
         if SystemField(rawValue: name.string) != nil {
             throw RecordError(.badRequest, "Field '\(name)' is a system field and can't be set")
@@ -104,7 +98,7 @@ struct JustInTimeType {
                 .badRequest, "Field '\(name)' is new and its empty list has no type; send a type such as STRING_LIST")
         }
         if input.isEncrypted {
-            if origin == .client(.public) { throw Self.encryptedInPublic }
+            if origin == .client(.public) { throw RecordError(known: .encryptedInPublic) }
             if !fieldType.canBeEncrypted { throw RecordError(.badRequest, "Field '\(name)' of type \(fieldType.valueType.rawValue) can't be encrypted") }
             if !input.isMarkedEncrypted {
                 throw RecordError(.badRequest, "Field '\(name)' is new and its encrypted value has no type; send a type such as STRING beside isEncrypted")

@@ -34,9 +34,6 @@ public enum QueryProblem: Sendable, Hashable {
 
     /// A filter on a field whose values only clients can read: iCloud's words.
     static func encrypted(_ key: FieldKey, _ type: FieldType, _ comparator: Comparator) -> QueryProblem {
-        .invalid(
-            RecordError(
-                .badRequest,
-                "Field '\(key.errorName)' has a value type of \(type.wireName) and cannot be queried using filter type \(comparator.rawValue)"))
+        .invalid(RecordError(known: .encryptedFilter, key.errorName, FieldType(type.valueType, isList: type.isList).wireName, comparator.rawValue))
     }
 }

@@ -193,9 +193,7 @@ private struct OperandReader {
         case .cleared:
             RecordError.unexpectedInput("The filter on '\(filter.fieldName)' has no value")
         case .tagged(let value, _, _), .untagged(let value, _):
-            RecordError(
-                .badRequest,
-                "Field '\(key.errorName)' has a value type of \(type.wireName) and cannot be queried using filter value type \(value.typeName)")
+            RecordError(known: .wrongFilterType, key.errorName, type.wireName, value.typeName)
         }
     }
 

@@ -85,7 +85,7 @@ extension Schema {
             }
             try schema.change(typeName) { type in
                 guard type.fields.removeValue(forKey: field) != nil else {
-                    throw RecordError(.badRequest, "Did not find field: '\(field)' in type: '\(typeName)'")
+                    throw RecordError(known: .fieldNotFound, field, typeName)
                 }
                 type.compositeIndexes = type.compositeIndexes.filter { $0.filter != .custom(field) && $0.sort != .custom(field) }
             }
@@ -208,7 +208,7 @@ extension RecordType {
 
     fileprivate func existing(_ key: FieldKey) throws -> FieldDefinition {
         guard let definition = definition(of: key) else {
-            throw RecordError(.badRequest, "Did not find field: '\(key.errorName)' in type: '\(name)'")
+            throw RecordError(known: .fieldNotFound, key.errorName, name)
         }
         return definition
     }

@@ -125,7 +125,7 @@ extension Database {
     /// - Throws: ``OperationError``. A zone that does not exist has no records.
     public func hasRecords(in zoneID: ZoneID) async throws(OperationError) -> Bool {
         var token: SyncToken?
-        var trail = PageTrail(of: "changes/zone", after: nil, container.client.pacing)
+        var trail = container.client.trail(of: "changes/zone", after: nil)
         while true {
             let page: RecordZoneChanges
             do throws(OperationError) {
@@ -136,7 +136,7 @@ extension Database {
             }
             if !page.modifications.isEmpty { return true }
             guard page.moreComing else { return false }
-            try await trail.followed(page.changeToken.text, isEmpty: true)
+            try await trail.followed(page.changeToken.text, isEmpty: page.deletions.isEmpty)
             token = page.changeToken
         }
     }

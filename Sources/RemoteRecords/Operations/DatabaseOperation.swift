@@ -24,7 +24,7 @@ public struct OperationContext: Sendable {
     public let operationID: String
     /// The database of the operation.
     public let scope: DatabaseScope
-    private let client: ContainerClient
+    let client: ContainerClient
     private let scheduler: RequestScheduler
     private let rank: RequestScheduler.Rank
     private let requestTime: Duration
@@ -64,9 +64,6 @@ public struct OperationContext: Sendable {
             try await send(database.until(min(client.pacing.now() + requestTime, deadline)), database.until(deadline).withFilePatience(requestTime))
         }
     }
-
-    /// The way through the pages of a service.
-    func trail(of action: String, after start: String?) -> PageTrail { PageTrail(of: action, after: start, client.pacing) }
 
     private func repeating<Value: Sendable>(_ send: @Sendable (DatabaseClient) async throws -> Value) async throws(OperationError) -> Value {
         var pause = Self.firstPause

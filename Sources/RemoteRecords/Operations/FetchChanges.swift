@@ -43,7 +43,7 @@ public struct FetchDatabaseChanges: DatabaseOperation {
     ) async throws(OperationError) -> Output {
         guard context.scope != .public else { throw OperationError(.badDatabase, "The public database has no changes to fetch") }
         var token = previousToken
-        var trail = context.trail(of: "changes/database", after: token?.text)
+        var trail = context.client.trail(of: "changes/database", after: token?.text)
         while true {
             let since = token
             let page = try await context.request { try await $0.databaseChanges(since: since, limit: resultsLimit) }
@@ -93,7 +93,7 @@ public struct FetchRecordZoneChanges: DatabaseOperation {
         var errors: [OperationError.Item: OperationError] = [:]
         var queue = zones[...]
         while !queue.isEmpty {
-            var open = queue.prefix(Self.zonesAtOnce).map { (pull: $0, trail: context.trail(of: "changes/zone", after: $0.since?.text)) }
+            var open = queue.prefix(Self.zonesAtOnce).map { (pull: $0, trail: context.client.trail(of: "changes/zone", after: $0.since?.text)) }
             queue = queue.dropFirst(open.count)
             while !open.isEmpty {
                 let (pulls, trails) = (open.map(\.pull), open.map(\.trail))

@@ -66,7 +66,7 @@ public struct QueryRecords: DatabaseOperation {
             (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
         }
         var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
-        var trail = context.trail(of: "records/query", after: marker)
+        var trail = context.client.trail(of: "records/query", after: marker)
         while true {
             let after = marker
             let limit = left.map { min($0, DatabaseClient.itemLimit) }

@@ -52,7 +52,7 @@ extension SyncEngine {
         var isListing = token == nil
         var hasExpired = false
         var missing = Set(kept.withLock { $0.zoneTokens.keys })
-        var trail = PageTrail(of: "changes/database", after: token?.text, database.container.client.pacing)
+        var trail = database.container.client.trail(of: "changes/database", after: token?.text)
         while true {
             let page: Database.DatabaseChanges
             do throws(OperationError) {
@@ -62,7 +62,7 @@ extension SyncEngine {
                 hasExpired = true
                 token = nil
                 isListing = true
-                trail = PageTrail(of: "changes/database", after: nil, database.container.client.pacing)
+                trail = database.container.client.trail(of: "changes/database", after: nil)
                 continue
             }
             missing.subtract(page.modifications + page.deletions)
@@ -93,7 +93,7 @@ extension SyncEngine {
         var since = begin
         do throws(OperationError) {
             var changes = FetchedChanges()
-            var trail = PageTrail(of: "changes/zone", after: begin?.text, database.container.client.pacing)
+            var trail = database.container.client.trail(of: "changes/zone", after: begin?.text)
             while true {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: since)
                 if page.moreComing { try await trail.followed(page.changeToken.text, isEmpty: page.modifications.isEmpty && page.deletions.isEmpty) }

@@ -203,7 +203,7 @@ final class Courier: Sendable {
         for delay in Set(notifications.compactMap(\.delay)) { wake(after: delay) }
     }
 
-    /// Wakes those who wait once late notifications are ready. Each delay has a task of its own: a later one may be over earlier.
+    /// Signals the waiting requests when notifications with this delay are ready. Each delay has its own task, because a later one may end earlier.
     private func wake(after delay: Duration) {
         Task { [weak self] in
             try? await Task.sleep(for: delay, clock: .continuous)

@@ -46,10 +46,10 @@ private struct DeviceRequest {
         } else {
             apnsEnvironment = call.path.environment
         }
-        // Clients write the name in two ways. What the client's saves have as their device tells which changes are its own.
+        // Clients spell the member in two ways. The deviceID of the client's saves comes first, because changes with it are the client's own.
         let named = try CallerResolver.device(call.body.string("clientId") ?? call.body.string("clientID"))
         clientID = CallerResolver.device(call.caller.deviceID) ?? named
-        call.note?.asked(from: clientID)
+        call.note?.noteDevice(clientID)
     }
 
     func write(_ token: String, _ call: EndpointCall, into writer: inout JSONWriter) {

@@ -45,7 +45,7 @@ extension RequestNote {
 
     /// Logs requested fields that the schema does not have. Reads the schema only if the same fields were not found right before.
     /// - Parameter recordType: `nil` for any type.
-    func wanted(_ keys: Set<Name>?, of recordType: Name? = nil, in database: any RecordDatabase) async {
+    func checkDesiredKeys(_ keys: Set<Name>?, of recordType: Name? = nil, in database: any RecordDatabase) async {
         guard let keys, !keys.isEmpty, database.can(.showSchema) else { return }
         var hasher = Hasher()
         hasher.combine(database.address)

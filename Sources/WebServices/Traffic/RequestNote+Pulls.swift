@@ -10,7 +10,7 @@ extension RecordDatabase {
         do {
             let page = try await zoneChanges(request)
             note?.pulled(ServedRequest.Pull(request, page))
-            await note?.wanted(request.desiredKeys, in: self)
+            await note?.checkDesiredKeys(request.desiredKeys, in: self)
             return page
         } catch let error as RecordError {
             note?.pulled(ServedRequest.Pull(request, error))

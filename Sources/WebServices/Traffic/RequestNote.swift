@@ -41,14 +41,14 @@ final class RequestNote: Sendable {
     private static func client(of request: Request) -> ClientIdentity {
         let name = request.headers[.skylightClient].flatMap { $0.isEmpty ? nil : $0 }
         // The request is refused for an invalid one, which names no device.
-        let device = (try? CallerResolver.deviceID(of: request)).flatMap(\.self)
+        let device = try? CallerResolver.deviceID(of: request)
         // The pages of the console are the only ones on this origin, and a page can't set this header.
         let isOfConsole = request.headers[.secFetchSite] == "same-origin"
         return ClientIdentity(name: name ?? (isOfConsole && device == nil ? ClientIdentity.consoleName : nil), deviceID: device, userAgent: request.headers[.userAgent])
     }
 
-    /// Adds the client's id from a body, for a request that has none elsewhere.
-    func asked(from deviceID: String?) {
+    /// Notes the client's id from a body, for a request that has none elsewhere.
+    func noteDevice(_ deviceID: String?) {
         update { $0.client.deviceID = $0.client.deviceID ?? deviceID }
     }
 

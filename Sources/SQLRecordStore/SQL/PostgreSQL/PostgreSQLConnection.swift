@@ -368,7 +368,12 @@ final class PostgreSQLConnection: @unchecked Sendable {
         var last: OpaquePointer?
         var isInterrupted = false
         while true {
-            try wait(&isInterrupted, isInterruptible: isInterruptible)
+            do {
+                try wait(&isInterrupted, isInterruptible: isInterruptible)
+            } catch {
+                PQclear(last)
+                throw error
+            }
             guard let result = PQgetResult(handle) else { break }
             // The first error counts.
             if let last, PQresultStatus(last) == PGRES_FATAL_ERROR {
@@ -413,7 +418,7 @@ final class PostgreSQLConnection: @unchecked Sendable {
             // Its answers to earlier statements may be in the way.
             let events = Self.wait(for: POLLIN | POLLOUT, on: handle, milliseconds: 1000)
             if events & POLLIN != 0, PQconsumeInput(handle) == 0 { return }
-            try look(events, &silence)
+            try checkSilence(events, &silence)
         }
     }
 
@@ -433,11 +438,11 @@ final class PostgreSQLConnection: @unchecked Sendable {
                 cancelOnServer()
             }
             if events & ~POLLOUT != 0, PQconsumeInput(handle) == 0 { return }
-            try look(events, &silence)
+            try checkSilence(events, &silence)
         }
     }
 
-    /// The time since the server was heard of.
+    /// The time since the server last sent or took something.
     private struct Silence {
         let patience: Duration
         private var began = ContinuousClock.now
@@ -448,20 +453,23 @@ final class PostgreSQLConnection: @unchecked Sendable {
         mutating func end() { began = .now }
     }
 
-    /// Notes what a wait brought. A statement may take any time, but a server that is silent for long must answer another connection.
-    private func look(_ events: Int32, _ silence: inout Silence) throws {
+    /// The error of connections that a silent server takes.
+    static let noAnswer = SQLError(.connectionLost, "08001", "the server takes connections, but does not answer")
+
+    /// Takes the events of a wait. A statement may take any time, but a server that is silent for long must answer another connection.
+    private func checkSilence(_ events: Int32, _ silence: inout Silence) throws {
         if events == 0 {
             guard silence.isOver else { return }
             guard isProven, isServerThere else {
                 wasSilent = true
                 close()
-                throw SQLError(.connectionLost, isProven ? "08006" : "08001", "the server takes connections, but does not answer")
+                throw isProven ? SQLError(.connectionLost, "08006", Self.noAnswer.message) : Self.noAnswer
             }
         }
         silence.end()
     }
 
-    /// True if the server answers a connection of its own, though it refuse.
+    /// True if the server answers another connection, even with a refusal.
     private var isServerThere: Bool {
         let place = [("host", PQhost(handle)), ("hostaddr", PQhostaddr(handle)), ("port", PQport(handle))].compactMap { name, value in
             value.map { (name, String(cString: $0)) }

@@ -18,17 +18,21 @@ final class PostgreSQLPool: Sendable {
         var idle: [PostgreSQLConnection] = []
         var isClosed = false
         var incarnation = ""
-        /// When the server was last found silent.
-        var silent: ContinuousClock.Instant?
+        /// The latest connection that failed slowly.
+        var failure: (error: SQLError, moment: ContinuousClock.Instant)?
     }
 
-    /// After the server was found silent, nobody else waits for it so long. Those who come later find out anew.
-    private static let echo = Duration.seconds(1)
+    /// A connection that fails later than this fails slowly.
+    private let slowness: Duration
+    /// After a connection failed slowly, others fail at once for this time, with its error. Later ones try again.
+    private let failureLifetime: Duration
 
     private let state = Mutex(State())
 
-    init(_ address: String) {
+    init(_ address: String, slowness: Duration = .seconds(1), failureLifetime: Duration = .seconds(1)) {
         self.address = address
+        self.slowness = slowness
+        self.failureLifetime = failureLifetime
     }
 
     /// The database's data and history, as the latest connection found it.
@@ -40,11 +44,12 @@ final class PostgreSQLPool: Sendable {
         let connection: PostgreSQLConnection
         do {
             connection = try PostgreSQLConnection(address, schema: schema)
-        } catch let error as SQLError where error.isOfConnecting && ContinuousClock.now - began > Self.echo {
-            state.withLock { $0.silent = .now }
+        } catch let error as SQLError where error.isOfConnecting && ContinuousClock.now - began > slowness {
+            state.withLock { $0.failure = (error, .now) }
             throw error
         }
         let former = state.withLock { state in
+            state.failure = nil
             if state.incarnation == connection.incarnation { return [] as [PostgreSQLConnection] }
             // Another server has taken over.
             state.incarnation = connection.incarnation
@@ -78,9 +83,7 @@ final class PostgreSQLPool: Sendable {
     private func idle(_ schema: String?) throws -> PostgreSQLConnection? {
         try state.withLock { state in
             if state.isClosed { throw SQLError(.connectionLost, "closed", "the connections are closed") }
-            if let silent = state.silent, ContinuousClock.now - silent < Self.echo {
-                throw SQLError(.connectionLost, "08001", "the server takes connections, but does not answer")
-            }
+            if let failure = state.failure, ContinuousClock.now - failure.moment < failureLifetime { throw failure.error }
             let index = state.idle.lastIndex { $0.schema == schema } ?? (state.idle.count >= Self.limit / 2 ? state.idle.indices.first : nil)
             return index.map { state.idle.remove(at: $0) }
         }
@@ -89,10 +92,8 @@ final class PostgreSQLPool: Sendable {
     private func give(_ connection: PostgreSQLConnection) {
         if connection.wasSilent {
             // The others are no better.
-            return state.withLock { state in
-                state.silent = .now
-                state.idle = []
-            }
+            state.withLock { $0.failure = (PostgreSQLConnection.noAnswer, .now) }
+            return closeIdle()
         }
         guard connection.isReady else { return }
         state.withLock { state in
@@ -102,10 +103,17 @@ final class PostgreSQLPool: Sendable {
     }
 
     func close() {
-        state.withLock { state in
-            state.isClosed = true
-            state.idle = []
+        state.withLock { $0.isClosed = true }
+        closeIdle()
+    }
+
+    /// Closes the connections that nobody uses. That takes the network, so others do not wait for it.
+    private func closeIdle() {
+        let idle = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
         }
+        for connection in idle { connection.close() }
     }
 }
 
