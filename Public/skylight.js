@@ -29,6 +29,9 @@ import { enableTimes } from './times.js'
 import { enableTokens } from './tokens.js'
 import { enableUploads } from './upload.js'
 
+// Marks what other scripts add, and what they have added.
+import('./marked.js')
+
 enableMenus()
 enablePalette()
 rememberPlace()

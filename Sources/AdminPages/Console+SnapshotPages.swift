@@ -20,13 +20,13 @@ extension Console {
             try await SnapshotActions.file(try await Visit(request, context, fields: request.queryFields, console: self))
         }
         router.post("\(Self.placePath)/snapshots/import") { request, context in
-            let (fields, bytes) = try await sharedFile(of: request)
+            let (fields, file) = try await sharedFile(of: request)
             let visit = try await Visit(request, context, fields: fields, console: self)
-            return try await response(to: visit) { try await context.lengthy { try await actions.add(bytes, visit) } }
+            return try await response(to: visit) { try await context.lengthy { try await actions.add(file, visit) } }
         }
         router.post("/snapshots") { request, context in
-            let (fields, bytes) = try await sharedFile(of: request)
-            return .redirect(to: try await context.lengthy { try await actions.open(bytes, into: fields["container"] ?? "", console: self) })
+            let (fields, file) = try await sharedFile(of: request)
+            return .redirect(to: try await context.lengthy { try await actions.open(file, into: fields["container"] ?? "", console: self) })
         }
     }
 
@@ -38,12 +38,12 @@ extension Console {
         }
     }
 
-    /// The fields of a form, and the file that it brings; empty if the user chose none.
-    private func sharedFile(of request: Request) async throws -> (FormFields, [UInt8]) {
+    /// The fields of a form, and the file that it brings; `nil` if the user chose none.
+    private func sharedFile(of request: Request) async throws -> (FormFields, MultipartForm.Part?) {
         let bytes = try await request.bodyBytes(limit: FormLimit.file.bytes)
-        guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else { return (FormFields(encoded: bytes), []) }
+        guard let boundary = MultipartForm.boundary(in: request.headers[.contentType]) else { return (FormFields(encoded: bytes), nil) }
         let parts = try await WorkPool.prompt.run(on: bytes.count) { MultipartForm(bytes, boundary: boundary).parts }
         let fields = FormFields(parts.filter { $0.fileName == nil }.map { ($0.name, String(decoding: $0.bytes, as: UTF8.self)) })
-        return (fields, parts.first { $0.fileName != nil }?.bytes ?? [])
+        return (fields, parts.first { $0.fileName != nil })
     }
 }

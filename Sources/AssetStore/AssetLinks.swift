@@ -7,14 +7,18 @@ internal import Text
 public struct AssetLinks: Sendable {
     private let prefix: String
     private let tickets: AssetTickets
+    private let withdrawn: WithdrawnAddresses
     private let expires: Timestamp
 
     /// - Parameters:
     ///   - origin: scheme, host and port; empty for links within the server's own pages.
     ///   - now: the start of the validity period of downloads.
-    public init(origin: String, container: ContainerID, environment: Records.Environment, tickets: AssetTickets, now: Timestamp) {
+    init(
+        origin: String, container: ContainerID, environment: Records.Environment, tickets: AssetTickets, withdrawn: WithdrawnAddresses, now: Timestamp
+    ) {
         prefix = "\(origin)\(AssetPath.root)\(container)/\(environment.rawValue)/"
         self.tickets = tickets
+        self.withdrawn = withdrawn
         expires = AssetTickets.downloadExpiry(now)
     }
 
@@ -28,7 +32,7 @@ public struct AssetLinks: Sendable {
         let name = AssetFileName.safe(asset.fileName ?? field.string)
         // For an asset without a valid checksum, the address answers with an error.
         guard let checksum = FileChecksum(asset.fileChecksum) else { return "\(prefix)download/unknown/\(PercentEncoding.encoded(name))" }
-        let ticket = tickets.seal(DownloadTicket(checksum: checksum, size: asset.size, expires: expires), name: name)
+        let ticket = tickets.seal(withdrawn.replacement(for: DownloadTicket(checksum: checksum, size: asset.size, expires: expires)), name: name)
         return "\(prefix)download/\(ticket)/\(PercentEncoding.encoded(name))"
     }
 }

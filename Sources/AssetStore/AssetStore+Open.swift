@@ -8,7 +8,7 @@ extension AssetStore {
     /// - Throws: ``AssetTicketExpired``; `RecordError` NOT_FOUND if the file was swept, INTERNAL_ERROR
     ///   if it is missing or has a wrong size, TRY_AGAIN_LATER if too many files are open.
     public func open(_ ticket: DownloadTicket, coding: AssetFile.Coding) async throws -> AssetFile {
-        guard clock() < ticket.expires else { throw AssetTicketExpired.download }
+        guard clock() < ticket.expires, !withdrawn.contains(ticket) else { throw AssetTicketExpired.download }
         let hold = await holds.hold(ticket.checksum)
         return try await reportingDiskFailures {
             var file = try await find(ticket, held: hold, coding: coding)

@@ -23,6 +23,7 @@ public final class AssetStore: Sendable {
     let logger = Logger(label: "skylight.assets")
     let upkeep = Mutex(Upkeep())
     let uploads = UploadsUnderWay()
+    let withdrawn = WithdrawnAddresses()
 
     /// The state of sweeps and verifications, which exclude each other.
     struct Upkeep {
@@ -71,6 +72,11 @@ public final class AssetStore: Sendable {
     public func opened<Ticket>(_ open: (AssetTickets) -> Ticket?) async throws -> Ticket? {
         if let ticket = open(ledger.tickets) { return ticket }
         return open(try await ledger.presentTickets())
+    }
+
+    /// Makes the address of a download gone: from now on it answers as if it had expired. Addresses made later differ from it.
+    public func withdraw(_ ticket: DownloadTicket) {
+        withdrawn.add(ticket, at: clock())
     }
 
     /// Ends uploads, whose clients get TRY_AGAIN_LATER, and background work. Refuses new uploads.

@@ -101,8 +101,9 @@ public final class AssetStores: Sendable {
     /// Creates addresses for a container's assets, valid from now.
     /// - Parameter origin: scheme, host and port; empty for links within the server's own pages.
     public func links(_ container: ContainerID, _ environment: Records.Environment, origin: String) async throws -> AssetLinks {
-        let ledger = try await store(container, environment).ledger
-        return AssetLinks(origin: origin, container: container, environment: environment, tickets: ledger.tickets, now: clock())
+        let store = try await store(container, environment)
+        return AssetLinks(
+            origin: origin, container: container, environment: environment, tickets: store.ledger.tickets, withdrawn: store.withdrawn, now: clock())
     }
 
     /// Sweeps all stores regularly until the task is cancelled.

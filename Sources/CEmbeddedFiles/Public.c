@@ -63,6 +63,9 @@ static const char keys_js[] = {
 static const char live_js[] = {
 #embed "../../Public/live.js" suffix(, 0)
 };
+static const char marked_js[] = {
+#embed "../../Public/marked.js" suffix(, 0)
+};
 static const char menus_js[] = {
 #embed "../../Public/menus.js" suffix(, 0)
 };
@@ -157,6 +160,7 @@ static const struct embedded_file files[] = {
     {"json.js", json_js},
     {"keys.js", keys_js},
     {"live.js", live_js},
+    {"marked.js", marked_js},
     {"menus.js", menus_js},
     {"narrow.js", narrow_js},
     {"notices.js", notices_js},

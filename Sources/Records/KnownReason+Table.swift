@@ -1015,6 +1015,9 @@ extension KnownReason {
                 [.badRequest, .accessDenied], "'{name}' takes no user: {detail}",
                 "'{name}' takes no count: {detail}", "'{name}' is a one-time event and can't be {detail}",
                 "'{name}' is not a one-time event; start and stop it", "'{name}' needs a zone: {detail}",
+                "'{name}' takes no database and no zone: {detail}", "'{name}' takes no 'every' and no 'code': {detail}",
+                "'{name}' takes no '{part}': {detail}", "'every' is a whole number from {detail}",
+                "An item can't fail with '{code}'; choose one of {names}", "The {what} of '{name}' must be a whole number, {detail}",
                 "The count of '{name}' {detail}", "There is no rehearsal '{name}'; choose one of {names}",
                 "X-Skylight-Rehearse affects only its own request: {detail}",
                 "'{name}' is about notifications, which belong to no request: {detail}",
@@ -1023,7 +1026,8 @@ extension KnownReason {
                 remedy: "docs/rehearsals.md has all of them.")
         case .rehearsed:
             Row(
-                [.zoneBusy, .throttled, .tryAgainLater], "Zone is busy; this is a rehearsal",
+                [.zoneBusy, .throttled, .tryAgainLater, .internalError], "Zone is busy; this is a rehearsal",
+                "The record could not be saved; this is a rehearsal",
                 "Request was throttled; this is a rehearsal", "The service is not available; this is a rehearsal",
                 cause: "A rehearsal is on: the server fails on purpose.",
                 remedy: "The client should wait for retryAfter seconds and retry. Stop the rehearsal on the page "

@@ -63,6 +63,7 @@ extension RemoteRecordEngine {
                     zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
                     user: try item.optionalString("user").map { Name($0) }),
                 remaining: item.has("count") ? Int(try item.integer("count")) : nil,
+                items: item.has("every") ? try FailingItems(every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
                 since: try item.timestamp("since"))
         }
     }

@@ -224,10 +224,21 @@ public final class SkylightServer: Sendable {
     /// - Parameters:
     ///   - fault: the kind of failure.
     ///   - count: the number of requests that fail; `nil` for one. Faults of answers have none, and last until ``stopFaults()``.
-    ///   - zoneID: `nil` for all zones.
+    ///   - zoneID: `nil` for all zones. `assetGone` takes none.
     /// - Throws: `RecordError` BAD_REQUEST for a fault that is a one-time event.
     public func inject(_ fault: InjectedFault, count: Int? = nil, in zoneID: ZoneID? = nil) throws {
         try faults.start(FaultSetting(fault, count: count), in: FaultArea(zoneID: zoneID))
+    }
+
+    /// Makes some items of a batch fail, while the others are saved. In an atomic batch none is.
+    /// - Parameters:
+    ///   - every: 3 for every third item of a batch.
+    ///   - code: the `serverErrorCode` of these items.
+    ///   - count: the number of batches; `nil` for one. A batch with fewer items than `every` does not count.
+    ///   - zoneID: `nil` for all zones.
+    /// - Throws: `RecordError` BAD_REQUEST for an `every` that is not from 1 to 200.
+    public func injectPartialFailure(every: Int, code: FailingItems.Code, count: Int? = nil, in zoneID: ZoneID? = nil) throws {
+        try faults.start(FaultSetting(.partialFailure, count: count, every: every, code: code.rawValue), in: FaultArea(zoneID: zoneID))
     }
 
     /// Ends the faults that are on.

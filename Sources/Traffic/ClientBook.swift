@@ -25,11 +25,6 @@ public struct ClientBook: Sendable {
         known.values.sorted { ($0.lastSeen, $0.requestCount) > ($1.lastSeen, $1.requestCount) }
     }
 
-    /// A user's clients of one database.
-    func clients(of user: Name, in address: DatabaseAddress) -> [SeenClient] {
-        known.values.filter { $0.userRecordName == user && $0.address == address }
-    }
-
     /// Records a request for its client. Ignores requests that name no database.
     /// - Returns: the warnings about the request, given the earlier requests.
     public mutating func note(_ request: ServedRequest) -> [RequestWarning] {

@@ -128,11 +128,6 @@ public final class RequestLog: Sendable {
     /// The known clients, including those whose requests are no longer kept.
     public var clients: ClientBook { state.withLock { $0.clients } }
 
-    /// A user's known clients of one database.
-    public func clients(of user: Name, in address: DatabaseAddress) -> [SeenClient] {
-        state.withLock { $0.clients.clients(of: user, in: address) }
-    }
-
     /// The number of failed requests and failed items of apps' clients in a container's environment, in the minutes that began at a time or later.
     public func errors(in container: ContainerID, _ environment: Environment, since time: Timestamp) -> Int {
         state.withLock { $0.telemetry.errors(in: container, environment, since: time) }

@@ -23,7 +23,7 @@ public struct WebServices: Sendable {
     private let access: AccessControl
     private let callers: CallerResolver
     private let authenticator: Authenticator
-    private let faultServices: FaultServices
+    let faultServices: FaultServices
     private let instance: String?
     private let storage: StorageGauges
     private let notifier: Notifier
@@ -131,7 +131,13 @@ public struct WebServices: Sendable {
             if request.path.hasPrefix(SkylightServices.root) {
                 return try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
-            return try await faultServices.middleware.inject(request, at: path, context) { request in
+            let signedIn = request
+            let endSignIn = {
+                defer { session = nil }
+                return try await authenticator.endSignIn(of: client, session, signedIn, at: path)
+            }
+            let needsSignIn = authenticator.needsSignIn(client, of: session, at: path, for: type(of: endpoint).purpose)
+            return try await faultServices.middleware.inject(request, at: path, context, endingSignIn: needsSignIn ? endSignIn : nil) { request in
                 try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
         }

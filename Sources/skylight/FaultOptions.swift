@@ -62,7 +62,8 @@ struct FaultServerOptions: ParsableArguments {
         for running in running {
             let count = running.remaining.map { $0 == 1 ? ", once more" : ", \(Output.grouped($0)) more times" } ?? ""
             let place = running.area == .everywhere ? running.area.description : "in \(running.area)"
-            Output.say("on: \(running.fault.rawValue) \(place)\(count)")
+            let items = running.items.map { " (\($0))" } ?? ""
+            Output.say("on: \(running.fault.rawValue)\(items) \(place)\(count)")
         }
     }
 }
@@ -72,6 +73,10 @@ extension JSONWriter {
         object { writer in
             writer.member("rehearsal", running.fault.rawValue)
             if let remaining = running.remaining { writer.member("count", Int64(remaining)) }
+            if let items = running.items {
+                writer.member("every", Int64(items.every))
+                writer.member("code", items.code.rawValue)
+            }
             if let container = running.area.container { writer.member("container", container.description) }
             if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
             if let scope = running.area.scope { writer.member("database", scope.rawValue) }

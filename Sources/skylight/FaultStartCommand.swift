@@ -13,6 +13,8 @@ struct FaultStartCommand: AsyncParsableCommand {
               skylight rehearse start pages-of-one
               skylight rehearse start throttled --count 3 \\
                 --container iCloud.com.example.Chat
+              skylight rehearse start partial-failure --every 3 \\
+                --code QUOTA_EXCEEDED
               skylight rehearse start reset-zone --zone Chats --yes \\
                 --container iCloud.com.example.Chat
             """)
@@ -22,6 +24,12 @@ struct FaultStartCommand: AsyncParsableCommand {
 
     @Option(help: ArgumentHelp("The number of requests that fail. (default: 1)", valueName: "number"))
     var count: Int?
+
+    @Option(help: ArgumentHelp("With partial-failure, every n-th item of a batch fails. (default: 2)", valueName: "n"))
+    var every: Int?
+
+    @Option(help: ArgumentHelp("With partial-failure, the code of the items. (default: CONFLICT)", valueName: "serverErrorCode"))
+    var code: String?
 
     @OptionGroup var place: FaultAreaOptions
 
@@ -59,7 +67,9 @@ struct FaultStartCommand: AsyncParsableCommand {
     private func setting() throws -> FaultSetting {
         do {
             let setting = try FaultSetting(name)
-            return try count.map { try FaultSetting(setting.fault, count: $0) } ?? setting
+            if count == nil, every == nil, code == nil { return setting }
+            return try FaultSetting(
+                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every, code: code ?? setting.items?.code.rawValue)
         } catch let error as RecordError {
             throw ValidationError(error.reason)
         }

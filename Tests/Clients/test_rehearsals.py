@@ -22,7 +22,10 @@ NOTIFICATIONS = [
     "lost-notifications", "late-notifications", "doubled-notifications", "shuffled-notifications", "coalesced-notifications", "own-notifications",
 ]
 READINGS = ["pages-of-one", "empty-pages", "children-first", "lagging-index", "deleted-zone-changed", *NOTIFICATIONS]
-FAILURES = ["throttled", "zone-busy", "conflict", "try-again-later", "dropped-before", "dropped-after"]
+FAILURES = [
+    "throttled", "zone-busy", "conflict", "quota-exceeded", "partial-failure", "sign-in-expired", "asset-gone", "try-again-later", "dropped-before",
+    "dropped-after",
+]
 ACTS = ["expire-tokens", "purge-zone", "reset-zone"]
 
 
@@ -506,6 +509,64 @@ def test_conflict(server, how):
 
 
 @pytest.mark.parametrize("how", ["header", "service", "command"])
+def test_the_storage_is_full(server, how):
+    zone = f"quota-{how}"
+    plain = made(server, zone, "old")
+    client = failing(server, how, "quota-exceeded", zone)
+    [item] = client.save("a")
+    assert (item["serverErrorCode"], item["reason"], item["recordName"]) == ("QUOTA_EXCEEDED", "Quota exceeded", "a")
+    assert client.shaped == "quota-exceeded" and plain.lookup("a") == [None]
+    upload = {"tokens": [{"recordType": "Item", "fieldName": "file", "recordName": "a"}], "zoneID": {"zoneName": zone}}
+    [token] = client.ask("assets/upload", **upload)["tokens"]
+    assert token["serverErrorCode"] == "QUOTA_EXCEEDED" and "url" not in token
+    # Deletions need no space, and two requests were to fail.
+    assert client.delete("old")[0]["deleted"] and plain.lookup("old") == [None]
+    if how != "header":
+        assert "url" in client.ask("assets/upload", **upload)["tokens"][0]
+        assert rehearsals(server)["on"] == []
+
+
+@pytest.mark.parametrize("how", ["header", "service", "command"])
+def test_some_items_of_a_batch_fail(server, how):
+    zone = f"partial-{how}"
+    plain = made(server, zone)
+    if how == "service":
+        [on] = start(server, "partial-failure", 2, zone=zone, every=3, code="ZONE_BUSY")["on"]
+        assert (on["count"], on["every"], on["code"]) == (2, 3, "ZONE_BUSY")
+    elif how == "command":
+        skylight(
+            "rehearse", "start", "partial-failure", "--count", "2", "--every", "3", "--code", "ZONE_BUSY", "--url", server, "--container", CONTAINER,
+            "--zone", zone,
+        )
+        assert skylight("rehearse", "list", "--url", server).rstrip().endswith("2 more times")
+    client = Client(server, zone, header="pages-of-one, partial-failure;every=3;code=ZONE_BUSY" if how == "header" else None)
+    operations = [{"operationType": "forceUpdate", "record": {"recordName": name, "recordType": "Item"}} for name in "abcd"]
+    expected = [None, None, "ZONE_BUSY", None]
+    answers = client.ask("records/modify", zoneID={"zoneName": zone}, operations=operations, atomic=False)["records"]
+    assert [record.get("serverErrorCode") for record in answers] == expected and client.shaped == "partial-failure"
+    assert answers[2]["retryAfter"] == 2 and plain.lookup(*"abcd") == ["a", "b", None, "d"]
+    # Nothing of an atomic batch is saved, and two items are too few to fail.
+    assert [record["serverErrorCode"] for record in client.save(*"wxyz")] == ["ATOMIC_ERROR", "ATOMIC_ERROR", "ZONE_BUSY", "ATOMIC_ERROR"]
+    assert plain.lookup(*"wxyz") == [None] * 4
+    assert [record.get("serverErrorCode") for record in client.save("y", "z")] == [None, None]
+
+
+@pytest.mark.parametrize("how", ["header", "service", "command"])
+def test_a_sign_in_expires(server, how):
+    zone = f"sign-in-{how}"
+    plain = made(server, zone, "a")
+    client = failing(server, how, "sign-in-expired", zone)
+    for request in [lambda: client.lookup("a"), lambda: client.save("b")]:
+        with pytest.raises(Failed) as failed:
+            request()
+        assert (failed.value.status, failed.value.code, failed.value.reason) == (421, "AUTHENTICATION_REQUIRED", "request needs authorization")
+        assert client.shaped == "sign-in-expired"
+    assert plain.lookup("a", "b") == ["a", None]
+    if how != "header":
+        assert client.lookup("a") == ["a"]
+
+
+@pytest.mark.parametrize("how", ["header", "service", "command"])
 @pytest.mark.parametrize("name", ["dropped-before", "dropped-after"])
 def test_the_connection_is_dropped(server, how, name):
     zone = f"{name}-{how}"
@@ -677,6 +738,12 @@ def test_the_list_says_what_there_is_and_what_is_on(server):
         ({"start": "throttled", "count": 1.5}, "BAD_REQUEST", "Expected 'count' to be a whole number"),
         ({"start": "throttled", "count": 10**18}, "BAD_REQUEST", "from 1 to 1000000"),
         ({"start": "pages-of-one", "count": 3}, "BAD_REQUEST", "takes no count"),
+        ({"start": "throttled", "every": 3}, "BAD_REQUEST", "takes no 'every' and no 'code'"),
+        ({"start": "partial-failure", "every": 0}, "BAD_REQUEST", "from 1 to 200"),
+        ({"start": "partial-failure", "every": 10**18}, "BAD_REQUEST", "from 1 to 200"),
+        ({"start": "partial-failure", "every": "3"}, "BAD_REQUEST", "Expected 'every' to be a whole number"),
+        ({"start": "partial-failure", "code": "NONE"}, "BAD_REQUEST", "choose one of CONFLICT, ACCESS_DENIED"),
+        ({"start": "asset-gone", "zone": "Notes"}, "BAD_REQUEST", "takes no database and no zone"),
         ({"start": "pages-of-one", "user": "ada"}, "BAD_REQUEST", "takes no user"),
         ({"start": "throttled", "container": "x"}, "BAD_REQUEST", "Expected 'container'"),
         ({"start": "throttled", "environment": "x"}, "BAD_REQUEST", "Expected 'environment'"),

@@ -69,6 +69,24 @@ import Testing
         }
     }
 
+    /// The one form of the page sends the fields of all rehearsals, whichever it starts.
+    @Test(arguments: [
+        ("quota-exceeded", "quota-exceeded=2"), ("partial-failure", "partial-failure=2;every=3;code=QUOTA_EXCEEDED"), ("sign-in-expired", "sign-in-expired=2"),
+        ("asset-gone", "asset-gone=2"), ("pages-of-one", "pages-of-one"),
+    ])
+    func theFormStartsEach(name: String, setting: String) async throws {
+        try await withConsole { client, faults in
+            let html = try await page("\(Self.there)/rehearsals", client)
+            #expect(html.contains("name=\"start\" value=\"\(name)\"") && html.contains("name=\"every\" value=\"2\"") && html.contains("<option value=\"CONFLICT\" selected>"))
+            #expect(try await post("\(Self.there)/rehearsals/start", "start=\(name)&where=container&count=2&every=3&code=QUOTA_EXCEEDED", client).status == .seeOther)
+            let running = try #require(faults.running.first)
+            #expect(try FaultSetting(running.fault, count: running.remaining, every: running.items?.every, code: running.items?.code.rawValue) == FaultSetting(setting))
+            for path in ["rehearsals", "query"] {
+                #expect(try await page("\(Self.there)/\(path)", client).contains("1 of 3 items with QUOTA_EXCEEDED") == (name == "partial-failure"))
+            }
+        }
+    }
+
     @Test func anActiveRehearsalOffersToStopIt() async throws {
         try await withConsole { client, faults in
             try faults.start(FaultSetting(.conflict))
@@ -94,7 +112,8 @@ import Testing
 
     @Test(arguments: [
         "start=nothing", "start=throttled&count=x", "start=throttled&count=0", "start=throttled&where=nowhere", "start=purge-zone", "start=reset-zone&of=",
-        "start=reset-zone&of=nowhere", "",
+        "start=reset-zone&of=nowhere", "", "start=partial-failure&every=0", "start=partial-failure&every=x", "start=partial-failure&code=NONE",
+        "start=asset-gone&where=database",
     ])
     func whatCanNotBeIsRefused(form: String) async throws {
         try await withConsole { client, faults in

@@ -123,20 +123,61 @@ import Traffic
         }
     }
 
-    @Test func clientsThatLackChangesCount() async throws {
+    /// A client that lacks changes fetches them when it comes: only those that need someone count.
+    @Test func clientsThatAreStuckCount() async throws {
         try await RequestStage.with { stage in
+            func state(on path: String = "zones") async throws -> String? { try await Self.state("Clients", on: path, stage) }
+            let now = Timestamp.now()
+            func note(_ name: String, secondsAgo: Int64, moreComing: Bool = false, error: RecordError? = nil, in address: DatabaseAddress? = nil) {
+                var request = stage.request("changes/zone", from: name, in: address)
+                request.started = Timestamp(milliseconds: now.milliseconds - secondsAgo * 1000)
+                request.pulls = [
+                    ServedRequest.Pull(
+                        zoneID: RequestStage.zone, sent: nil, given: error == nil ? ChangeToken(bytes: Array(name.utf8)) : nil, moreComing: moreComing, changes: 1,
+                        error: error.map { ServedRequest.ItemError($0, name: "Notes") })
+                ]
+                stage.note(request)
+            }
             try await stage.save("one")
             let token = try await stage.pull(from: "phone")
-            try await stage.pull(from: "tablet")
-            #expect(try await Self.state("Clients", on: "zones", stage) == nil, "both have all")
             try await stage.save("two")
-            #expect(try await Self.state("Clients", on: "zones", stage) == "2 behind the changes of this database")
-            try await stage.pull(from: "phone", since: token)
-            #expect(try await Self.state("Clients", on: "zones", stage) == "1 behind the changes of this database")
-            #expect(try await Self.state("Clients", on: "zones?user=grace", stage) == nil, "another database")
-            // A page of a pull that goes on.
-            try await stage.pull(from: "phone", limit: 1)
-            #expect(try await Self.state("Clients", on: "zones", stage) == "2 behind the changes of this database")
+            #expect(try await state() == nil, "it lacks a change")
+            // A page of a pull that goes on, or went on a minute ago.
+            note("tablet", secondsAgo: 1, moreComing: true)
+            #expect(try await state() == nil)
+            note("tablet", secondsAgo: 61, moreComing: true)
+            note("other", secondsAgo: 61, moreComing: true)
+            #expect(try await state() == "1 stuck client", "the tablet came a second ago")
+            note("phone", secondsAgo: 1, moreComing: true)
+            note("phone", secondsAgo: 1, moreComing: true)
+            #expect(try await state() == "2 stuck clients", "the phone began anew instead of going on")
+            try await stage.pull(from: "phone")
+            var elsewhere = stage.address
+            elsewhere.environment = .production
+            note("watch", secondsAgo: 1, error: TokenCodec.expired, in: elsewhere)
+            #expect(try await state() == "1 stuck client", "another environment")
+            note("watch", secondsAgo: 1, error: TokenCodec.expired)
+            note("lost", secondsAgo: 86_401, error: TokenCodec.expired)
+            #expect(try await state() == "2 stuck clients", "nobody has used the last one for a day")
+            #expect(try await state(on: "zones?user=grace") == "2 stuck clients", "whoever looks")
+            try await stage.pull(from: "watch")
+            #expect(try await state() == "1 stuck client", "it has started over")
+            // Notified, and not come.
+            func tell(secondsAgo: Int64) {
+                let moment = Timestamp(milliseconds: now.milliseconds - secondsAgo * 1000)
+                _ = stage.log.notifications.add(
+                    LoggedNotification(
+                        at: moment, in: stage.address, of: stage.user.userRecordName, subscriptionID: "q", position: 2, zoneID: ZoneID(zoneName: "Told"), recordName: "two",
+                        event: .create, tokenID: "abcdef0123456789", clientID: "phone", fate: .delivered(moment)))
+            }
+            tell(secondsAgo: 86_401)
+            tell(secondsAgo: 5)
+            #expect(try await state() == "1 stuck client", "it may be about to come")
+            tell(secondsAgo: 90)
+            tell(secondsAgo: 1)
+            #expect(try await state() == "2 stuck clients")
+            try await stage.pull(from: "phone", since: token, zone: ZoneID(zoneName: "Told"))
+            #expect(try await state() == "2 stuck clients", "its fetch failed")
         }
     }
 

@@ -101,7 +101,8 @@ import Traffic
                 #expect(try await stage.page(path, .notFound).contains("There is no snapshot &#39;None&#39;"), "\(path)")
             }
             let refused = EditStage.text(try await send(Array("no archive".utf8), to: "\(EditStage.there)/snapshots/import", stage))
-            #expect(refused.contains("is a damaged archive: it ends too early"))
+            #expect(refused.contains("&#39;a.tar&#39; is a damaged archive: it ends too early"))
+            #expect(EditStage.text(try await send(Array("no archive".utf8), to: "/snapshots", stage)).contains("&#39;a.tar&#39; is a damaged archive"))
             let empty = EditStage.text(try await send([], to: "\(EditStage.there)/snapshots/import", stage))
             #expect(empty.contains("choose the file of a snapshot"))
             let question = try await stage.page("snapshots/delete?name=One")

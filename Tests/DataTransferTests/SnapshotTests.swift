@@ -331,6 +331,29 @@ import Testing
         await place.close()
     }
 
+    /// An archive is unpacked into folders that nobody chose.
+    @Test func aFileOfAnArchiveIsNamedByItsPlaceThere() async throws {
+        let place = try place()
+        let first = try await place.snapshots.save("First", of: place.source())
+        let manifest = try String(contentsOf: first.url.appending(path: Snapshot.manifestFile), encoding: .utf8)
+        for (number, (bytes, text)) in [
+            (archive("x/snapshot.json", "{}"), "/snapshot.json' does not describe a snapshot: it is no JSON object"),
+            (member("x/snapshot.json", manifest) + archive("x/public.ndjson", "{}\n"), "/public.ndjson' is not an export"),
+            (archive("x/snapshot.json", manifest), "/public.ndjson"),
+        ].enumerated() {
+            let file = try folder.write(bytes, to: "my \(number).tar")
+            let shown = URL(filePath: file.lastPathComponent, relativeTo: file.deletingLastPathComponent())
+            var problems = [await failure { _ = try await place.snapshots.add(shown) }]
+            if number == 0 { problems.append(await failure { _ = try SnapshotArchive.describe(shown) }) }
+            for problem in problems {
+                let said = try #require(problem?.description)
+                #expect(said.contains("my \(number).tar\(text)"), "\(said)")
+                for path in [FileManager.default.temporaryDirectory.path(percentEncoded: false), "partial", "skylight-"] { #expect(!said.contains(path), "\(said)") }
+            }
+        }
+        await place.close()
+    }
+
     /// Snapshots come from other people too, so their descriptions may have any numbers.
     @Test(
         arguments: [([.max, .max], .max), ([.min, 3], 3), ([-1, 0], 0), ([1, .max], .max), ([2, 3], 5)] as [([Int64], Int)])

@@ -234,18 +234,4 @@ import Traffic
             #expect(log.errors(in: Requests.container, .development, since: Timestamp(milliseconds: start + seconds * 1000)) == count, "\(seconds)")
         }
     }
-
-    @Test("The clients of one database and user are told apart from others")
-    func clientsOfOne() {
-        let log = RequestLog()
-        for (client, user) in [("app", "_anna"), ("app", "_ben"), ("tool", "_anna")] as [(String, Name)] {
-            log.note(Requests.request("\(client) of \(user)", client: client, user: user))
-        }
-        var elsewhere = Requests.address
-        elsewhere.environment = .production
-        log.note(Requests.request("there") { $0.address = elsewhere })
-        #expect(Set(log.clients(of: "_anna", in: Requests.address).map(\.identity.label)) == ["app", "tool"])
-        #expect(log.clients(of: "_ben", in: Requests.address).count == 1 && log.clients(of: "_anna", in: elsewhere).count == 1)
-        #expect(log.clients(of: "_ben", in: elsewhere).isEmpty)
-    }
 }

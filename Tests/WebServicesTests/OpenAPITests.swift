@@ -143,6 +143,7 @@ struct OpenAPITests {
         try check("Comparator", Comparator.self)
         try check("ErrorCode", ServerErrorCode.self)
         try check("GrantPermission", Grant.Permission.self)
+        try check("ItemFailure", FailingItems.Code.self)
         try check("NumberPreference", NumberPreference.self)
         try check("OperationType", RecordOperation.Kind.self)
         try check("PropertyType", PropertyValue.Kind.self)

@@ -13,13 +13,18 @@ enum FaultActions {
             try await visit.measure { try await fault.perform(in: visit.database, zoneID: zoneID) }
             return page(visit, fault == .expireTokens ? .tokensExpired : fault == .purgeZone ? .zonePurged : .zoneReset)
         }
-        var count: Int?
-        if fault.kind == .failure, let text = visit.fields.text("count")?.trimmingSpaces {
-            guard let number = Int(text) else { throw RecordError(.badRequest, "The count must be a whole number, not ‘\(text)’") }
-            count = number
+        func number(_ field: String, _ name: String) throws -> Int? {
+            guard let text = visit.fields.text(field)?.trimmingSpaces else { return nil }
+            guard let number = Int(text) else { throw RecordError(.badRequest, "\(name) must be a whole number, not ‘\(text)’") }
+            return number
         }
+        // One form starts all faults, so it sends what others need, too.
+        let hasItems = fault == .partialFailure
+        let setting = try FaultSetting(
+            fault, count: fault.kind == .failure ? try number("count", "The count") : nil,
+            every: hasItems ? try number("every", "The number of items") : nil, code: hasItems ? visit.fields.text("code") : nil)
         let area = try FaultPlace(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
-        try faults.start(try FaultSetting(fault, count: count), in: area)
+        try faults.start(setting, in: area)
         return page(visit, .rehearsalStarted)
     }
 

@@ -16,6 +16,8 @@ struct FaultsView: Page {
         let name: String
         let area: String
         let remaining: String?
+        /// The items that fail, such as `1 of 3 items with CONFLICT`.
+        let items: String?
         let since: ValueView
         let fields: [Frame.Hidden]
     }
@@ -29,6 +31,21 @@ struct FaultsView: Page {
         let isOn: Bool
         /// The buttons that stop it, one for each scope.
         let stops: [Stop]
+        /// The choice of the items that fail; `nil` for faults of whole requests.
+        let items: ItemChoice?
+    }
+
+    /// The items of a batch that a fault fails: every n-th, with a code.
+    struct ItemChoice: ViewModel {
+        let every: String
+        let most: String
+        let codes: [Choice]
+
+        init(_ standard: FailingItems) {
+            every = String(standard.every)
+            most = String(FailingItems.everyRange.upperBound)
+            codes = FailingItems.Code.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == standard.code) }
+        }
     }
 
     /// A button of a form among the active faults.
@@ -75,7 +92,8 @@ struct FaultsView: Page {
                     stops: own.map { shown in
                         let text = own.count == 1 ? "Stop" : "Stop \(shown.area)"
                         return Stop(form: shown.id, text: text, label: own.count == 1 ? "Stop \(fault.title)" : text)
-                    })
+                    },
+                    items: fault == .partialFailure ? ItemChoice(.standard) : nil)
             }
         }
         let place = visit.place
@@ -111,6 +129,7 @@ extension FaultsView.Running {
         name = running.fault.rawValue
         area = running.area.description
         remaining = running.remaining.map { Digits.count($0, "more time") }
+        items = running.items?.description
         since = ValueView(.time(running.since))
         let place = running.area
         let fields: [(String, String?)] = [

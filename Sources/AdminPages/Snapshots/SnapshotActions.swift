@@ -139,9 +139,9 @@ final class SnapshotActions: Sendable {
     }
 
     /// Adds a shared snapshot to those of a place.
-    func add(_ bytes: [UInt8], _ visit: Visit) async throws -> Answer {
+    func add(_ file: MultipartForm.Part?, _ visit: Visit) async throws -> Answer {
         do {
-            _ = try await Self.stored(bytes) { try await visit.shelf.folder.add($0) }
+            _ = try await Self.stored(file) { try await visit.shelf.folder.add($0) }
             return .redirect(visit.place.link("snapshots", [Notice.snapshotAdded.parameter]))
         } catch let error as RecordError {
             return .page(try await SnapshotsView.load(visit, complaint: error))
@@ -151,8 +151,8 @@ final class SnapshotActions: Sendable {
     /// Opens a shared snapshot in its own container, or in another one. An environment that is not there yet gets its state at once.
     /// - Parameter name: the name of the other container; empty for its own.
     /// - Returns: the address of the next page.
-    func open(_ bytes: [UInt8], into name: String, console: Console) async throws -> String {
-        try await Self.stored(bytes) { [self] file in
+    func open(_ shared: MultipartForm.Part?, into name: String, console: Console) async throws -> String {
+        try await Self.stored(shared) { [self] file in
             let origin = try SnapshotArchive.describe(file)
             guard let container = name.isEmpty ? origin.container : ContainerID(name) else {
                 throw RecordError(.badRequest, "'container' is no container name: it starts with iCloud. and has only letters, digits, dots and hyphens")
@@ -175,19 +175,19 @@ final class SnapshotActions: Sendable {
         }
     }
 
-    /// Stores an uploaded file for as long as some work takes.
-    private static func stored<Value>(_ bytes: [UInt8], _ work: (URL) async throws -> Value) async throws -> Value {
-        if bytes.isEmpty { throw RecordError(.badRequest, "'file' is empty: choose the file of a snapshot") }
-        let file = FileManager.default.temporaryDirectory.appending(path: "skylight-\(UUID().uuidString).tar")
-        // The name in messages.
-        let url = URL(filePath: file.lastPathComponent, relativeTo: FileManager.default.temporaryDirectory)
-        // A file that can't be removed stays in the system's folder for temporary ones.
-        defer { try? FileManager.default.removeItem(at: file) }
+    /// Stores an uploaded file for as long as some work takes. The work gets a URL whose relative path, which messages show, is the user's file name.
+    private static func stored<Value>(_ file: MultipartForm.Part?, _ work: (URL) async throws -> Value) async throws -> Value {
+        guard let file, !file.bytes.isEmpty else { throw RecordError(.badRequest, "'file' is empty: choose the file of a snapshot") }
+        let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-upload-\(UUID().uuidString)", directoryHint: .isDirectory)
+        let url = URL(filePath: AssetFileName.safe(file.fileName ?? ""), relativeTo: folder)
+        // A folder that can't be removed stays in the system's folder for temporary ones.
+        defer { try? FileManager.default.removeItem(at: folder) }
         do {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
             // Not atomically, which would wait for the disk: nobody else knows the file, and it is soon gone.
-            try Data(bytes).write(to: file, options: .withoutOverwriting)
+            try Data(file.bytes).write(to: url, options: .withoutOverwriting)
         } catch {
-            throw RecordError(.internalError, "The file can't be stored: \(error.localizedDescription)")
+            throw RecordError.noTemporaryFile("The file was not read")
         }
         return try await RecordError.ofSnapshots { try await work(url) }
     }

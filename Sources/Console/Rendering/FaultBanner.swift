@@ -20,7 +20,7 @@ struct FaultBanner: ViewModel {
         items = running.prefix(Self.limit).map { running in
             Item(
                 text: running.fault.title,
-                note: [running.remaining.map { Digits.count($0, "more time") }, running.area.description].compactMap(\.self).joined(separator: ", "))
+                note: [running.items?.description, running.remaining.map { Digits.count($0, "more time") }, running.area.description].compactMap(\.self).joined(separator: ", "))
         }
         more = running.count > Self.limit ? "and \(Digits.grouped(running.count - Self.limit)) more" : nil
     }

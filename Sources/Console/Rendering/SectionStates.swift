@@ -6,7 +6,8 @@ internal import Traffic
 
 /// The states beside the entries of the navigation, such as `3 errors`.
 ///
-/// No page waits for them: they come from memory, from the zones that the page has read, and from the list of the index jobs.
+/// A badge counts only what someone should look at, never what is merely new. No page waits for them: they come from memory, and from the list of
+/// the index jobs.
 struct SectionStates {
     private var states: [Tab.Section: Frame.State] = [:]
 
@@ -17,11 +18,11 @@ struct SectionStates {
     ///   - check: the latest check of the place.
     ///   - faults: the number of faults that are injected at present.
     init(_ visit: Visit, check: BackgroundRun?, faults: Int) async {
-        let errors = visit.log.errors(
-            in: visit.place.address.container, visit.place.address.environment, since: Timestamp(milliseconds: Timestamp.now().milliseconds - Self.errorAge))
+        let (address, now) = (visit.place.address, Timestamp.now())
+        let errors = visit.log.errors(in: address.container, address.environment, since: Timestamp(milliseconds: now.milliseconds - Self.errorAge))
         if errors > 0 { states[.requests] = Frame.State(text: Digits.count(errors, "error"), rest: "in the last hour", tone: "bad") }
-        let behind = Self.clientsBehind(visit)
-        if behind > 0 { states[.clients] = Frame.State(text: "\(Digits.grouped(behind)) behind", rest: "the changes of this database", tone: "warn") }
+        let stuck = Self.stuckClients(of: visit.log, in: address, at: now)
+        if stuck > 0 { states[.clients] = Frame.State(text: "\(Digits.grouped(stuck)) stuck", rest: stuck == 1 ? "client" : "clients", tone: "bad") }
         let builds = await Self.indexBuilds(visit)
         if builds > 0 { states[.schema] = Frame.State(text: "\(Digits.count(builds, "index", plural: "indexes")) building", rest: nil, tone: "modified") }
         if let check { states[.health] = Self.state(of: check) }
@@ -30,17 +31,18 @@ struct SectionStates {
 
     subscript(section: Tab.Section) -> Frame.State? { states[section] }
 
-    /// The user's clients that lack changes of a zone of the database.
-    private static func clientsBehind(_ visit: Visit) -> Int {
-        let clients = visit.log.clients(of: visit.people.actor.userRecordName, in: visit.place.address).filter { !$0.identity.isOfSkylight }
-        guard let first = clients.first else { return 0 }
-        let tokens = Dictionary(visit.zones.map { (first.normalized($0.zoneID), $0.syncToken) }, uniquingKeysWith: { first, _ in first })
-        return clients.count { client in
-            client.feeds.contains { feed in
-                guard let zoneID = feed.zoneID, let token = tokens[zoneID], let token else { return false }
-                return feed.lastGiven != token || feed.moreComing
-            }
-        }
+    /// The clients of the environment that need someone, see ``ClientHistory/isStuck(at:_:)``.
+    private static func stuckClients(of log: RequestLog, in address: DatabaseAddress, at now: Timestamp) -> Int {
+        let histories = log.clients.histories(in: address.container, address.environment)
+        if histories.isEmpty { return 0 }
+        let told = Dictionary(
+            grouping: log.notifications.latest { notification in
+                guard case .delivered(let moment) = notification.fate else { return false }
+                let there = notification.address
+                return there.container == address.container && there.environment == address.environment
+                    && now.milliseconds - moment.milliseconds < ClientHistory.attention
+            }, by: \.user)
+        return histories.count { $0.isStuck(at: now, told[$0.user] ?? []) }
     }
 
     private static func indexBuilds(_ visit: Visit) async -> Int {

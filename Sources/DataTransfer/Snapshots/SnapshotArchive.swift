@@ -62,18 +62,35 @@ extension SnapshotArchive {
     /// - Throws: ``SnapshotError`` if the file is no shared snapshot.
     public static func describe(_ url: URL) throws -> (name: String, container: ContainerID, environment: Records.Environment) {
         let folder = FileManager.default.temporaryDirectory.appending(path: "skylight-snapshot-\(UUID().uuidString)", directoryHint: .isDirectory)
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        do { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) } catch {
+            throw SnapshotError(.unwritable, "'\(url.relativePath)' can't be unpacked into the system's temporary folder; check its space and permissions")
+        }
         // Left over files are in the system's folder for temporary ones.
         defer { try? FileManager.default.removeItem(at: folder) }
-        try unpack(url, into: folder, only: Snapshot.manifestFile)
-        let snapshot = try Snapshot(in: folder)
+        let (snapshot, _) = try reading(url, unpackedInto: folder, only: Snapshot.manifestFile)
         return (snapshot.name, snapshot.container, snapshot.environment)
+    }
+
+    /// Unpacks a shared snapshot and reads its description. Errors name its files by their places in the archive: the folder is the server's own.
+    /// - Parameter wanted: the one file to unpack; `nil` for all, which are then checked, too.
+    /// - Returns: also the names of the unpacked files.
+    static func reading(_ archive: URL, unpackedInto folder: URL, only wanted: String? = nil) throws -> (Snapshot, files: [String]) {
+        do {
+            let files = try unpack(archive, into: folder, only: wanted)
+            let snapshot = try Snapshot(in: folder)
+            // Every file must be there, and begin as its database.
+            if wanted == nil { _ = try SnapshotContent(snapshot) }
+            return (snapshot, files)
+        } catch let error as SnapshotError {
+            let path = folder.path(percentEncoded: false)
+            let there = path.hasSuffix("/") ? String(path.dropLast()) : path
+            throw SnapshotError(error.kind, error.description.replacing(there, with: archive.relativePath))
+        }
     }
 
     /// Unpacks the files of a snapshot. Paths in the archive lead nowhere else. Syncs nothing, since the files may turn out to be no snapshot.
     /// - Parameter wanted: the one file to unpack; `nil` for all.
     /// - Returns: the names of the unpacked files.
-    @discardableResult
     static func unpack(_ url: URL, into folder: URL, only wanted: String? = nil) throws -> [String] {
         let archive = url.relativePath
         let handle: FileHandle
@@ -143,10 +160,7 @@ extension SnapshotFolder {
     /// - Throws: ``SnapshotError`` if the file is no shared snapshot. Nothing of it is left then.
     public func add(_ archive: URL) async throws -> Snapshot {
         try await filling(archive.lastPathComponent) { draft in
-            let files = try SnapshotArchive.unpack(archive, into: draft.url)
-            let shared = try Snapshot(in: draft.url)
-            // Every file must be there, and begin as its database.
-            _ = try SnapshotContent(shared)
+            let (shared, files) = try SnapshotArchive.reading(archive, unpackedInto: draft.url)
             let name = freeName(shared.name)
             let snapshot = Snapshot(
                 name: name, container: shared.container, environment: shared.environment, saved: shared.saved, records: shared.records, assets: shared.assets,

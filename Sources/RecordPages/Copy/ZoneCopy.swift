@@ -25,7 +25,7 @@ struct ZoneCopy: Sendable {
             try await copy(through: Self.url(of: folder), run)
         } catch {
             if Task.isCancelled { throw CancellationError() }
-            throw error
+            throw Self.withoutPath(error, of: folder)
         }
     }
 
@@ -78,7 +78,14 @@ struct ZoneCopy: Sendable {
         }
     }
 
-    private static let lacksFolder = RecordError(.internalError, "Nothing can be copied: the server can't create a file in its temporary folder; check its space and permissions")
+    private static let lacksFolder = RecordError.noTemporaryFile("Nothing can be copied")
+
+    /// Errors of files name them by their places in the scratch folder: where that is, is the server's own affair.
+    private static func withoutPath(_ error: any Error, of folder: ScratchFolder) -> any Error {
+        guard let path = try? folder.url().path(percentEncoded: false), "\(error)".contains(path) else { return error }
+        if error is CocoaError { return lacksFolder }
+        return RecordError((error as? RecordError)?.code ?? .internalError, ((error as? RecordError)?.reason ?? "\(error)").replacing(path, with: ""))
+    }
 
     /// The scratch folder of a copy. It is created on first use.
     static func scratchFolder() -> ScratchFolder { ScratchFolder(prefix: "skylight-copy-") }

@@ -64,7 +64,7 @@ final class ImportUploads: Sendable {
                 try Data(bytes).write(to: url)
                 return (place, url)
             } catch {
-                throw RecordError(.internalError, "The file can't be stored for the import: \(error.localizedDescription)")
+                throw RecordError.noTemporaryFile("The file was not read")
             }
         }
         let upload = Upload(id: id, fileName: name, format: format, size: bytes.count, url: url, place: place, kept: .now)

@@ -171,7 +171,7 @@ public struct DownloadTicket: Sendable, Hashable {
     public let checksum: FileChecksum
     /// Size of the file in bytes when it was stored.
     public let size: Int64
-    public let expires: Timestamp
+    public var expires: Timestamp
 
     public init(checksum: FileChecksum, size: Int64, expires: Timestamp) {
         self.checksum = checksum

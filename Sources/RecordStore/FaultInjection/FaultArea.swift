@@ -23,10 +23,14 @@ public struct FaultArea: Sendable, Hashable {
         self.user = user
     }
 
-    /// - Throws: `RecordError` BAD_REQUEST for a user that the fault does not take.
+    /// - Throws: `RecordError` BAD_REQUEST for a part that the fault does not take.
     public func check(for fault: InjectedFault) throws(RecordError) {
         if user != nil, !fault.shapesNotifications {
             throw RecordError(.badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
+        }
+        if fault == .assetGone, scope != nil || zoneID != nil {
+            throw RecordError(
+                .badRequest, "'\(fault.rawValue)' takes no database and no zone: the address of a file has neither; limit it to a container")
         }
     }
 

@@ -26,14 +26,25 @@ struct FaultInjectingDatabase: ForwardingDatabase {
     /// True if this request is one of those that must fail.
     private func fails(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
         if scope?.isExempt == true { return false }
-        guard scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.covers(address, reach) }) else { return false }
+        guard scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, reach) }) != nil else { return false }
         scope?.note(fault)
         return true
     }
 
+    /// The items of a batch that must fail. A batch that is too small for one counts as no request.
+    private func failingItems(of count: Int, _ reach: FaultArea.Reach) -> FailingItems? {
+        if scope?.isExempt == true { return nil }
+        let fault = InjectedFault.partialFailure
+        let asked = scope.flatMap { $0.asked.contains(fault) && $0.items.every <= count ? $0.items : nil }
+        guard let items = asked ?? faults.take(fault, where: { $0.area.covers(address, reach) && $0.items.map { $0.every <= count } ?? false })?.items
+        else { return nil }
+        scope?.note(fault)
+        return items
+    }
+
     /// - Throws: `RecordError` ZONE_BUSY if that fault is on.
     func checkBusy(_ reach: FaultArea.Reach) throws {
-        if fails(.zoneBusy, reach) { throw RecordError(.zoneBusy, "Zone is busy; this is a rehearsal", retryAfter: InjectedFault.retryAfter) }
+        if fails(.zoneBusy, reach) { throw RecordError.rehearsedBusyZone }
     }
 
     // MARK: Reading and saving
@@ -42,14 +53,36 @@ struct FaultInjectingDatabase: ForwardingDatabase {
         let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
         let reach = FaultArea.Reach.zones(zoneIDs.isEmpty ? [request.zoneID] : zoneIDs)
         try checkBusy(reach)
-        guard !request.operations.isEmpty, fails(.conflict, reach) else {
-            return try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
-        }
-        let conflict = RecordError(known: .staleTag)
-        // As with a real conflict: in an atomic batch one record conflicts and the others fail with it.
         let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
-        let others = isAtomic ? RecordError(known: .atomicFailure) : conflict
-        return request.operations.indices.map { .failure($0 == 0 ? conflict : others) }
+        let refused = refusals(of: request.operations, atomic: isAtomic, reach)
+        if refused.isEmpty { return try await saving(request, reach) }
+        // As with real errors: in an atomic batch the others fail with them.
+        if isAtomic {
+            let others = RecordError(known: .atomicFailure)
+            return request.operations.indices.map { .failure(refused[$0] ?? others) }
+        }
+        var rest = request
+        rest.operations = request.operations.indices.filter { refused[$0] == nil }.map { request.operations[$0] }
+        var outcomes = try await (rest.operations.isEmpty ? [] : saving(rest, reach)).makeIterator()
+        return request.operations.indices.compactMap { index in refused[index].map { .failure($0) } ?? outcomes.next() }
+    }
+
+    private func saving(_ request: ModifyRequest, _ reach: FaultArea.Reach) async throws -> [Result<ModifyOutcome, RecordError>] {
+        try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
+    }
+
+    /// The errors of the operations that must fail, by their indices.
+    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ reach: FaultArea.Reach) -> [Int: RecordError] {
+        func all(_ indices: [Int], _ error: RecordError) -> [Int: RecordError] { Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }) }
+        if !operations.isEmpty, fails(.conflict, reach) {
+            // Another client saved one record of an atomic batch first.
+            return all(isAtomic ? [0] : Array(operations.indices), RecordError(known: .staleTag))
+        }
+        // A deletion needs no space.
+        let saves = operations.indices.filter { !operations[$0].kind.isDeletion }
+        if !saves.isEmpty, fails(.quotaExceeded, reach) { return all(saves, RecordError(known: .quotaExceeded)) }
+        guard let items = failingItems(of: operations.count, reach) else { return [:] }
+        return all(items.indices(of: operations.count), items.code.error)
     }
 
     func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
@@ -63,7 +96,9 @@ struct FaultInjectingDatabase: ForwardingDatabase {
     }
 
     func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
-        try checkBusy(.zones([zoneID ?? .default]))
+        let reach = FaultArea.Reach.zones([zoneID ?? .default])
+        try checkBusy(reach)
+        if !slots.isEmpty, fails(.quotaExceeded, reach) { return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) } }
         return try await base.grantUploads(slots, in: zoneID)
     }
 

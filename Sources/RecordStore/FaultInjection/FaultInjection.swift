@@ -31,7 +31,7 @@ public final class FaultInjection: Sendable {
             throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
         }
         try area.check(for: setting.fault)
-        let running = ActiveFault(fault: setting.fault, area: area, remaining: setting.count, since: clock())
+        let running = ActiveFault(fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
         try state.withLock { state in
             if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
                 state[index] = running
@@ -66,13 +66,14 @@ public final class FaultInjection: Sendable {
     }
 
     /// Counts a request to fail. After the last one the fault is turned off.
-    /// - Returns: `true` if the request must fail.
-    public func take(_ fault: InjectedFault, where covers: (FaultArea) -> Bool) -> Bool {
+    /// - Returns: the fault that the request must fail with; `nil` if none is on for it.
+    public func take(_ fault: InjectedFault, where covers: (ActiveFault) -> Bool) -> ActiveFault? {
         state.withLock { state in
-            guard let index = state.firstIndex(where: { $0.fault == fault && covers($0.area) }) else { return false }
-            guard let remaining = state[index].remaining else { return true }
+            guard let index = state.firstIndex(where: { $0.fault == fault && covers($0) }) else { return nil }
+            let running = state[index]
+            guard let remaining = running.remaining else { return running }
             if remaining > 1 { state[index].remaining = remaining - 1 } else { state.remove(at: index) }
-            return true
+            return running
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import Records
 
-/// A fault to inject and the number of times: `pages-of-one`, `throttled=3`.
+/// A fault to inject, the number of times, and the items that fail: `pages-of-one`, `throttled=3`, `partial-failure=2;every=3;code=CONFLICT`.
 public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     /// Maximum number of requests that one fault can fail.
     public static let countLimit = 1_000_000
@@ -8,46 +8,67 @@ public struct FaultSetting: Sendable, Hashable, CustomStringConvertible {
     public let fault: InjectedFault
     /// Number of requests to fail; `nil` for faults of another kind.
     public let count: Int?
+    /// The items that fail, for `partial-failure`; `nil` for the others.
+    public let items: FailingItems?
 
-    /// - Parameter count: number of requests to fail; `nil` means one, for faults that fail requests.
-    /// - Throws: `RecordError` BAD_REQUEST if the count is out of range or the fault takes none.
-    public init(_ fault: InjectedFault, count: Int? = nil) throws {
+    /// - Parameters:
+    ///   - count: number of requests to fail; `nil` means one, for faults that fail requests.
+    ///   - every: of `partial-failure`, see ``FailingItems``; `nil` for 2.
+    ///   - code: of `partial-failure`, a `serverErrorCode`; `nil` for CONFLICT.
+    /// - Throws: `RecordError` BAD_REQUEST if a value is out of range, or the fault takes none.
+    public init(_ fault: InjectedFault, count: Int? = nil, every: Int? = nil, code: String? = nil) throws {
+        if every != nil || code != nil, fault != .partialFailure {
+            throw RecordError(.badRequest, "'\(fault.rawValue)' takes no 'every' and no 'code': only '\(InjectedFault.partialFailure.rawValue)' has them")
+        }
+        self.fault = fault
+        items = fault == .partialFailure ? try FailingItems(every: every, code: code) : nil
         guard fault.kind == .failure else {
             if count != nil {
                 throw RecordError(.badRequest, "'\(fault.rawValue)' takes no count: only rehearsals that fail requests have one, such as throttled=3")
             }
-            self.init(of: fault, times: nil)
+            self.count = nil
             return
         }
         guard (1...Self.countLimit).contains(count ?? 1) else {
             throw RecordError(.badRequest, "The count of '\(fault.rawValue)' is a whole number from 1 to \(Self.countLimit)")
         }
-        self.init(of: fault, times: count ?? 1)
+        self.count = count ?? 1
     }
 
-    /// Parses `pages-of-one` or `throttled=3`.
-    /// - Throws: `RecordError` BAD_REQUEST for an unknown name or an invalid count.
+    /// Parses `pages-of-one`, `throttled=3` or `partial-failure;every=3;code=CONFLICT`.
+    /// - Throws: `RecordError` BAD_REQUEST for an unknown name or an invalid value.
     public init(_ text: some StringProtocol) throws {
-        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-        let name = parts.first.map { String($0) } ?? ""
+        let parts = String(text).split(separator: ";" as Character, omittingEmptySubsequences: false).map { part in
+            let pair = part.split(separator: "=" as Character, maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+            return (name: pair.first ?? "", value: pair.count == 2 ? pair[1] : nil)
+        }
+        let name = parts.first?.name ?? ""
         guard let fault = InjectedFault(rawValue: name) else {
             let known = InjectedFault.allCases.map(\.rawValue).joined(separator: ", ")
             throw RecordError(.badRequest, "There is no rehearsal '\(name)'; choose one of \(known)")
         }
-        guard parts.count == 2 else {
-            try self.init(fault)
-            return
+        func number(_ text: String, _ what: String, _ example: String) throws -> Int {
+            guard let number = Int(text) else {
+                throw RecordError(.badRequest, "The \(what) of '\(name)' must be a whole number, as in \(example), not '\(text)'")
+            }
+            return number
         }
-        guard let count = Int(parts[1]) else {
-            throw RecordError(.badRequest, "The count of '\(name)' must be a whole number, as in throttled=3, not '\(parts[1])'")
+        let count = try parts.first?.value.map { try number($0, "count", "throttled=3") }
+        var every: Int?
+        var code: String?
+        for part in parts.dropFirst() {
+            switch (part.name, part.value) {
+            case ("every", let value?): every = try number(value, "every", "partial-failure;every=3")
+            case ("code", let value?): code = value
+            default:
+                throw RecordError(.badRequest, "'\(name)' takes no '\(part.name)': write it as in partial-failure;every=3;code=CONFLICT")
+            }
         }
-        try self.init(fault, count: count)
+        try self.init(fault, count: count, every: every, code: code)
     }
 
-    private init(of fault: InjectedFault, times: Int?) {
-        self.fault = fault
-        count = times
+    public var description: String {
+        let name = count.map { "\(fault.rawValue)=\($0)" } ?? fault.rawValue
+        return items.map { "\(name);every=\($0.every);code=\($0.code.rawValue)" } ?? name
     }
-
-    public var description: String { count.map { "\(fault.rawValue)=\($0)" } ?? fault.rawValue }
 }

@@ -36,6 +36,14 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
     case zoneBusy = "zone-busy"
     /// Saves of records fail with CONFLICT.
     case conflict
+    /// Saves of records, and addresses for uploads, fail with QUOTA_EXCEEDED.
+    case quotaExceeded = "quota-exceeded"
+    /// Some items of a batch fail, see ``FailingItems``.
+    case partialFailure = "partial-failure"
+    /// Requests of a user fail with AUTHENTICATION_REQUIRED, and the sign-in is over.
+    case signInExpired = "sign-in-expired"
+    /// Downloads of files fail with status 410, and their addresses stay gone.
+    case assetGone = "asset-gone"
     /// Requests fail with TRY_AGAIN_LATER.
     case tryAgainLater = "try-again-later"
     /// The connection is closed without a response, and the request is not executed.
@@ -58,7 +66,7 @@ public enum InjectedFault: String, Sendable, Hashable, CaseIterable {
         case .pagesOfOne, .emptyPages, .childrenFirst, .laggingIndex, .deletedZoneChanged, .lostNotifications, .lateNotifications, .doubledNotifications,
             .shuffledNotifications, .coalescedNotifications, .ownNotifications:
             .reading
-        case .throttled, .zoneBusy, .conflict, .tryAgainLater, .droppedBefore, .droppedAfter: .failure
+        case .throttled, .zoneBusy, .conflict, .quotaExceeded, .partialFailure, .signInExpired, .assetGone, .tryAgainLater, .droppedBefore, .droppedAfter: .failure
         }
     }
 

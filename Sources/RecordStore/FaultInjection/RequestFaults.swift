@@ -7,12 +7,15 @@ public final class RequestFaults: Sendable {
 
     /// Faults requested by the request itself.
     public let asked: Set<InjectedFault>
+    /// The items that fail, if the request asks for `partial-failure`.
+    public let items: FailingItems
     /// True if no fault affects the request.
     public let isExempt: Bool
     private let noted = Mutex<Set<InjectedFault>>([])
 
-    public init(asking asked: Set<InjectedFault> = [], isExempt: Bool = false) {
+    public init(asking asked: Set<InjectedFault> = [], items: FailingItems = .standard, isExempt: Bool = false) {
         self.asked = asked
+        self.items = items
         self.isExempt = isExempt
     }
 

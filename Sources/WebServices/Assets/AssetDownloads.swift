@@ -12,11 +12,14 @@ internal import Text
 /// file is an attachment in a sandbox without an origin, and its media type is not sniffed.
 struct AssetDownloads: Sendable {
     let place: RequestAssets
+    /// True if the address must be gone from now on, though it is good.
+    let isGone: @Sendable () -> Bool
 
     func response(to request: Request, in context: ServingRequestContext, ticket text: String, fileName: String) async throws -> Response {
         guard let store = try await place.existingStore(), let ticket = try await store.opened({ $0.openDownload(text, name: fileName) }) else {
             throw Self.unknown
         }
+        if isGone() { store.withdraw(ticket) }
         let form = RequestedForm(request, compressedTag: Self.tag(of: ticket.checksum, .gzip))
         let file = try await store.open(ticket, coding: form == .identity ? .identity : .gzip)
         let secondsLeft = max(0, ticket.expires.milliseconds - place.stores.now().milliseconds) / 1000

@@ -27,7 +27,8 @@ extension WebServices {
             return try await AssetUploads(place: place).response(to: request, ticket: ticket)
         case .download(let ticket, let fileName):
             try SkylightServices.check(request.method, of: "download", allowing: .get)
-            return try await AssetDownloads(place: place).response(to: request, in: context, ticket: ticket, fileName: fileName)
+            return try await AssetDownloads(place: place) { faultServices.middleware.isGone(request, in: path.container, path.environment) }
+                .response(to: request, in: context, ticket: ticket, fileName: fileName)
         }
     }
 }

@@ -17,6 +17,8 @@ struct Authenticator: Sendable {
     struct AuthenticatedCaller: Sendable {
         var caller: Caller
         var authentication: Authentication
+        /// The API token that the request has.
+        var apiToken: APIToken?
     }
 
     /// Requests unrestricted access as the owner of the data, who is exempt from roles, or access as
@@ -191,7 +193,7 @@ struct Authenticator: Sendable {
             // An API token identifies the app, not its user.
             var caller = try callers.caller(of: request)
             caller.access = .signedIn
-            return AuthenticatedCaller(caller: caller, authentication: authentication)
+            return AuthenticatedCaller(caller: caller, authentication: authentication, apiToken: result.apiToken)
         }
         switch AccessTable.answer(result.asker, AccessTable.Ask(purpose, at: path)) {
         case .granted: break
@@ -203,7 +205,25 @@ struct Authenticator: Sendable {
         var caller = Caller(userRecordName: Self.anonymous, access: .anonymous)
         if let user = result.userRecordName { caller = Caller(userRecordName: user, access: .signedIn) }
         if let device = try CallerResolver.deviceID(of: request) { caller.deviceID = device }
-        return AuthenticatedCaller(caller: caller, authentication: authentication)
+        return AuthenticatedCaller(caller: caller, authentication: authentication, apiToken: result.apiToken)
+    }
+
+    /// True if the request would be refused without the sign-in of a user. Requests with a server-to-server key, which never expires, and those of
+    /// Skylight's own commands have none.
+    func needsSignIn(_ client: AuthenticatedCaller, of session: WebAuthSession?, at path: WebServicePath, for purpose: EndpointPurpose) -> Bool {
+        if session != nil { return true }
+        return client.caller.access == .signedIn && client.authentication.way != .serverKey
+            && AccessTable.answer(.app, AccessTable.Ask(purpose, at: path)) != .granted
+    }
+
+    /// Ends the session of a client that has access, if it has one, so that only a new sign-in helps.
+    /// - Returns: the answer to its request, as for a token that has expired.
+    /// - Throws: errors of the accounts.
+    func endSignIn(
+        of client: AuthenticatedCaller, _ session: WebAuthSession?, _ request: Request, at path: WebServicePath
+    ) async throws -> AuthenticationFailure {
+        if let session { _ = try await accounts.revokeWebAuthSession(session.id) }
+        return failure(AuthenticationFailure.needsUser, client.apiToken, request, at: path)
     }
 
     /// - Parameter apiToken: the API token that the user's sign-in is bound to.

@@ -47,16 +47,18 @@ struct FaultMiddleware: Sendable {
         try FaultServices.checkPeer(of: request, context)
         let names = text.split(separator: ",").map { $0.filter { $0 != " " } }.filter { !$0.isEmpty }
         if names == [Self.exemption] || FaultServices.isMeant(by: request) { return RequestFaults(isExempt: true) }
-        return RequestFaults(asking: Set(try names.map(Self.asked)))
+        let settings = try names.map(Self.asked)
+        return RequestFaults(asking: Set(settings.map(\.fault)), items: settings.lazy.compactMap(\.items).last ?? .standard)
     }
 
     private static func asked(by request: Request) -> String? {
         request.headers[.skylightRehearse] ?? request.queryParameter(parameterName)
     }
 
-    private static func asked(_ name: String) throws -> InjectedFault {
-        let fault = try FaultSetting(name).fault
-        if name.contains("=") {
+    private static func asked(_ name: String) throws -> FaultSetting {
+        let setting = try FaultSetting(name)
+        let fault = setting.fault
+        if name.prefix(while: { $0 != ";" }).contains("=") {
             throw RecordError(.badRequest, "X-Skylight-Rehearse affects only its own request: '\(name)' takes no count")
         }
         if fault.kind == .act {
@@ -65,15 +67,18 @@ struct FaultMiddleware: Sendable {
         if fault.shapesNotifications {
             throw RecordError(.badRequest, "'\(name)' is about notifications, which belong to no request: POST it to \(FaultServices.path)")
         }
-        return fault
+        return setting
     }
 
     // MARK: Failing
 
     /// Applies the failure faults to a request. If none applies, the request is answered.
-    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that is refused.
+    /// - Parameter endSignIn: ends the sign-in of the client; `nil` for a request that needs none.
+    /// - Throws: ``ConnectionLost`` if there must be no answer or the body does not arrive; ``Refusal`` for a body that is refused;
+    ///   ``AuthenticationFailure`` for a sign-in that is over.
     func inject(
-        _ request: Request, at path: WebServicePath, _ context: ServingRequestContext, _ answer: (Request) async throws -> Response
+        _ request: Request, at path: WebServicePath, _ context: ServingRequestContext,
+        endingSignIn endSignIn: (() async throws -> AuthenticationFailure)? = nil, _ answer: (Request) async throws -> Response
     ) async throws -> Response {
         guard let scope = RequestFaults.current, !scope.isExempt else { return try await answer(request) }
         var request = request
@@ -86,17 +91,16 @@ struct FaultMiddleware: Sendable {
             }
             reach = try await WorkPool.prompt.run(on: body.count) { [request] in FaultArea.Reach(of: request, action: path.action, body: body) }
         }
-        let place: (FaultArea) -> Bool = { area in area.covers(path.container, path.environment, path.scope) && area.covers(reach) }
         func fails(_ fault: InjectedFault) -> Bool {
-            scope.asked.contains(fault) || faults.take(fault, where: place)
+            scope.asked.contains(fault)
+                || faults.take(fault) { $0.area.covers(path.container, path.environment, path.scope) && $0.area.covers(reach) } != nil
         }
-        if fails(.throttled) {
-            return failure(
-                .throttled, RecordError(.throttled, "Request was throttled; this is a rehearsal", retryAfter: InjectedFault.retryAfter), context)
+        if let endSignIn, fails(.signInExpired) {
+            scope.note(.signInExpired)
+            throw try await endSignIn()
         }
-        if fails(.tryAgainLater) {
-            return failure(.tryAgainLater, RecordError(.tryAgainLater, "The service is not available; this is a rehearsal"), context)
-        }
+        if fails(.throttled) { return failure(.throttled, .rehearsedThrottling, context) }
+        if fails(.tryAgainLater) { return failure(.tryAgainLater, .rehearsedUnavailability, context) }
         if fails(.droppedBefore) {
             // Unread input would turn the closing of the connection into a reset.
             _ = try? await request.bodyBytes()
@@ -108,6 +112,15 @@ struct FaultMiddleware: Sendable {
             throw await dropped(context)
         }
         return try await answer(request)
+    }
+
+    /// True if the download of a file must fail because its address is gone. The console's own pages, which show what is stored, still get it.
+    func isGone(_ request: Request, in container: ContainerID, _ environment: Records.Environment) -> Bool {
+        guard let scope = RequestFaults.current, !scope.isExempt, request.headers[.secFetchSite] != "same-origin" else { return false }
+        let fault = InjectedFault.assetGone
+        guard scope.asked.contains(fault) || faults.take(fault, where: { $0.area.covers(container, environment, nil) }) != nil else { return false }
+        scope.note(fault)
+        return true
     }
 
     private func failure(_ fault: InjectedFault, _ error: RecordError, _ context: ServingRequestContext) -> Response {

@@ -50,7 +50,11 @@ struct FaultServices: Sendable {
 
     private func start(_ name: String, _ body: RequestObject, _ request: Request, into writer: inout JSONWriter) async throws {
         var setting = try FaultSetting(name)
-        if let count = try Self.count(in: body) { setting = try FaultSetting(setting.fault, count: count) }
+        let (count, every, code) = (try Self.number("count", in: body), try Self.number("every", in: body), try body.string("code"))
+        if count != nil || every != nil || code != nil {
+            setting = try FaultSetting(
+                setting.fault, count: count ?? setting.count, every: every ?? setting.items?.every, code: code ?? setting.items?.code.rawValue)
+        }
         let area = try Self.area(in: body)
         if setting.fault.kind == .act {
             try await perform(setting.fault, in: area, as: try callers.caller(of: request))
@@ -87,11 +91,11 @@ struct FaultServices: Sendable {
         try await act.perform(in: try await engine.database(address, as: caller), zoneID: area.zoneID)
     }
 
-    private static func count(in body: RequestObject) throws -> Int? {
-        switch body.value("count") {
+    private static func number(_ member: Name, in body: RequestObject) throws -> Int? {
+        switch body.value(member) {
         case nil: nil
         case .integer(let count)?: Int(clamping: count)
-        case .some(let other): throw body.unexpected("count", "a whole number", other)
+        case .some(let other): throw body.unexpected(member, "a whole number", other)
         }
     }
 

@@ -34,6 +34,10 @@ extension JSONWriter {
         object { writer in
             writer.member("rehearsal", running.fault.rawValue)
             if let remaining = running.remaining { writer.member("count", Int64(remaining)) }
+            if let items = running.items {
+                writer.member("every", Int64(items.every))
+                writer.member("code", items.code.rawValue)
+            }
             if let container = running.area.container { writer.member("container", container.description) }
             if let environment = running.area.environment { writer.member("environment", environment.rawValue) }
             if let scope = running.area.scope { writer.member("database", scope.rawValue) }

@@ -17,20 +17,43 @@ import Testing
         #expect(fault.effect.hasSuffix(".") && fault.advice.hasSuffix("."))
     }
 
-    @Test(arguments: ["", "nothing", "throttled=", "throttled=x", "throttled=0", "throttled=-1", "throttled=1000001", "pages-of-one=2", "Throttled"])
+    @Test(arguments: [
+        "", "nothing", "throttled=", "throttled=x", "throttled=0", "throttled=-1", "throttled=1000001", "pages-of-one=2", "Throttled", "throttled;every=2", "throttled;code=CONFLICT",
+        "partial-failure;every=0", "partial-failure;every=201", "partial-failure;every=x", "partial-failure;every", "partial-failure;code=BAD", "partial-failure;code=",
+        "partial-failure;code=ATOMIC_ERROR", "partial-failure;count=2", "partial-failure;", "partial-failure every=2",
+    ])
     func whatIsNoFaultIsRefused(text: String) {
         #expect(throws: RecordError.self) { try FaultSetting(text) }
+    }
+
+    @Test(arguments: [
+        ("partial-failure", 1, 2, FailingItems.Code.conflict), ("partial-failure=3;every=4", 3, 4, .conflict), ("partial-failure;code=THROTTLED;every=1", 1, 1, .throttled),
+    ])
+    func itemsAreChosen(text: String, count: Int, every: Int, code: FailingItems.Code) throws {
+        let setting = try FaultSetting(text)
+        #expect(setting.count == count && setting.items?.every == every && setting.items?.code == code)
+        #expect(try FaultSetting(setting.description) == setting)
+    }
+
+    /// The address of a file names a container and an environment alone.
+    @Test func filesHaveNoZone() throws {
+        let (faults, container) = (FaultInjection(), ContainerID("iCloud.com.example.App"))
+        for area in [FaultArea(scope: .private), FaultArea(zoneID: notes)] {
+            #expect(throws: RecordError.self) { try faults.start(FaultSetting(.assetGone), in: area) }
+        }
+        try faults.start(FaultSetting(.assetGone), in: FaultArea(container: container, environment: .development))
+        #expect(faults.running.count == 1)
     }
 
     @Test func countsCountDown() throws {
         let faults = FaultInjection()
         try faults.start(FaultSetting("throttled=3"))
-        #expect((0..<5).map { _ in faults.take(.throttled) { _ in true } } == [true, true, true, false, false])
+        #expect((0..<5).map { _ in faults.take(.throttled) { _ in true }?.remaining } == [3, 2, 1, nil, nil])
         #expect(faults.running.isEmpty)
         try faults.start(FaultSetting("throttled=3"))
         try faults.start(FaultSetting("throttled=7"))
         #expect(faults.running.map(\.remaining) == [7])
-        #expect(!faults.take(.throttled) { $0 != .everywhere })
+        #expect(faults.take(.throttled) { $0.area != .everywhere } == nil)
     }
 
     @Test func stoppingIsAsExactAsIsAsked() throws {

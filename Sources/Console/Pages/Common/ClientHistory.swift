@@ -19,6 +19,27 @@ package struct ClientHistory: Sendable {
         hash.add(user.utf8)
         return "client-" + hash.text
     }
+
+    /// The age in milliseconds from which a client is late that left pages or was notified. Before, it may be about to come.
+    private static let patience: Int64 = 60_000
+    /// The age in milliseconds of a client's last request up to which it counts. Later, nobody may use it any more.
+    package static let attention: Int64 = 86_400_000
+
+    /// True if someone should look at the client: its last pull of a feed failed, such as with an expired token, it left the other pages of a pull,
+    /// or it was notified and did not come. To lack changes is no reason: it fetches them when it comes.
+    /// - Parameter notifications: those of the client's user, the latest first.
+    package func isStuck(at now: Timestamp, _ notifications: [LoggedNotification]) -> Bool {
+        func isLate(since time: Timestamp) -> Bool { now.milliseconds - time.milliseconds >= Self.patience }
+        guard parts.contains(where: { now.milliseconds - $0.lastSeen.milliseconds < Self.attention }) else { return false }
+        func isStuck(_ feed: ClientFeed) -> Bool {
+            feed.error != nil || feed.moreComing && (feed.warnings[.moreComingNotFollowed] != nil || isLate(since: feed.lastPulled))
+        }
+        let isAtAPull = parts.contains { $0.feeds.contains(where: isStuck) }
+        if isAtAPull || notifications.isEmpty { return isAtAPull }
+        return TellingHabit.habits(of: self, notifications).contains { habit in
+            if case .toldAndNotFetched(_, let since) = habit { isLate(since: since) } else { false }
+        }
+    }
 }
 
 extension ClientBook {
@@ -32,7 +53,8 @@ extension ClientBook {
     package func label(ofClient id: String?, token: String) -> String { id.map { label(ofClient: $0) } ?? "token \(token.prefix(8))" }
 
     /// The clients of a container, the most recently seen first. Skylight's own requests are excluded.
-    package func histories(in container: ContainerID) -> [ClientHistory] {
+    /// - Parameter environment: `nil` for both.
+    package func histories(in container: ContainerID, _ environment: Environment? = nil) -> [ClientHistory] {
         struct Key: Hashable {
             let id: String
             let user: Name
@@ -40,6 +62,7 @@ extension ClientBook {
         var order: [Key] = []
         var parts: [Key: [SeenClient]] = [:]
         for client in clients where client.address.container == container && !client.identity.isOfSkylight {
+            if let environment, client.address.environment != environment { continue }
             guard let user = client.userRecordName else { continue }
             let key = Key(id: client.id.client, user: user)
             if parts[key] == nil { order.append(key) }

@@ -1,30 +1,34 @@
-internal import Console
 internal import JSON
-internal import Records
-internal import Traffic
+package import Records
+package import Traffic
 
 /// The way in which a client follows changes, where notifications could serve it better.
-enum TellingHabit: Sendable, Hashable {
+package enum TellingHabit: Sendable, Hashable {
     /// It was told of changes in a number of zones, and has not fetched them since.
     case toldAndNotFetched(zones: Int, since: Timestamp)
     /// It fetches and was never told.
     case polls(pulls: Int)
 
     /// The number of pulls of a feed with which polling begins.
-    static let pollingCount = 5
+    package static let pollingCount = 5
 
     /// A zone that the client was told of, and its latest pull.
-    struct Zone: Sendable, Hashable {
-        /// The latest delivery of a notification.
-        var told: Timestamp
+    package struct Zone: Sendable, Hashable {
+        /// The first delivery of a notification since the pull; the latest one if it has pulled since.
+        package var told: Timestamp
         /// `nil` if it never pulled the zone.
-        var pulled: Timestamp?
+        package var pulled: Timestamp?
+
+        package init(told: Timestamp, pulled: Timestamp? = nil) {
+            self.told = told
+            self.pulled = pulled
+        }
     }
 
     /// - Parameters:
     ///   - told: the zones of notifications that were delivered to the client.
     ///   - pulls: the number of its pulls, feed by feed.
-    static func habits(told: [Zone], pulls: [Int]) -> [TellingHabit] {
+    package static func habits(told: [Zone], pulls: [Int]) -> [TellingHabit] {
         var habits: [TellingHabit] = []
         let open = told.filter { zone in zone.pulled.map { $0 < zone.told } ?? true }
         if let since = open.map(\.told).min() { habits.append(.toldAndNotFetched(zones: open.count, since: since)) }
@@ -36,7 +40,7 @@ enum TellingHabit: Sendable, Hashable {
 
 extension TellingHabit {
     /// - Parameter notifications: those of the client's user, the latest first.
-    static func habits(of history: ClientHistory, _ notifications: [LoggedNotification]) -> [TellingHabit] {
+    package static func habits(of history: ClientHistory, _ notifications: [LoggedNotification]) -> [TellingHabit] {
         struct Place: Hashable {
             let address: DatabaseAddress
             let zoneID: ZoneID
@@ -48,9 +52,9 @@ extension TellingHabit {
                 !notification.zoneID.isDefault, notification.address.scope != .public
             else { continue }
             let place = Place(address: notification.address, zoneID: notification.zoneID)
-            if let known = told[place], known.told >= moment { continue }
-            let part = history.parts.first { $0.address == notification.address }
-            told[place] = Zone(told: moment, pulled: part?.feed(of: notification.zoneID)?.lastPulled)
+            let pulled = history.parts.first { $0.address == notification.address }?.feed(of: notification.zoneID)?.lastPulled
+            if told[place] != nil, let pulled, pulled >= moment { continue }
+            told[place] = Zone(told: moment, pulled: pulled)
         }
         return habits(told: Array(told.values), pulls: history.parts.flatMap { $0.feeds.map(\.pullCount) })
     }
