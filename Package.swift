@@ -259,7 +259,7 @@ let package = Package(
         tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["TestSupport", "Records", "JSON"]),
-        tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
+        tests("TrafficTests", of: ["TestSupport", "Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "RecordStore", "Records", "JSON"]),
         tests(
             "CloudKitClientTests",
