@@ -259,7 +259,7 @@ let package = Package(
         tests("TextTests", of: ["Text"]),
         tests("JSONTests", of: ["JSON"]),
         tests("RecordsTests", of: ["TestSupport", "Records", "JSON"]),
-        tests("TrafficTests", of: ["Traffic", "Records", "JSON"]),
+        tests("TrafficTests", of: ["TestSupport", "Traffic", "Records", "JSON"]),
         tests("WorkbenchTests", of: ["Workbench", "RecordStore", "Records", "JSON"]),
         tests(
             "CloudKitClientTests",
@@ -353,7 +353,7 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             path: "Tests/LoopbackServing", swiftSettings: swiftSettings),
-        .target(name: "TestSupport", dependencies: ["TestDisk"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
+        .target(name: "TestSupport", dependencies: ["TestDisk", "Records"], path: "Tests/TestSupport", swiftSettings: swiftSettings),
         .target(
             name: "InMemoryRecordStore", dependencies: ["RecordStore", "Records", "JSON"], path: "Tests/InMemoryRecordStore", swiftSettings: swiftSettings),
         .target(

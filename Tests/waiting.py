@@ -2,9 +2,12 @@
 
 import time
 
+# Seconds. The limit is for tests that fail: no machine is so busy that it needs the whole time.
+PATIENCE = 120
 
-def until(condition, page=None, seconds: float = 120, pause: float = 0.05):
-    """Returns the condition's value when it is true. The limit is for tests that fail: no machine is so busy that it needs the whole time.
+
+def until(condition, page=None, seconds: float = PATIENCE, pause: float = 0.05):
+    """Returns the condition's value when it is true.
 
     With a page, its events are handled meanwhile.
     """

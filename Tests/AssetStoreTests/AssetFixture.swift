@@ -114,14 +114,6 @@ struct AssetFixture {
     }
 }
 
-/// The current time with an adjustable offset.
-final class MovingClock: Sendable {
-    private let ahead = Mutex<Int64>(0)
-
-    func now() -> Timestamp { Timestamp(milliseconds: Timestamp.now().milliseconds + ahead.withLock { $0 }) }
-    func advance(_ duration: Duration) { ahead.withLock { $0 += duration.components.seconds * 1000 } }
-}
-
 /// A thread-safe counter.
 final class Tally: Sendable {
     private let atomic = Atomic(0)

@@ -20,11 +20,11 @@ import Testing
         let bytes = try [unused].reduce(Int64(0)) { try $0 + Int64($1.count + Data(contentsOf: fixture.compressedURL(of: $1)).count) }
         // Within the hour of the receipt, and then within the grace time.
         for wait in [0, 3601, 80_000] {
-            fixture.clock.advance(.seconds(wait))
+            fixture.clock.advance(by: .seconds(wait))
             let sweep = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false)
             #expect(sweep.removed.isEmpty && sweep.waiting == 1)
         }
-        fixture.clock.advance(.seconds(10_000))
+        fixture.clock.advance(by: .seconds(10_000))
         let dry = try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: true)
         #expect(dry.isDryRun && dry.waiting == 0)
         #expect(dry.removed == [AssetSweep.File(checksum: unused.checksum, name: AssetFolder.name(of: unused.checksum), bytes: bytes)])
@@ -37,7 +37,7 @@ import Testing
         // The grace time of the other file begins when the record is deleted.
         try await fixture.database().delete("used")
         #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).waiting == 1)
-        fixture.clock.advance(.seconds(90_000))
+        fixture.clock.advance(by: .seconds(90_000))
         #expect(try await fixture.store.sweep(graceTime: .seconds(86_400), dryRun: false).removed.count == 1)
         #expect(try await fixture.files() == [])
         await fixture.close()
@@ -48,7 +48,7 @@ import Testing
         let bytes = [UInt8].text(5000)
         try await fixture.upload(bytes)
         var file: AssetFile? = try await fixture.open(bytes, .gzip)
-        fixture.clock.advance(.seconds(4000))
+        fixture.clock.advance(by: .seconds(4000))
         for dryRun in [true, false] {
             let sweep = try await fixture.store.sweep(graceTime: .zero, dryRun: dryRun)
             #expect(sweep.removed.isEmpty && sweep.waiting == 1)
@@ -103,7 +103,7 @@ import Testing
             try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
             try FileManager.default.createSymbolicLink(at: url, withDestinationURL: url)
         }
-        fixture.clock.advance(.seconds(4000))
+        fixture.clock.advance(by: .seconds(4000))
         let verified = try await fixture.store.verify { _ in }
         #expect(Set(verified.problems.map { "\($0.kind) \($0.checksum)" }) == ["unreadable \(files[0].checksum)", "unreadable \(stray.checksum)"])
         for dryRun in [true, false] {
@@ -120,7 +120,7 @@ import Testing
         try await fixture.upload(bytes)
         let free = AssetFolder.subfolder(bytes.checksum.bytes[0] ^ 1)
         try Data().write(to: fixture.assets.appending(path: free))
-        fixture.clock.advance(.seconds(4000))
+        fixture.clock.advance(by: .seconds(4000))
         let verified = try await fixture.store.verify { _ in }
         #expect(verified.problems.map { "\($0.kind) \($0.checksum)" } == ["unreadable \(free)"])
         let error = await refusal { _ = try await fixture.store.sweep(graceTime: .zero, dryRun: false) }
@@ -146,12 +146,12 @@ import Testing
     @Test func theServerSweepsNowAndThen() async throws {
         let fixture = try await AssetFixture(.sqlite)
         try await fixture.upload([1, 2, 3])
-        fixture.clock.advance(.seconds(100_000))
+        fixture.clock.advance(by: .seconds(100_000))
         try await fixture.upload([4])
         let task = Task { [stores = fixture.stores] in await stores.sweepRegularly(every: .milliseconds(10)) }
         try await eventually { try await fixture.files().count < 2 }
         #expect(try await fixture.files().count == 1)
-        fixture.clock.advance(.seconds(100_000))
+        fixture.clock.advance(by: .seconds(100_000))
         try await eventually { try await fixture.files().isEmpty }
         task.cancel()
         await task.value

@@ -100,7 +100,7 @@ import Testing
         let fixture = try await AssetFixture()
         let ticket = try await fixture.ticket()
         let body = CountedBody(parts: 10, of: 10)
-        fixture.clock.advance(.seconds(15 * 60))
+        fixture.clock.advance(by: .seconds(15 * 60))
         await #expect(throws: AssetTicketExpired.self) {
             try await fixture.store.receive(body, ticket: ticket, fileName: nil, declaredSize: 100)
         }

@@ -15,7 +15,7 @@ import Testing
         let fixture = try await AssetFixture(engine)
         for number in 0..<20 { try await fixture.save([UInt8].text(1000 * number, seed: UInt64(number)), as: Name("record \(number)")) }
         try await fixture.upload([1, 2, 3])
-        fixture.clock.advance(.seconds(4000))
+        fixture.clock.advance(by: .seconds(4000))
         await fixture.store.compressor.finishWaiting()
         let result = try await fixture.store.verify { _ in }
         #expect(result.problems == [])

@@ -6,9 +6,9 @@ import webkit
 from chromium import chromium
 from page_server import Server
 from playwright.sync_api import expect, sync_playwright
+from waiting import PATIENCE
 
-# Waits end as soon as their condition holds. No machine is so busy that it needs the whole time.
-expect.set_options(timeout=60_000)
+expect.set_options(timeout=1000 * PATIENCE)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -57,6 +57,7 @@ def playwright():
 @pytest.fixture(scope="session")
 def browser(playwright):
     browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+    browser.on("context", lambda context: context.set_default_timeout(1000 * PATIENCE))
     yield browser
     browser.close()
 

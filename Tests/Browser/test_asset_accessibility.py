@@ -20,7 +20,7 @@ THERE = f"/c/{CONTAINER}/development/private"
 def files(server):
     for number in range(1, 6):
         server.attach(CONTAINER, "Files", f"record-{number}", (f"part-{number}.bin", random.Random(number).randbytes(600_000)))
-    several = [(f"page-{number}.bin", random.Random(10 + number).randbytes(300_000)) for number in range(3)]
+    several = [(f"page-{number}.bin", random.Random(10 + number).randbytes(600_000)) for number in range(3)]
     server.attach(CONTAINER, "Files", "several", *several)
 
 
@@ -31,6 +31,7 @@ def check(page):
 
 def test_files_on_their_way(open_page, server, files):
     line = SlowLine(server.address, rate=30_000)
+    line.slows_after = 20_000
     names = ["several", *[f"record-{number}" for number in range(1, 6)], "nobody"]
     page = open_page(
         f"{THERE}/fetch?zone=Files&assets=with&names=" + urllib.parse.quote("\n".join(names)), at=line, reduced_motion="reduce"
@@ -46,7 +47,7 @@ def test_files_on_their_way(open_page, server, files):
     expect(page.locator("tr[data-state=fetching]")).to_have_count(0)
     check(page)
     line.is_down = False
-    line.rate = None
+    line.rate = line.slows_after = None
     page.get_by_role("button", name="Resume all", exact=True).click()
     expect(page.locator("[data-whole] [data-state]")).to_have_text("Fetched")
     check(page)
@@ -72,7 +73,7 @@ def test_progress_is_announced_sparingly(open_page, server, files):
     line = SlowLine(server.address, rate=200_000)
     page = open_page(f"{THERE}/fetch?zone=Files&assets=with&names=record-1%0Arecord-2", at=line)
     said = set()
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while page.locator("[data-whole] [data-state]").inner_text() != "Fetched":
         assert time.monotonic() < end
         said.add(page.locator("[data-said]").inner_text())

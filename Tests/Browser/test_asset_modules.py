@@ -109,7 +109,7 @@ TIMED = """async base64 => {
 
 def timed(page, list_: bytes) -> str:
     said, milliseconds = page.evaluate(TIMED, base64.b64encode(list_).decode())
-    assert milliseconds < 2000
+    assert milliseconds < 60_000
     return said
 
 

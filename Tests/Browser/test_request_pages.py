@@ -1,10 +1,10 @@
 """The pages Requests and Clients, and why a client did not get a record. The clients here are a few lines each, with one mistake."""
 
 import concurrent.futures
-import contextlib
 import http.client
 import json
 import re
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -84,17 +84,13 @@ def make_conflict(server) -> str:
     return name
 
 
-def test_a_request_appears_within_a_second_with_its_item_errors(open_page, watched):
+def test_a_request_appears_with_its_item_errors(open_page, watched, record_property):
     page = open_page(f"{THERE}/requests", at=watched)
     expect(page.locator("[data-state]")).to_have_text("Live")
-    # A busy machine gets more tries.
-    for _ in range(30):
-        row = rows(page).filter(has_text=make_conflict(watched)).first
-        with contextlib.suppress(AssertionError):
-            expect(row).to_be_visible(timeout=1000)
-            break
-    else:
-        pytest.fail("no request appeared within a second")
+    row = rows(page).filter(has_text=make_conflict(watched)).first
+    began = time.monotonic()
+    expect(row).to_be_visible()
+    record_property("figure", f"{1000 * (time.monotonic() - began):.0f} ms until a request appears on the open page")
     expect(row).to_contain_text("1 item CONFLICT")
     row.get_by_role("link", name="records/modify").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("records/modify")

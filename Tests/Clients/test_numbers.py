@@ -321,7 +321,7 @@ def fault(server, case, statuses):
     """What is wrong with the answer to a request; None if nothing is. The answer's status is counted."""
     try:
         answer = server.ask(
-            case.route.method, case.target, case.body, case.headers, timeout=1 if waits(case) else 60, is_endless=case.route.is_endless)
+            case.route.method, case.target, case.body, case.headers, timeout=1 if waits(case) else 600, is_endless=case.route.is_endless)
     except (ConnectionError, http.client.HTTPException) as error:
         # The process may end a moment after its connections.
         time_left = time.monotonic() + 2
@@ -329,7 +329,7 @@ def fault(server, case, statuses):
             server.process.poll()
         return f"the server ended with status {server.process.poll()}" if server.process.poll() is not None else f"no answer: {error!r}"
     if answer is None:
-        return None if waits(case) else "no answer in a minute"
+        return None if waits(case) else "no answer in ten minutes"
     status, body, _ = answer
     statuses[status] += 1
     if status >= 500 and not (status == 503 and any(code.encode() in body for code in BUSY)):

@@ -9,11 +9,9 @@ import requests
 from pyicloud.common.cloudkit import CKZoneChangesZoneReq, CKZoneID, CKZoneIDReq
 from pyicloud.common.cloudkit.client import CloudKitApiError
 from test_pyicloud import make_client, message, modify
+from waiting import PATIENCE
 
 DEFAULT = CKZoneIDReq(zoneName="_defaultZone")
-
-# Longer than anything here takes on a busy machine.
-PATIENCE = 20
 
 
 def client_of(server: str, user: str):
@@ -26,7 +24,7 @@ def noted(server: str, **filters) -> list[dict]:
     return requests.get(f"{server}/skylight/1/requests", params=filters, timeout=PATIENCE).json()["requests"]
 
 
-def test_a_conflict_inside_of_a_200_is_noted_within_a_second(server):
+def test_a_conflict_inside_of_a_200_is_noted(server):
     client, mine = client_of(server, "noted-conflict")
     modify(client, "create", message("first", "once"), DEFAULT)
     with pytest.raises(CloudKitApiError) as refused:
@@ -34,7 +32,7 @@ def test_a_conflict_inside_of_a_200_is_noted_within_a_second(server):
     answered = time.time() * 1000
     latest = noted(server, **mine)[0]
     assert latest["operation"] == "records/modify" and latest["status"] == 200
-    assert 0 <= answered - latest["started"] - latest["milliseconds"] + 1 < 1000 * PATIENCE
+    assert latest["started"] + latest["milliseconds"] <= answered + 1
     item = refused.value.payload["records"][0]
     assert latest["itemErrors"] == [{"name": "once", "serverErrorCode": item["serverErrorCode"], "reason": item["reason"]}]
     # pyicloud identifies itself by clientId.

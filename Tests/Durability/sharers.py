@@ -7,7 +7,7 @@ GUESTS = ["grace", "mary", "carl"]
 NAMES = [f"r{number}" for number in range(14)]
 # A tree that is larger than one request moves.
 BIG = 450
-PATIENCE = 60
+PATIENCE = 300
 
 
 class Model:

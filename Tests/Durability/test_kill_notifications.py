@@ -73,13 +73,16 @@ def test_each_acknowledged_save_is_notified(start):
     for number in range(ROUNDS):
         listener = threading.Thread(target=listen, args=(server, token, told))
         listener.start()
-        killer = threading.Timer(choice.uniform(0.0, 0.1), server.kill)
-        killer.start()
+        # Some saves, however long they take, and a moment.
+        last = choice.randrange(SAVES)
+        killer = threading.Timer(choice.uniform(0, 0.02), server.kill)
         try:
             connection = server.connect()
             for index in range(SAVES):
                 save(connection, f"r{number}-{index}")
                 acknowledged.add(f"r{number}-{index}")
+                if index == last:
+                    killer.start()
                 time.sleep(choice.uniform(0, 0.01))
         except Gone:
             pass

@@ -7,8 +7,9 @@ import sqlite3
 import subprocess
 import time
 
-from chance import SEED, times
+from chance import IS_LONG, SEED, times
 from uploads import ZONE, Client, Storm, Uploader, checksum
+from waiting import until
 
 import recount
 
@@ -69,6 +70,8 @@ def test_no_record_refers_to_bytes_that_are_not_there(start, binary):
             storm = Storm(server, uploaders)
             # Sometimes long enough for a complete sweep.
             time.sleep(choice.uniform(0.02, 0.7) if choice.random() < 0.8 else choice.uniform(1, 2.5))
+            # A busy machine gets the time for one save in each round.
+            until(lambda: storm.failures or sum(uploader.acknowledged for uploader in uploaders) > number + 1)
             server.kill()
             storm.join()
             swept += len(before.keys() - files(server.assets).keys())
@@ -85,7 +88,7 @@ def test_no_record_refers_to_bytes_that_are_not_there(start, binary):
         f"\n{ROUNDS} kills, {sum(uploader.uploads for uploader in uploaders)} uploads and {acknowledged} saves acknowledged, {swept} files swept and "
         f"{downloads} downloaded meanwhile"
     )
-    assert acknowledged > ROUNDS and swept > ROUNDS / 5, "hardly anything was done"
+    assert acknowledged > ROUNDS and (swept > ROUNDS / 5 or not IS_LONG), "hardly anything was done"
     folder = server.assets
     used = {asset["fileChecksum"] for asset in Client(server).records().values() if asset}
     assert server.stop() == 0

@@ -26,25 +26,32 @@ struct EarlyAnswerTests {
         return count
     }
 
-    @Test(
-        "What follows an answer is read for a moment and no further, and the connection ends",
-        arguments: [
-            ("/limited", "Content-Length: 1000000000", 413), ("/limited", "Transfer-Encoding: chunked", 413), ("/refused", "Content-Length: 1000000000", 401),
-            ("/refused", "Transfer-Encoding: chunked", 401),
-        ])
-    func poured(path: String, framing: String, status: Int) async throws {
+    /// Each takes the time for which the server goes on reading, so they run side by side.
+    @Test("What follows an answer is read for a moment and no further, and the connection ends")
+    func poured() async throws {
         try await Self.run { server in
-            try await TestSocket.with(port: server.port) { socket in
-                let isChunked = framing.hasSuffix("chunked")
-                let piece = (isChunked ? Array("100000\r\n".utf8) : []) + [UInt8](repeating: 32, count: 1 << 20) + (isChunked ? [13, 10] : [])
-                try socket.send(FileServer.head("POST", path, [framing]) + piece)
-                let answer = try socket.readAnswer()
-                #expect(answer.status == status)
-                // With chunked encoding, the remaining size is unknown.
-                if !isChunked || status == 413 { #expect(answer["connection"] == "close") }
-                // System buffers hold some megabytes on each side.
-                #expect(Self.pour(into: socket, piece) < 64 << 20)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for (path, status) in [("/limited", 413), ("/refused", 401)] {
+                    for framing in ["Content-Length: 1000000000", "Transfer-Encoding: chunked"] {
+                        group.addTask { try await Self.pour(path, framing, status: status, on: server) }
+                    }
+                }
+                try await group.waitForAll()
             }
+        }
+    }
+
+    private static func pour(_ path: String, _ framing: String, status: Int, on server: FileServer) async throws {
+        try await TestSocket.with(port: server.port) { socket in
+            let isChunked = framing.hasSuffix("chunked")
+            let piece = (isChunked ? Array("100000\r\n".utf8) : []) + [UInt8](repeating: 32, count: 1 << 20) + (isChunked ? [13, 10] : [])
+            try socket.send(FileServer.head("POST", path, [framing]) + piece)
+            let answer = try socket.readAnswer()
+            #expect(answer.status == status, "\(path), \(framing)")
+            // With chunked encoding, the remaining size is unknown.
+            if !isChunked || status == 413 { #expect(answer["connection"] == "close", "\(path), \(framing)") }
+            // System buffers hold some megabytes on each side.
+            #expect(pour(into: socket, piece) < 64 << 20, "\(path), \(framing)")
         }
     }
 

@@ -16,7 +16,8 @@ struct EndingTests {
             }
         }()
         try await FileServer.run(routes: { _ in }) { server in
-            _ = try await server.answer("GET", "/nothing")
+            let answer = try await server.answer("GET", "/nothing")
+            #expect(answer.status == 404)
             port.yield(server.port)
         }
         port.finish()

@@ -291,8 +291,8 @@ struct MemoryBudgetTests {
         let (parts, part) = AsyncStream.makeStream(of: ByteBuffer.self)
         for _ in 0..<10 { part.yield(ByteBuffer(repeating: 1, count: 1)) }
         part.finish()
-        var body = Self.body(parts, watch: .seconds(1))
-        while try await body.next() != nil { try await Task.sleep(for: .milliseconds(200)) }
+        var body = Self.body(parts, watch: .seconds(2))
+        while try await body.next() != nil { try await Task.sleep(for: .milliseconds(400)) }
         #expect(body.received == 10)
     }
 }

@@ -55,7 +55,7 @@ struct WorkPoolTests {
             for _ in 0..<2 { group.addTask { try await pool.run { try await workshop.work() } } }
             await workshop.isBegun(times: 2)
             let waiting = (0..<3).map { _ in Task { try await pool.run { try await workshop.work() } } }
-            while pool.waitingCount < 3 { await Task.yield() }
+            try await eventually { pool.waitingCount >= 3 }
             let refusal = await #expect(throws: RecordError.self) { try await pool.run { Issue.record("There is no room") } }
             #expect(refusal?.code == .tryAgainLater && refusal?.retryAfter != nil)
             // A cancelled waiting job makes room at once, even while the others still run.
@@ -81,10 +81,10 @@ struct WorkPoolTests {
                 throw CancellationError()
             }
         }
-        while !begun.load(ordering: .relaxed) { await Task.yield() }
+        try await eventually { begun.load(ordering: .relaxed) }
         #expect(try await pool.run(on: 1000) { 7 } == 7, "what is small stays where it is")
         let large = Task { try await pool.run(on: 1 << 20) { 8 } }
-        while pool.waitingCount == 0 { await Task.yield() }
+        try await eventually { pool.waitingCount > 0 }
         working.cancel()
         await #expect(throws: CancellationError.self) { try await working.value }
         #expect(try await large.value == 8)

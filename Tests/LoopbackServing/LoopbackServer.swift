@@ -22,7 +22,7 @@ public enum LoopbackServer {
             onServerRunning: { channel in listening.yield(channel.localAddress?.port ?? 0) }, logger: logger)
         var configuration = ServiceGroupConfiguration(services: [application], logger: logger)
         // Clients that a test leaves in the middle of an answer do not delay the end.
-        configuration.maximumGracefulShutdownDuration = Duration.seconds(1)
+        configuration.maximumGracefulShutdownDuration = Duration.seconds(10)
         let group = ServiceGroup(configuration: configuration)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask {

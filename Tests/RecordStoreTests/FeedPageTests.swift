@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 /// The loop over the pages of a feed.
-@Suite(.timeLimit(.minutes(1))) struct FeedPageTests {
+@Suite(.timeLimit(.minutes(10))) struct FeedPageTests {
     private struct Page: FeedPage {
         let number: Int
         var syncToken: ChangeToken { ChangeToken(bytes: [UInt8(number)]) }

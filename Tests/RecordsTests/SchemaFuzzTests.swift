@@ -1,6 +1,7 @@
 import Foundation
 import JSON
 import Records
+import TestSupport
 import Testing
 
 /// No text crashes or hangs the parser, and printed schemas are read back unchanged.
@@ -163,12 +164,6 @@ import Testing
                 count += 1
             }
             return bytes
-        }
-        // The time of this thread only, because other tests run in parallel.
-        func processorTime() -> Duration {
-            var time = timespec()
-            clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
-            return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
         }
         func time(_ text: [UInt8]) -> Duration {
             let start = processorTime()

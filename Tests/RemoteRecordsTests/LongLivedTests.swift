@@ -81,7 +81,7 @@ import Testing
     }
 
     /// Others look for operations while some are added. In one of many rounds they look at the worst moment.
-    @Test(.timeLimit(.minutes(2))) func anOperationThatIsAddedIsNotResumedToo() async throws {
+    @Test(.timeLimit(.minutes(10))) func anOperationThatIsAddedIsNotResumedToo() async throws {
         let folder = try TemporaryFolder()
         let edited = try edited("a", tag: "1")
         let rounds = 100

@@ -244,7 +244,7 @@ import Testing
     }
 
     /// The end comes while somebody begins to wait for the next event. In one of many rounds it comes at the worst moment.
-    @Test(.timeLimit(.minutes(2))) func theEndReachesLateWaiters() async throws {
+    @Test(.timeLimit(.minutes(10))) func theEndReachesLateWaiters() async throws {
         for _ in 0..<20_000 {
             let exchange = Exchange<Int>()
             async let event = exchange.take()

@@ -69,7 +69,7 @@ final class PostgreSQLConnectionTests {
         try holder.execute("BEGIN; SELECT pg_advisory_xact_lock(\(PostgreSQLLocks.writing), \(number))")
         // Another store is not concerned.
         #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number + 1, after: 0)).isEmpty)
-        #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number)).isEmpty)
+        #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number, after: 600)).isEmpty)
         #expect(try connection.rows(PostgreSQLWriter.endingSilentWriter(of: number, after: 0)).count == 1)
         try connection.execute("SELECT pg_advisory_lock(\(PostgreSQLLocks.writing), \(number)); SELECT pg_advisory_unlock(\(PostgreSQLLocks.writing), \(number))")
         #expect(cause { try holder.execute("SELECT 1") } == .connectionLost)
@@ -409,14 +409,15 @@ final class PostgreSQLConnectionTests {
     @Test func locksAreBusyAndDeadlocksAreConflicts() throws {
         try makeTable(rows: 2)
         let other = try another()
+        let process = try #require(try other.row("SELECT pg_backend_pid()").first)
         @Sendable func update(_ id: Int) -> String { "UPDATE items SET name = '' WHERE id = \(id)" }
-        try other.execute("BEGIN; SET LOCAL deadlock_timeout = '10s'; \(update(1))")
+        try other.execute("BEGIN; SET LOCAL deadlock_timeout = '600s'; \(update(1))")
         #expect(cause { try self.connection.execute("BEGIN; SET LOCAL lock_timeout = 10; \(update(1))") } == .busy)
         try connection.execute("ROLLBACK")
         try connection.execute("BEGIN; SET LOCAL deadlock_timeout = 10; \(update(2))")
         let waiter = Thread { try? other.execute("\(update(2)); COMMIT") }
         waiter.start()
-        try eventuallyBlocking { try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid <> pg_backend_pid()") != 0 }
+        try eventuallyBlocking { try Int64.fetchOne(db, sql: "SELECT count(*) FROM pg_locks WHERE NOT granted AND pid = \(process)") != 0 }
         #expect(cause { try self.connection.execute(update(1)) } == .conflict)
         try connection.execute("ROLLBACK")
         try eventuallyBlocking { waiter.isFinished }
@@ -427,7 +428,7 @@ final class PostgreSQLConnectionTests {
         let other = SQLConnection(PostgreSQLDriver(try another()))
         func end() throws {
             let process = try #require(try Int64.fetchOne(db, sql: "SELECT CAST(pg_backend_pid() AS BIGINT)"))
-            try other.run("SELECT pg_terminate_backend(CAST(? AS INTEGER), 5000)", [process])
+            try other.run("SELECT pg_terminate_backend(CAST(? AS INTEGER), 60000)", [process])
         }
         let error = cause {
             try self.db.writing {
@@ -471,7 +472,7 @@ final class PostgreSQLConnectionTests {
         #expect(error.isForLog && error.message.contains("missing") && !error.reason.contains("missing"))
     }
 
-    /// One that is silent takes a second, and only once.
+    /// One that is silent takes the time limit, which also holds for the host that answers, and only once.
     @Test func anotherHostIsTriedAfterOneThatDoesNotAnswer() throws {
         let silent = try SilentHost()
         defer { withExtendedLifetime(silent) {} }
@@ -480,13 +481,13 @@ final class PostgreSQLConnectionTests {
         let host = address.firstMatch(of: #/[?&]host=([^&]+)/#)?.1 ?? "127.0.0.1"
         let port = address.firstMatch(of: #/@[^/:]+:([0-9]+)/#)?.1 ?? "5432"
         // Later parameters count.
-        let several = "host=127.0.0.1,\(host)&port=\(silent.port),\(port)&connect_timeout=1"
+        let several = "host=127.0.0.1,\(host)&port=\(silent.port),\(port)&connect_timeout=5"
         let text = "\(address)\(address.contains("?") ? "&" : "?")\(several)"
         let clock = ContinuousClock()
-        for limit in [Duration.milliseconds(900), .zero] {
+        for limit in [Duration.milliseconds(4900), .zero] {
             let time = try clock.measure { try PostgreSQLConnection(text).execute("SELECT 1") }
             #expect(time >= limit)
-            #expect(limit > .zero || time < .milliseconds(900), "the host that answered is tried first")
+            #expect(limit > .zero || time < .milliseconds(4900), "the host that answered is tried first")
         }
     }
 
@@ -502,16 +503,19 @@ final class PostgreSQLConnectionTests {
                 return error is CancellationError
             }
         }
+        let watcher = try another()
+        @Sendable func isRunning(_ statement: String) throws -> Bool {
+            let sql = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%\(statement)%' AND pid <> pg_backend_pid()"
+            return try watcher.row(sql) == ["1"]
+        }
         let begin = clock.now
-        #expect(isCancelled { try db.driver.limiting({ clock.now - begin > .milliseconds(500) }) { try db.run("SELECT pg_sleep(600)") } })
+        #expect(isCancelled { try db.driver.limiting({ (try? isRunning("pg_sleep(600)")) == true }) { try db.run("SELECT pg_sleep(600)") } })
         #expect(!connection.isReady, "a late cancellation may end another statement")
         // Between statements as well.
         #expect(isCancelled { try db.driver.limiting({ true }) { while true { try db.run("SELECT 1") } } })
         let connection = connection
-        let other = try another()
         Thread.detachNewThread {
-            let running = "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(601)%' AND pid <> pg_backend_pid()"
-            try? eventuallyBlocking { try Int64.fetchOne(SQLConnection(PostgreSQLDriver(other)), sql: running) == 1 }
+            try? eventuallyBlocking { try isRunning("pg_sleep(601)") }
             connection.cancel()
         }
         #expect(isCancelled { try db.run("SELECT pg_sleep(601)") })

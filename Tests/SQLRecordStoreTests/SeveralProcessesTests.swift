@@ -117,7 +117,8 @@ import Testing
         _ = try await database.edit([.setIndexes(.queryable, of: .custom("rank"), in: "Item")], because: .edit, waitingForIndexes: false)
         let other = try await engines[1].full(.private)
         #expect(try await other.indexBuilds().isEmpty == false)
-        try await Task.sleep(for: .milliseconds(300))
+        // The builder waits, too.
+        try await gate.allow(0)
         let server = try administrator()
         let before = try server.row("SELECT mark FROM lastCommit")
         try await Task.sleep(for: .milliseconds(2500))

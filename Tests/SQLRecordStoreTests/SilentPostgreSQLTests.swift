@@ -14,44 +14,51 @@ import Testing
         typealias Answers = @Sendable (_ connection: Int, _ request: [UInt8]?) -> Bool
 
         let port: UInt16
-        private let listener: Int32
+        private let listener: Socket
         private let clients = Clients()
 
+        /// A socket that is closed once no thread uses it: the system gives its number to another one soon.
+        private final class Socket: Sendable {
+            let descriptor: Int32
+            init(_ descriptor: Int32) { self.descriptor = descriptor }
+            func end() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+            deinit { close(descriptor) }
+        }
+
         private final class Clients: Sendable {
-            let list = Mutex<[Int32]>([])
+            let list = Mutex<[Socket]>([])
         }
 
         /// - Parameter ends: true to end connections whose beginning gets no answer.
         init(ends: Bool = false, _ answers: @escaping Answers) throws {
-            listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+            let listener = Socket(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+            self.listener = listener
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let listener = listener
             let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0 }
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    bind(listener.descriptor, $0, length) == 0 && listen(listener.descriptor, 8) == 0 && getsockname(listener.descriptor, $0, &length) == 0
+                }
             }
             try #require(isBound)
             port = UInt16(bigEndian: address.sin_port)
             Thread.detachNewThread { [clients] in
                 var count = 0
-                while case let client = accept(listener, nil, nil), client >= 0 {
+                while case let descriptor = accept(listener.descriptor, nil, nil), descriptor >= 0 {
+                    let client = Socket(descriptor)
                     count += 1
                     clients.list.withLock { $0.append(client) }
                     let number = count
-                    Thread.detachNewThread { Self.serve(client, number, ends: ends, answers) }
+                    Thread.detachNewThread { withExtendedLifetime(client) { Self.serve(client.descriptor, number, ends: ends, answers) } }
                 }
             }
         }
 
         deinit {
-            shutdown(listener, Int32(SHUT_RDWR))
-            close(listener)
-            for client in clients.list.withLock({ $0 }) {
-                shutdown(client, Int32(SHUT_RDWR))
-                close(client)
-            }
+            listener.end()
+            for client in clients.list.withLock({ $0 }) { client.end() }
         }
 
         private static func serve(_ client: Int32, _ number: Int, ends: Bool, _ answers: Answers) {
@@ -93,6 +100,7 @@ import Testing
     @Test func aServerThatAnswersNobodyIsLost() throws {
         // The connection begins. Its question, and all other connections, get nothing.
         let server = try Server { number, request in number == 1 && !Self.isQuestion(request) }
+        defer { withExtendedLifetime(server) {} }
         let connection = try connect(to: server)
         connection.patience.answer = .milliseconds(50)
         let error = #expect(throws: SQLError.self) { try connection.row("SELECT 'question'") }
@@ -109,6 +117,7 @@ import Testing
             if Self.isQuestion(request) { waiting.wait() } else if number == 2, request != nil { waiting.signal() }
             return true
         }
+        defer { withExtendedLifetime(server) {} }
         let connection = try connect(to: server)
         #expect(try connection.row("SELECT 'question'") == ["1"])
         #expect(!connection.wasSilent)
@@ -121,6 +130,7 @@ import Testing
             if Self.isQuestion(request) { hold.wait() }
             return number == 1
         }
+        defer { withExtendedLifetime(server) {} }
         let connection = try connect(to: server)
         connection.patience.answer = .milliseconds(50)
         // More than the buffers of a connection hold.
@@ -137,6 +147,7 @@ import Testing
             count.withLock { $0 = number }
             return false
         }
+        defer { withExtendedLifetime(server) {} }
         let pool = PostgreSQLPool(
             "host=127.0.0.1 port=\(server.port) user=u dbname=d sslmode=disable gssencmode=disable", slowness: .zero, failureLifetime: lifetime)
         let errors = try (0..<2).map { _ in try #require(throws: SQLError.self) { try pool.lend(nil) { _ in } } }
@@ -146,6 +157,7 @@ import Testing
 
     @Test func aConnectionThatIsNotAnsweredIsNotMade() throws {
         let server = try Server { _, request in request == nil }
+        defer { withExtendedLifetime(server) {} }
         let error = #expect(throws: SQLError.self) { try connect(to: server, answer: .milliseconds(50)) }
         #expect(error?.isOfConnecting == true)
     }

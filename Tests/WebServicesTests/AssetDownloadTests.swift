@@ -237,7 +237,7 @@ struct AssetDownloadTests {
 
     @Test("An address is good for an hour at least, and then gone")
     func expired() async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(clock: clock) { server in
             let client = AssetClient(server: server)
             let path = try await client.store(Self.text)

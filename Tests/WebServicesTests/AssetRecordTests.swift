@@ -2,6 +2,7 @@ import HTTPServing
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 /// Assets in records: saves, and all answers with records.
@@ -54,7 +55,7 @@ struct AssetRecordTests {
 
     @Test("A receipt is good for an hour", arguments: EngineKind.allCases)
     func receiptExpires(engine: EngineKind) async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(engine, clock: clock) { server in
             let client = AssetClient(server: server)
             let asset = try await client.upload(Self.bytes, to: try await client.slot())

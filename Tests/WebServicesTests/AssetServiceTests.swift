@@ -154,7 +154,7 @@ struct AssetServiceTests {
 
     @Test("A sweep removes what nothing uses when its time is over", arguments: EngineKind.allCases)
     func sweep(engine: EngineKind) async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(engine, clock: clock) { server in
             let client = AssetClient(server: server)
             _ = try await client.store(Array("kept".utf8), in: "kept")

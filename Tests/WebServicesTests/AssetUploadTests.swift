@@ -217,7 +217,7 @@ struct AssetUploadTests {
 
     @Test("After 15 minutes the address is gone", arguments: EngineKind.allCases)
     func expired(engine: EngineKind) async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(engine, clock: clock) { server in
             let client = AssetClient(server: server)
             let slot = try await client.slot()

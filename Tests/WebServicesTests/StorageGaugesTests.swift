@@ -2,6 +2,7 @@ import JSON
 import RecordStore
 import Records
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import WebServices
@@ -10,40 +11,40 @@ import Testing
 @Suite("Storage gauges") struct StorageGaugesTests {
     @Test("An immediate second request gets the same numbers with their age")
     func interval() async throws {
-        let (engine, clock) = (CountedEngine(), Clock())
+        let (engine, clock) = (CountedEngine(), ManualClock())
         let gauges = StorageGauges(engine, interval: .seconds(10), now: { clock.now })
         let first = await gauges.reading()
         #expect(first.stores.map(\.total.records) == [1] && first.age == .zero)
-        clock.advance(.seconds(9))
+        clock.advance(by: .seconds(9))
         let second = await gauges.reading()
         #expect(second.stores.map(\.total.records) == [1] && second.age == .seconds(9))
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         let third = await gauges.reading()
         #expect(third.stores.map(\.total.records) == [2] && third.age == .zero)
     }
 
     @Test("Summing up takes a hundredth of the time at the most")
     func share() async throws {
-        let clock = Clock()
-        let engine = CountedEngine { clock.advance(.seconds(1)) }
+        let clock = ManualClock()
+        let engine = CountedEngine { clock.advance(by: .seconds(1)) }
         let gauges = StorageGauges(engine, interval: .seconds(10), now: { clock.now })
         let first = await gauges.reading()
         #expect(first.age == .seconds(1))
-        clock.advance(.seconds(99))
+        clock.advance(by: .seconds(99))
         let second = await gauges.reading()
         #expect(second.stores.map(\.total.records) == [1] && second.age == .seconds(100))
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         let third = await gauges.reading()
         #expect(third.stores.map(\.total.records) == [2])
     }
 
     @Test("A failed measurement keeps the previous numbers")
     func failures() async throws {
-        let (engine, clock) = (CountedEngine(), Clock())
+        let (engine, clock) = (CountedEngine(), ManualClock())
         let gauges = StorageGauges(engine, interval: .zero, now: { clock.now })
         _ = await gauges.reading()
         engine.fail()
-        clock.advance(.seconds(5))
+        clock.advance(by: .seconds(5))
         let reading = await gauges.reading()
         #expect(reading.stores.map(\.total.records) == [1] && reading.age == .seconds(5))
         let none = StorageGauges(engine, now: { clock.now })
@@ -59,15 +60,6 @@ import Testing
             for _ in 0..<20 { group.addTask { await gauges.reading().stores.map(\.total.records) } }
             for await records in group { #expect(records == [1]) }
         }
-    }
-
-    private final class Clock: Sendable {
-        private let begin = ContinuousClock.now
-        private let passed = Mutex<Duration>(.zero)
-
-        var now: ContinuousClock.Instant { begin + passed.withLock { $0 } }
-
-        func advance(_ duration: Duration) { passed.withLock { $0 += duration } }
     }
 
     /// Its record count is the number of times that it was asked.

@@ -16,9 +16,9 @@ final class TestSocket {
         let code: CInt
     }
 
-    /// Blocking calls must not occupy the server's threads.
+    /// Blocking calls must not occupy the server's threads. As many as the sockets of the tests that run at a time.
     private static let threads: NIOThreadPool = {
-        let pool = NIOThreadPool(numberOfThreads: 24)
+        let pool = NIOThreadPool(numberOfThreads: 64)
         pool.start()
         return pool
     }()

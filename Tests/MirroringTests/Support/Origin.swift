@@ -85,8 +85,8 @@ struct Origin: Sendable {
     /// - Parameter port: of a proxy.
     func client<Value>(through port: Int? = nil, _ body: (ContainerClient) async throws -> Value) async throws -> Value {
         let credential = WebAuthCredential(try #require(WebAuthToken(userToken.text))) { [userToken] in userToken.keep($0.text) }
-        let elapsed = Elapsed()
-        let pacing = Pacing(now: { elapsed.now }, pause: { elapsed.add($0) }, chance: { 0 })
+        let elapsed = ManualClock()
+        let pacing = Pacing(now: { elapsed.now }, pause: { elapsed.advance(by: $0) }, chance: { 0 })
         var configuration = ClientConfiguration(address: "\(trusted == nil ? "http" : "https")://127.0.0.1:\(port ?? self.port)")
         configuration.trustedCertificates = trusted
         let client = try ContainerClient(
@@ -127,15 +127,6 @@ private final class OriginClock: Sendable {
     }
 
     func advance(by seconds: Int64) { time.withLock { $0 += seconds * 1000 } }
-}
-
-/// A clock that only pauses move.
-private final class Elapsed: Sendable {
-    private let start = ContinuousClock.now
-    private let time = Mutex(Duration.zero)
-
-    var now: ContinuousClock.Instant { start + time.withLock { $0 } }
-    func add(_ pause: Duration) { time.withLock { $0 += pause } }
 }
 
 /// A mirror of an origin, in an engine of its own.

@@ -3,6 +3,7 @@ import Foundation
 import HTTPServing
 import JSON
 import Records
+import TestSupport
 import Testing
 import Text
 import Traffic
@@ -116,7 +117,7 @@ struct WebAuthTests {
 
     @Test("An older token is good for five minutes after a newer one was used")
     func grace() async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(requiring: .required, clock: clock) { server in
             let (_, first) = try await Self.signIn(server, at: Date())
             clock.advance(by: .seconds(10))
@@ -137,7 +138,7 @@ struct WebAuthTests {
 
     @Test("A token is good for half an hour, and for two weeks where the user is kept signed in", arguments: [(false, 30 * 60), (true, 14 * 86_400)])
     func lives(keep: Bool, seconds: Int) async throws {
-        let clock = SettableClock()
+        let clock = MovingClock()
         try await TestServer.run(requiring: .required, clock: clock) { server in
             let (_, token) = try await Self.signIn(server, keep: keep, at: Date())
             clock.advance(by: .seconds(seconds - 30))

@@ -1,6 +1,7 @@
 import JSON
 import RecordStore
 import Records
+import TestSupport
 import Testing
 
 @testable import WebServices
@@ -115,9 +116,9 @@ import Testing
     @Test func theLatestCallIsServedFirst() async throws {
         let courier = Self.courier()
         async let earlier = courier.next(within: Self.patience)
-        while courier.takers < 1 { await Task.yield() }
+        try await eventually { courier.takers >= 1 }
         async let later = courier.next(within: Self.patience)
-        while courier.takers < 2 { await Task.yield() }
+        try await eventually { courier.takers >= 2 }
         courier.send([1], of: 1, at: place, key: nil)
         #expect(await later?.bytes == [1])
         courier.send([2], of: 2, at: place, key: nil)
@@ -129,7 +130,7 @@ import Testing
         courier.add([Courier.Notification(bytes: [1], delay: .seconds(3600))], of: 1, at: place)
         // The one that is ready first comes while the other is waited for.
         async let first = courier.next(within: Self.patience)
-        while courier.takers < 1 { await Task.yield() }
+        try await eventually { courier.takers >= 1 }
         courier.add([Courier.Notification(bytes: [2], delay: .milliseconds(1))], of: 1, at: place)
         #expect(await first?.bytes == [2])
         courier.send([3], of: 2, at: place, key: nil)

@@ -62,7 +62,7 @@ import Testing
                 for (number, listener) in listeners.enumerated().dropFirst(Self.slow) {
                     group.addTask { (number, try await listener.take(Self.rounds)) }
                 }
-                for listener in listeners.dropFirst(Self.slow) { while listener.courier.takers < 1 { await Task.yield() } }
+                for listener in listeners.dropFirst(Self.slow) { try await eventually { listener.courier.takers >= 1 } }
                 for round in 0..<Self.rounds { try await Self.save((0..<Self.count).map { ("\($0)-\(round)", $0) }, on: server) }
                 return try await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
             }

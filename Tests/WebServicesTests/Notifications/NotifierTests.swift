@@ -190,12 +190,12 @@ import Traffic
             try await save("taken")
             let parcel = try #require(await courier.next(within: Self.patience))
             notifier.delivered(parcel, by: courier, of: made)
-            while first.notificationTokens(made, now: Timestamp(milliseconds: 1)).contains(where: { $0.told < parcel.position }) { await Task.yield() }
+            try await eventually { first.notificationTokens(made, now: Timestamp(milliseconds: 1)).allSatisfy { $0.told >= parcel.position } }
             try await first.writeUses()
             try await save("in hand")
             try await save("p", .public)
             // It fires before the server fails, and ends with that.
-            while try await !database(.public).subscriptions().isEmpty { await Task.yield() }
+            try await eventually { try await database(.public).subscriptions().isEmpty }
             _ = await courier.next(within: Self.patience)
         }
         try await save("while nobody listened")
@@ -227,7 +227,7 @@ import Traffic
         let gated = Notifier(engine: GatedEngine(base: engine, gate: gate), accounts: accounts, now: { Timestamp(milliseconds: 1) })
         defer { gated.close() }
         let late = try #require(gated.courier(of: try await gated.makeToken(for: "_a", clientID: nil, at: place)))
-        while gate.isIdle { await Task.yield() }
+        try await eventually { !gate.isIdle }
         let courier = try #require(gated.courier(of: early.withLock { $0 }))
         try await save("new")
         gate.open()
@@ -249,7 +249,7 @@ import Traffic
                 let operations = names[start..<start + 200].map { RecordOperation(.forceUpdate, recordName: $0, recordType: "Item") }
                 for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest(operations, zoneID: Self.zone)) { _ = try outcome.get() }
             }
-            while !slow.isClosed { await Task.yield() }
+            try await eventually { slow.isClosed }
             var told: [String] = []
             while slow.count > 0 { told.append(try await Self.next(slow)) }
             let position = try #require(slow.told(at: place))
@@ -259,7 +259,7 @@ import Traffic
             #expect(told == names.map { "q \($0)" })
             try await save("later")
             #expect(try await Self.next(rest) == "q later")
-            while device.count < Courier.limit { await Task.yield() }
+            try await eventually { device.count >= Courier.limit }
         }
     }
 
@@ -304,7 +304,7 @@ import Traffic
             let operation = RecordOperation(.forceUpdate, recordName: "end", recordType: "Other")
             for outcome in try await database(.private, as: Self.mac).modify(ModifyRequest([operation], zoneID: ZoneID(zoneName: "Last"))) { _ = try outcome.get() }
             let waiting = expected.count + (fault == .lateNotifications ? 2 : 0)
-            while courier.count < waiting { await Task.yield() }
+            try await eventually { courier.count >= waiting }
             var told: [String] = []
             for _ in expected { told.append(try await Self.next(courier)) }
             #expect(told == expected)
@@ -322,7 +322,7 @@ import Traffic
             try await save("b")
             func fates(_ id: Name) -> [LoggedNotification.Fate] { log.latest { $0.subscriptionID == id }.reversed().map(\.fate) }
             // The zone's notification for the second change is the last one to be noted.
-            while fates("z").count < 2 || fates("z").last == .waiting { await Task.yield() }
+            try await eventually { fates("z").count >= 2 && fates("z").last != .waiting }
             func nextOfQuery() async throws -> String {
                 while true {
                     let next = try await Self.next(courier)
@@ -370,7 +370,7 @@ import Traffic
         try await notifying(with: faults, log: log) { notifier in
             _ = try await registered(notifier)
             try await save("a")
-            while log.latest().isEmpty { await Task.yield() }
+            try await eventually { !log.latest().isEmpty }
             #expect(log.latest().map(\.fate) == [.lost] && log.latest().first?.payload.isEmpty == false)
         }
     }

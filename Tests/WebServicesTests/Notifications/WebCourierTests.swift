@@ -3,6 +3,7 @@ import HTTPServing
 import InMemoryRecordStore
 import JSON
 import Records
+import TestSupport
 import Testing
 import Traffic
 
@@ -56,11 +57,11 @@ struct WebCourierTests {
             let listener = try await Listener(server)
             let courier = try #require(server.notifier.courier(of: listener.token))
             async let answer = listener.take()
-            while courier.takers < 1 { await Task.yield() }
+            try await eventually { courier.takers >= 1 }
             try await listener.client.save(["a"])
             let expected: JSONValue = ["aps": ["sound": "default"], "ck": ["fet": ["sid": "z", "zid": "Z"]]]
             #expect(Subset.differences(expected, try await answer.json()) == [])
-            while courier.count > 0 { await Task.yield() }
+            try await eventually { courier.count == 0 }
         }
     }
 
@@ -69,10 +70,10 @@ struct WebCourierTests {
         try await TestServer.run { server in
             let listener = try await Listener(server)
             let courier = try #require(server.notifier.courier(of: listener.token))
-            try await server.client.hangUp(after: listener.request) { while courier.takers < 1 { await Task.yield() } }
-            while courier.takers > 0 { await Task.yield() }
+            try await server.client.hangUp(after: listener.request) { try await eventually { courier.takers >= 1 } }
+            try await eventually { courier.takers == 0 }
             try await listener.client.save(["a"])
-            while courier.count < 1 { await Task.yield() }
+            try await eventually { courier.count >= 1 }
             #expect(try await listener.client.send("HEAD", listener.target).status == 200)
             #expect(courier.count == 1)
             #expect(try await listener.take().text.contains("fet"))

@@ -47,7 +47,7 @@ struct TestServer: Sendable {
     /// Runs a server while the body runs.
     static func run(
         _ kind: EngineKind = .inMemory, requiring mode: AccessControl.Mode = .open, trusting trusted: TrustedSites = .loopback, sizeLimit: Int64 = AssetStores.defaultSizeLimit,
-        clock: SettableClock = SettableClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
+        clock: MovingClock = MovingClock(), log: RequestLog = RequestLog(), throttle: Throttle? = nil, memory: MemoryBudget = MemoryBudget(),
         patience: Duration = .seconds(55), routes: @Sendable (Routes) -> Void = { _ in },
         _ body: @Sendable (TestServer) async throws -> Void
     ) async throws {
