@@ -33,10 +33,11 @@ import Text
     }
 
     @Test func noBytesOfHTMLAreLeftInText() {
-        for text in Self.texts {
-            let escaped = EscapedHTML.exact.escapeText(text)
+        let mark = /<i data-u="[0-9A-F]+">|<\/i>/.matchingSemantics(.unicodeScalar)
+        for (type, text) in EscapedHTML.allCases.flatMap({ type in Self.texts.map { (type, $0) } }) {
+            let escaped = type.escapeText(text).replacing(mark, with: "")
             #expect(!escaped.utf8.contains { [UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""), UInt8(ascii: "'")].contains($0) })
-            #expect(Array(Self.unescapedHTML(escaped).utf8) == Array(text.utf8))
+            if type != .plain { #expect(Array(Self.unescapedHTML(escaped).utf8) == Array(text.utf8)) }
         }
     }
 

@@ -14,6 +14,7 @@ import Text
         ("\u{AD}", "<i data-u=\"00AD\">\u{AD}</i>", "⟨U+00AD⟩"), ("a\u{85}", "a<i data-u=\"0085\">\u{85}</i>", "a⟨U+0085⟩"), ("a\u{FE0F}", "a<i data-u=\"FE0F\">\u{FE0F}</i>", "a⟨U+FE0F⟩"),
         ("a\u{200D}b", "a<i data-u=\"200D\">\u{200D}</i>b", "a⟨U+200D⟩b"), ("\u{3164}", "<i data-u=\"3164\">\u{3164}</i>", "⟨U+3164⟩"), ("a\u{E0041}", "a<i data-u=\"E0041\">\u{E0041}</i>", "a⟨U+E0041⟩"),
         ("\u{2028}", "<i data-u=\"2028\">\u{2028}</i>", "⟨U+2028⟩"), ("\u{FEFF}a", "<i data-u=\"FEFF\">\u{FEFF}</i>a", "⟨U+FEFF⟩a"),
+        ("<b>\u{202E}\"", "&lt;b&gt;<i data-u=\"202E\">\u{202E}</i>&quot;", "&lt;b&gt;⟨U+202E⟩&quot;"),
     ])
     func whatNobodySeesIsMarked(text: String, html: String, plain: String) {
         #expect(MarkedText.html(text) == html)

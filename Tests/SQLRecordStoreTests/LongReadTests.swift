@@ -64,6 +64,26 @@ import Testing
         await engine.close()
     }
 
+    /// A page reads a limited number of rows, whatever their types.
+    @Test("A pull of a rare type has empty pages that say there is more, and misses nothing", arguments: [false, true])
+    func pagesOfARareType(reverse: Bool) async throws {
+        let folder = try TemporaryFolder()
+        let engine = try await LargeStore.make(records: 25_000, in: folder.url)
+        let database = try await engine.full(.private)
+        try await database.save("rare", type: "Rare", in: LargeStore.zone)
+        var request = ZoneChangesRequest(LargeStore.zone, desiredKeys: [], desiredRecordTypes: ["Rare"], reverse: reverse)
+        var pages: [[Name]] = []
+        var isLast = false
+        while !isLast {
+            let page = try await database.zoneChanges(request)
+            pages.append(page.changes.map(\.recordID.recordName))
+            (request.since, isLast) = (page.syncToken, !page.moreComing)
+        }
+        #expect(pages == (reverse ? [["rare"], [], []] : [[], [], ["rare"]]))
+        #expect(try await database.currentToken(of: LargeStore.zone) == request.since)
+        await engine.close()
+    }
+
     @Test("A query that reads little needs no turn; one that reads much waits for its own, and finds the same")
     func onlyLongQueriesNeedTurns() async throws {
         let folder = try TemporaryFolder()
