@@ -1,4 +1,4 @@
-public import JSON
+internal import JSON
 public import Records
 internal import Synchronization
 internal import Text
