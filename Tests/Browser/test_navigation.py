@@ -40,7 +40,11 @@ def test_the_entries_tell_their_state(empty_server, open_page):
     empty_server.save(container, "Notes", note | {"recordName": "two"})
     page.reload()
     expect(entries(page).get_by_role("link", name="Requests 1 error in the last hour")).to_be_visible()
-    expect(entries(page).get_by_role("link", name="Clients 1 behind the changes of this database")).to_be_visible()
+    # To lack a change is no reason to look at a client; a refused token is.
+    expect(entries(page).get_by_role("link", name="Clients", exact=True)).to_be_visible()
+    empty_server.ask(f"/{container}/development/private/changes/zone", {"zones": [{"zoneID": {"zoneName": "Notes"}, "syncToken": "AAAA"}]})
+    page.reload()
+    expect(entries(page).get_by_role("link", name="Clients 1 stuck client")).to_be_visible()
     assert not problems(page)
 
 
