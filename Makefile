@@ -45,7 +45,7 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench screenshots system-packages test-packages picture-packages bench-packages
+.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench screenshots package package-test system-packages test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
@@ -53,6 +53,8 @@ help:
 	@echo "make test         build everything and run all tests"
 	@echo "make test-long    run what depends on chance again and again: MINUTES=30 for half an hour"
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
+	@echo "make package      make a .deb and a .tar.gz that need no Swift (docs/packages.md)"
+	@echo "make package-test try the .deb in a bare Debian made by debootstrap; needs root"
 	@echo "make screenshots  take the pictures of the README anew, from the demo data"
 
 run: system-packages
@@ -130,6 +132,16 @@ screenshots: system-packages test-packages picture-packages $(VENV)/installed
 	swift build $(BUILD) --product skylight
 	@echo "==> Taking the pictures of the README"
 	@SKYLIGHT_BIN="$(BIN)/skylight" $(VENV)/bin/python Scripts/take-screenshots docs
+
+package: system-packages
+	@Scripts/install-packages binutils dpkg-dev git
+	@Scripts/make-package
+
+# A release of Debian for `make package-test`.
+SUITE ?= bookworm
+package-test: package
+	@Scripts/install-packages curl debootstrap lintian
+	@Scripts/test-package "$$(ls -t .build-package/packages/skylight_*.deb | head -n 1)" $(SUITE)
 
 system-packages:
 	@Scripts/require-swift

@@ -70,7 +70,9 @@ public final class Accounts: Sendable {
         let credentials: KnownCredentials
         let password: StoredPassword?
         do {
-            try AccountsMigrations.migrator.migrate(queue)
+            let migrator = AccountsMigrations.migrator
+            if try queue.read(migrator.hasBeenSuperseded) { throw NewerAccounts() }
+            try migrator.migrate(queue)
             (users, credentials, password) = try queue.read { database in
                 (try Self.users(in: database), try KnownCredentials(database), try StoredPassword(database))
             }

@@ -9,6 +9,10 @@ public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
     public var errorDescription: String? { description }
 
     init(_ error: any Error) {
+        if error is NewerAccounts {
+            description = "accounts.sqlite was written by a newer version of Skylight; use that version"
+            return
+        }
         let problem =
             switch error {
             case let error as DatabaseError: "\(error.message ?? "an error of the database"), \(error.extendedResultCode)"
@@ -19,6 +23,9 @@ public struct UnreadableAccounts: LocalizedError, CustomStringConvertible {
         description = "accounts.sqlite can't be read (\(problem)). Restore a backup, or move the file away: the server then starts without users, keys and tokens"
     }
 }
+
+/// The file has tables that this version does not know, and whose meaning it could lose.
+struct NewerAccounts: Error {}
 
 /// A NULL or a value of the wrong type. GRDB's `row["column"]` would trap on it.
 struct DamagedAccount: Error, CustomStringConvertible {

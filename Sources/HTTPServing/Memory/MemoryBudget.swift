@@ -15,13 +15,15 @@ public final class MemoryBudget: Sendable {
     private static let trimSize = 32 << 20
 
     private let taken = Atomic(0)
-    /// Bytes that were given back since the heap was trimmed.
     private let returned = Atomic(0)
 
     /// - Parameter limit: the limit in bytes.
     public init(limit: Int = defaultLimit) {
         self.limit = limit
     }
+
+    /// Bytes that were given back since the heap was trimmed.
+    var returnedBytes: Int { returned.load(ordering: .relaxed) }
 
     /// The bytes in use.
     public var takenBytes: Int { taken.load(ordering: .relaxed) }
@@ -49,7 +51,7 @@ public final class MemoryBudget: Sendable {
     /// Decides whether to trim the heap now: ``trimSize`` bytes were given back since the last time, and none are in use.
     /// - Returns: true once; then false until as many bytes were given back again.
     public func takeTrimming() -> Bool {
-        guard takenBytes == 0, returned.load(ordering: .relaxed) >= Self.trimSize else { return false }
+        guard takenBytes == 0, returnedBytes >= Self.trimSize else { return false }
         returned.store(0, ordering: .relaxed)
         return true
     }
