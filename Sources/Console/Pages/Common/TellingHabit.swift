@@ -54,7 +54,8 @@ extension TellingHabit {
             let place = Place(address: notification.address, zoneID: notification.zoneID)
             let pulled = history.parts.first { $0.address == notification.address }?.feed(of: notification.zoneID)?.lastPulled
             if told[place] != nil, let pulled, pulled >= moment { continue }
-            told[place] = Zone(told: moment, pulled: pulled)
+            // Deliveries need not come in the order of the notifications.
+            told[place] = Zone(told: min(moment, told[place]?.told ?? moment), pulled: pulled)
         }
         return habits(told: Array(told.values), pulls: history.parts.flatMap { $0.feeds.map(\.pullCount) })
     }
