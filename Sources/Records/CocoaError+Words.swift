@@ -17,6 +17,6 @@ extension CocoaError {
 }
 
 extension POSIXError {
-    /// What is wrong: `No such file or directory`.
+    /// The system's text for the code: `No such file or directory`.
     public var words: String { String(cString: strerror(code.rawValue)) }
 }

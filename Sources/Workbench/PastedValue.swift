@@ -51,7 +51,7 @@ public struct PastedValue: Sendable {
 
     /// Names beside credentials of no kind of their own, in lower case.
     private static let otherNames: Set = ["x-apple-webauth-token", "authorization", "cookie", "set-cookie"]
-    /// What stands before a credential in the header Authorization, in lower case.
+    /// The schemes of the header Authorization, which precede its credential, in lower case.
     private static let schemes = ["bearer ", "basic "].map { Array($0.utf8) }
     /// The minimum length of a credential. A shorter text beside its name is a remark.
     private static let credentialLength = 16

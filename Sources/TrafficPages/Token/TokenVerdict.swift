@@ -94,7 +94,7 @@ struct TokenVerdict: ViewModel {
     }
 }
 
-/// What a value is that no store explains: a token of iCloud, a cut one, or no change token at all.
+/// Describes a pasted value that no store explains: a token of iCloud, a cut token, or something else than a change token.
 struct RecognisedValue: ViewModel {
     /// A CSS class: `compared` for what is in order, none for a token that was cut or changed.
     let tone: String

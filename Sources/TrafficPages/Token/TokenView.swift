@@ -24,7 +24,7 @@ struct TokenView: Page {
     let verdict: TokenVerdict?
     /// The token on its zone's timeline.
     let ahead: TokenAhead?
-    /// What a value is that no store of this server explains.
+    /// The description of a value that no store of this server explains.
     let recognised: RecognisedValue?
     let origin: Frame.Link?
     let rows: [TokenRow]
