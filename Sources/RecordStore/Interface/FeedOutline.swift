@@ -1,3 +1,4 @@
+public import JSON
 public import Records
 
 /// Selects a part of a zone's feed and the number of stretches.
@@ -58,4 +59,94 @@ public struct FeedOutline: Sendable, Hashable {
         self.floor = floor
         self.stretches = stretches
     }
+}
+
+/// Divides a feed into parts of equal width for an outline.
+public struct FeedRuler: Sendable {
+    /// Lower bound, exclusive.
+    public let after: Int64
+    /// Upper bound, inclusive.
+    public let through: Int64
+    /// Number of positions per part. The last part can be shorter.
+    public let width: Int64
+
+    /// - Parameters:
+    /// - unit: the width is a multiple of it, and the bounds are extended outward to multiples of it minus one.
+    /// - latest: the last position that exists.
+    /// - Returns: `nil` if the range is empty.
+    public init?(after: Int64, through: Int64, parts: Int, unit: Int64 = 1, latest: Int64) {
+        guard after < latest, through > after, latest >= 0 else { return nil }
+        let unit = max(unit, 1)
+        // `after` is exclusive, so it is one less than a multiple of the unit.
+        let first = (max(after, -1) + 1) / unit * unit - 1
+        let last = min(max(through, 0), latest)
+        let end = last + min(unit - 1 - last % unit, latest - last)
+        guard first < end else { return nil }
+        let units = (end - first - 1) / unit + 1
+        let parts = min(Int64(max(parts, 1)), units)
+        self.after = first
+        self.through = end
+        width = ((units - 1) / parts + 1) * unit
+    }
+
+    public var count: Int { Int((through - after + width - 1) / width) }
+
+    /// The bounds of a part: `after` is exclusive, `through` inclusive.
+    public func part(_ index: Int) -> (after: Int64, through: Int64) {
+        let begin = after + Int64(index) * width
+        return (begin, min(begin + width, through))
+    }
+}
+
+// MARK: - Zones
+
+/// Summaries of the zones of a database.
+public struct ZoneSummaries: Sendable, Hashable {
+    public var zones: [ZoneSummary]
+    /// Number of zones beyond the limit.
+    public var left: Int
+
+    public init(zones: [ZoneSummary], left: Int) {
+        self.zones = zones
+        self.left = left
+    }
+
+    /// Number of changes to read at each end of each zone's feed; at least 1.
+    public static func depth(of changes: Int, among zones: Int) -> Int { max(1, changes / max(1, zones)) }
+}
+
+/// Summary of one zone.
+public struct ZoneSummary: Sendable, Hashable {
+    public var zoneID: ZoneID
+    public var counts: ZoneCounts
+    /// Earliest creation date among the records read, which are those unchanged for longest; `nil` if there were
+    /// none.
+    public var firstSave: Timestamp?
+    /// True if all records were read. Otherwise a record created earlier may have been saved again since.
+    public var isFirstCertain: Bool
+    /// Time of the latest save among the records read; `nil` if there is none or only deletions follow.
+    public var lastSave: Timestamp?
+
+    public init(zoneID: ZoneID, counts: ZoneCounts, firstSave: Timestamp?, isFirstCertain: Bool, lastSave: Timestamp?) {
+        self.zoneID = zoneID
+        self.counts = counts
+        self.firstSave = firstSave
+        self.isFirstCertain = isFirstCertain
+        self.lastSave = lastSave
+    }
+}
+
+/// Number of records and deletions in a zone.
+public struct ZoneCounts: Sendable, Hashable {
+    /// Records by type.
+    public var records: [Name: Int]
+    /// Record names whose latest change is a deletion.
+    public var deletions: Int
+
+    public init(records: [Name: Int], deletions: Int) {
+        self.records = records
+        self.deletions = deletions
+    }
+
+    public var total: Int { records.values.saturatedSum }
 }

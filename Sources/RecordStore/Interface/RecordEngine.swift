@@ -83,3 +83,80 @@ extension RecordEngine {
         return try await environments(of: container).contains(environment)
     }
 }
+
+// MARK: - Containers
+
+/// Summary of a container, taken without opening it.
+public struct ContainerSummary: Sendable, Hashable {
+    public var container: ContainerID
+    /// Total size of the record stores of all environments on disk in bytes, without asset files.
+    public var bytes: Int64
+    /// Time of the last save; `nil` if nothing was saved.
+    public var lastSave: Timestamp?
+    /// The reason why an environment can't be opened or read; `nil` if no problem is known.
+    public var unreadableBecause: RecordError?
+
+    public init(container: ContainerID, bytes: Int64 = 0, lastSave: Timestamp? = nil, unreadableBecause: RecordError? = nil) {
+        self.container = container
+        self.bytes = bytes
+        self.lastSave = lastSave
+        self.unreadableBecause = unreadableBecause
+    }
+}
+
+extension RecordError {
+    /// The error for a container that is being deleted or renamed.
+    public static func containerBusy(_ container: ContainerID) -> RecordError {
+        RecordError(.tryAgainLater, "The container '\(container)' is being deleted or renamed", retryAfter: 1)
+    }
+
+    /// The error for deleting or renaming a container that does not exist.
+    public static func noContainer(_ container: ContainerID) -> RecordError {
+        RecordError(.notFound, "There is no container '\(container)'")
+    }
+
+    /// The error for a container name that is in use.
+    public static func containerExists(_ container: ContainerID) -> RecordError {
+        RecordError(.exists, "The container '\(container)' already exists; choose another name")
+    }
+}
+
+// MARK: - Health
+
+/// Health of the store of a container and environment.
+public struct StoreHealth: Sendable, Hashable {
+    public var container: ContainerID
+    public var environment: Environment
+    /// The reason why writes are refused; `nil` while they are accepted.
+    public var readOnlyBecause: RecordError?
+    /// The reason why the store can't be opened or fully read; `nil` while it can.
+    public var unreadableBecause: RecordError?
+    /// Time when the problem with reading was first noticed.
+    public var since: Timestamp?
+    /// The database server and the settings that say how durable its commits are, such as `PostgreSQL 15.14, synchronous_commit on`; `nil` for a file.
+    public var database: String?
+
+    public init(
+        container: ContainerID, environment: Environment, readOnlyBecause: RecordError? = nil, unreadableBecause: RecordError? = nil,
+        since: Timestamp? = nil, database: String? = nil
+    ) {
+        self.container = container
+        self.environment = environment
+        self.readOnlyBecause = readOnlyBecause
+        self.unreadableBecause = unreadableBecause
+        self.since = since
+        self.database = database
+    }
+
+    public enum Status: String, Sendable {
+        case ok
+        /// The store can be read but not written.
+        case readOnly = "read-only"
+        /// The store can't be opened or fully read.
+        case unreadable
+    }
+
+    public var status: Status { unreadableBecause != nil ? .unreadable : readOnlyBecause != nil ? .readOnly : .ok }
+    /// The reason for a status other than `ok`.
+    public var reason: RecordError? { unreadableBecause ?? readOnlyBecause }
+}

@@ -1,6 +1,6 @@
+internal import Foundation
 internal import JSON
 public import Records
-internal import Foundation
 
 /// The rules of records/modify, shared by all engines: change tag conflicts, merge and replace, just-in-time schema,
 /// limits, reference actions, atomic batches.
@@ -275,3 +275,106 @@ public struct BatchModifier {
 
 /// Makes an atomic batch roll back.
 private struct BatchRefused: Error {}
+
+// MARK: - Reversion
+
+extension BatchModifier {
+    /// Saves a record as in one of its journal entries, within the engine's open transaction. Fields added since are
+    /// cleared.
+    /// - Throws: `RecordError` if the save is refused; nothing is applied then.
+    public mutating func revert(to entry: RecordJournalEntry, for reversion: RecordReversion) throws -> StoredRecord {
+        let recordID = reversion.recordID
+        if entry.act == .deleted {
+            throw RecordError(
+                .badRequest, "The change at position \(entry.position) deleted the record '\(recordID.recordName)'; restore an earlier version")
+        }
+        let fields = try entry.fields.decoded()
+        formerFields = Dictionary(fields.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        defer { formerFields = [:] }
+        let operation = RecordOperation(
+            reversion.recordChangeTag == nil ? .create : .replace, recordName: recordID.recordName, recordType: entry.recordType,
+            recordChangeTag: reversion.recordChangeTag,
+            fields: formerFields.mapValues { FieldInput($0.value, isEncrypted: $0.isEncrypted) },
+            parent: entry.parent.map { .record($0) } ?? .cleared)
+        let outcomes = try apply(ModifyRequest([operation], zoneID: recordID.zoneID))
+        guard case .saved(let record)? = try outcomes.first?.get() else { throw RecordError(.internalError, "The save was not run") }
+        return record
+    }
+}
+
+extension RecordReversion {
+    /// The error for a version that is no longer kept.
+    /// - Parameter limits: the store's limits.
+    public func notKept(_ limits: JournalLimits) -> RecordError {
+        let what = limits.isOff ? "this server keeps no earlier versions" : "earlier versions are kept for \(limits.days) days, up to \(limits.versions) per record"
+        return RecordError(.notFound, "No change of the record '\(recordID.recordName)' at position \(position) is kept; \(what)")
+    }
+}
+
+// MARK: - Order
+
+/// The order of operations in a non-atomic request: as given, but parents are saved before their children, and deleted after them.
+struct ParentOrder {
+    private struct Place: Hashable {
+        let zone: Int64
+        let name: Name
+    }
+
+    private(set) var indices: [Int] = []
+    /// The saves of records that the request puts below themselves.
+    private(set) var circles: Set<Int> = []
+
+    static func cycle(_ name: Name) -> RecordError {
+        RecordError(known: .parentCycle, name)
+    }
+
+    /// - Parameters:
+    ///   - zones: the engine's zone key for each operation; `nil` if the zone does not exist.
+    ///   - parent: the parent of a stored record, by its name and zone.
+    init(of operations: [RecordOperation], in zones: [Int64?], parent: (Name, Int64) throws -> Name?) rethrows {
+        var (saves, deletions): ([Place: Int], [Place: Int]) = ([:], [:])
+        for (index, operation) in operations.enumerated() {
+            guard let zone = zones[index], let name = operation.recordName else { continue }
+            if operation.kind.isDeletion { deletions[Place(zone: zone, name: name)] = index } else { saves[Place(zone: zone, name: name)] = index }
+        }
+        let savesAbove = operations.indices.map { index -> Int? in
+            guard let zone = zones[index], case .record(let parent) = operations[index].parent else { return nil }
+            return saves[Place(zone: zone, name: parent)]
+        }
+        var isTaken = Array(repeating: false, count: operations.count)
+        for index in operations.indices where !isTaken[index] {
+            // From the operation up to the first ancestor that is not saved in this request or was placed already.
+            var line: [Int] = []
+            var next: Int? = index
+            while let current = next, !isTaken[current] {
+                isTaken[current] = true
+                line.append(current)
+                next = savesAbove[current]
+            }
+            // Restored records may be as they were.
+            if let next, let start = line.firstIndex(of: next) { circles.formUnion(line[start...].filter { operations[$0].provenance == nil }) }
+            indices += line.reversed()
+        }
+        // A single deletion needs no look at its record.
+        if deletions.count > 1 { try orderDeletions(deletions, parent) }
+    }
+
+    /// Deletions keep their places among the saves. Those of records further down come first.
+    private mutating func orderDeletions(_ deletions: [Place: Int], _ parent: (Name, Int64) throws -> Name?) rethrows {
+        var above: [Int: Int] = [:]
+        for (place, index) in deletions {
+            if let parent = try parent(place.name, place.zone) { above[index] = deletions[Place(zone: place.zone, name: parent)] }
+        }
+        if above.isEmpty { return }
+        let deleted = Set(deletions.values)
+        let depths = Dictionary(uniqueKeysWithValues: deleted.map { index in
+            var (depth, next) = (0, above[index])
+            // Parents may form a circle.
+            while let current = next, depth < deletions.count { (depth, next) = (depth + 1, above[current]) }
+            return (index, depth)
+        })
+        let places = indices.indices.filter { deleted.contains(indices[$0]) }
+        let ordered = places.map { indices[$0] }.enumerated().sorted { (-(depths[$0.element] ?? 0), $0.offset) < (-(depths[$1.element] ?? 0), $1.offset) }
+        for (place, index) in zip(places, ordered) { indices[place] = index.element }
+    }
+}

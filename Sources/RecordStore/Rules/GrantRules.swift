@@ -1,3 +1,4 @@
+internal import Crypto
 public import JSON
 public import Records
 
@@ -155,4 +156,102 @@ public struct GrantRules {
     }
 
     static let signInNeeded = RecordError(known: .signInRequired)
+}
+
+// MARK: - Queries
+
+extension GrantRules {
+    /// The records that the query may return: all, or only the caller's own.
+    /// - Throws: `RecordError` ACCESS_DENIED if the caller may read none.
+    public func reach(of query: Query, _ schema: Schema) throws -> Reach {
+        // A missing type is reported by the query itself.
+        guard schema.types[query.recordType] != nil else { return .all }
+        let reach = try reach(of: .read, in: query.recordType, schema)
+        if reach == .none { throw Self.refusal(of: .read) }
+        return reach
+    }
+
+    /// Restricts a resolved query and its request to what the caller may read. If READ is granted only to `_creator`,
+    /// a filter for the caller's own records is added.
+    ///
+    /// The filter requires no index. If `createdUserRecordName` is QUERYABLE, that index is used; otherwise other
+    /// users' records are read and dropped.
+    public func narrowed(
+        _ query: ResolvedQuery, _ request: QueryRequest, to reach: Reach, _ schema: Schema
+    ) -> (query: ResolvedQuery, request: QueryRequest) {
+        guard reach == .own else { return (query, request) }
+        let creator = FieldValue.reference(Reference(recordName: creatorName))
+        let alias = SystemField.createdBy.alias
+        let isTaken = schema.types[query.recordType]?.fields[alias] != nil
+        var request = request
+        request.query.filters.append(Query.Filter(isTaken ? SystemField.createdBy.schemaName : alias, .equals, FieldInput(creator)))
+        return (query.adding(ResolvedQuery.Filter(key: .system(.createdBy), comparator: .equals, operand: .value(creator))), request)
+    }
+}
+
+// MARK: - User records
+
+/// User records: records of type Users in the default zone of the public database, named after the user.
+///
+/// Their first version is not saved by clients. An engine creates it when the record of a known user is requested by
+/// name. So only requested user records exist.
+public enum UserRecords {
+    /// The field with the numbers of the user's roles (``CustomRole``).
+    public static let rolesField: Name = "roles"
+
+    /// True if only a user record can have this name.
+    public static func isReserved(_ name: Name, in zoneID: ZoneID, of scope: DatabaseScope) -> Bool {
+        scope == .public && zoneID.isDefault && name.isUserRecordName
+    }
+
+    /// Names that were not found and may be user records.
+    public static func missing(_ recordIDs: [RecordID], _ found: [Result<StoredRecord, RecordError>], of scope: DatabaseScope) -> [Name] {
+        guard scope == .public else { return [] }
+        return zip(recordIDs, found).compactMap { recordID, result in
+            guard isReserved(recordID.recordName, in: recordID.zoneID, of: scope), case .failure(.recordNotFound) = result else { return nil }
+            return recordID.recordName
+        }
+    }
+
+    /// The role numbers in a user record; none for other records.
+    public static func roleNumbers(in record: StoredRecord?) throws -> Set<Int64> {
+        guard let record, record.recordType == Schema.usersType, case .list(let elements, _)? = try record.fields.values(of: [rolesField])[rolesField]
+        else { return [] }
+        return Set(elements.compactMap { if case .int64(let number) = $0 { number } else { nil } })
+    }
+}
+
+extension RecordTransaction {
+    /// The record with a name. The record of a user known to the store is created if necessary.
+    /// - Parameters:
+    /// - zone: the zone to search.
+    /// - scope: the database through which the zone was opened.
+    public func record(orUser name: Name, in zone: TransactionZone, of scope: DatabaseScope, at now: Timestamp) throws -> StoredRecord? {
+        if let record = try record(named: name, in: zone.key) { return record }
+        guard UserRecords.isReserved(name, in: zone.zoneID, of: scope), schema.types[Schema.usersType] != nil, try knowsUser(name) else { return nil }
+        let signature = Signature(timestamp: now, userRecordName: name, deviceID: Caller(userRecordName: name).deviceID)
+        let draft = RecordDraft(
+            recordID: RecordID(recordName: name, zoneID: zone.zoneID), recordType: Schema.usersType, created: signature, modified: signature,
+            parent: nil, fields: [:], text: .empty, previousFields: [:])
+        return try save(draft, replacing: nil, in: zone.key)
+    }
+
+    /// The role numbers of a user, from the public database.
+    public func roleNumbers(of user: Name) throws -> Set<Int64> {
+        try UserRecords.roleNumbers(in: record(named: user, in: zone(.default).key))
+    }
+}
+
+/// The numbers of custom roles in user records.
+///
+/// CloudKit stores numbers in the field `roles` of type Users and does not document their origin. Skylight derives a
+/// role's number from its name, so that it is the same in each environment and after a reset.
+public enum CustomRole {
+    /// Number of digest bytes used. The result is positive and exact in JavaScript.
+    private static let length = 5
+
+    /// The number of a role: the first five bytes of the SHA-256 of its name, big-endian.
+    public static func number(of role: Name) -> Int64 {
+        SHA256.hash(data: Array(role.utf8)).prefix(length).reduce(0) { $0 << 8 | Int64($1) }
+    }
 }

@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// The indexes that a query requires (docs/queries.md).
@@ -113,5 +113,178 @@ private struct IndexBuilds {
         let unready = builds.reduce(into: Indexes()) { $0.formUnion($1.indexes) }.intersection(declared)
         guard !unready.isEmpty, unready == declared else { return [] }
         return [.indexBeingBuilt(key, unready, percent: builds.map(\.percent).min() ?? 0)]
+    }
+}
+
+// MARK: - Problems
+
+/// A problem that keeps a query from running.
+public enum QueryProblem: Sendable, Hashable {
+    case systemType
+    case unknownType(Name)
+    /// The type has no index at all.
+    case noIndex(Name)
+    case unknownField(Name)
+    /// The field lacks an index. Any of the given indexes is sufficient; empty if the field can't have an index.
+    case missingIndex(FieldKey, Indexes, word: String)
+    /// The index of the field is incomplete. Progress is from 0 to 99.
+    case indexBeingBuilt(FieldKey, Indexes, percent: Int)
+    /// The filter or sort is invalid for the field, whatever its indexes.
+    case invalid(RecordError)
+
+    /// The error reported by the web services.
+    public var error: RecordError {
+        switch self {
+        case .systemType: RecordError(known: .systemTypeQueried)
+        case .unknownType(let name): RecordError(known: .unknownType, name)
+        case .noIndex(let name): RecordError(known: .typeNotIndexable, name)
+        case .unknownField(let name): RecordError(known: .unknownField, name)
+        case .missingIndex(let key, _, let word): RecordError(known: .notMarked, key.errorName, word)
+        case .indexBeingBuilt(let key, let indexes, let percent):
+            RecordError(
+                .tryAgainLater,
+                "The index \(indexes.names.joined(separator: ", ")) of field '\(key.errorName)' is being built (\(percent) %); try again later",
+                retryAfter: 1)
+        case .invalid(let error): error
+        }
+    }
+
+    /// A filter on a field whose values only clients can read: iCloud's words.
+    static func encrypted(_ key: FieldKey, _ type: FieldType, _ comparator: Comparator) -> QueryProblem {
+        .invalid(RecordError(known: .encryptedFilter, key.errorName, FieldType(type.valueType, isList: type.isList).wireName, comparator.rawValue))
+    }
+}
+
+extension JSONWriter {
+    /// Writes a query problem: its kind, its subject and the error that `records/query` returns (docs/services.md).
+    public mutating func value(_ problem: QueryProblem) {
+        object { writer in
+            switch problem {
+            case .systemType: writer.member("problem", "SYSTEM_TYPE")
+            case .unknownType(let name):
+                writer.member("problem", "UNKNOWN_TYPE")
+                writer.member("recordType", name)
+            case .noIndex(let name):
+                writer.member("problem", "NO_INDEX")
+                writer.member("recordType", name)
+            case .unknownField(let name):
+                writer.member("problem", "UNKNOWN_FIELD")
+                writer.member("field", name)
+            case .missingIndex(let key, let indexes, let word):
+                writer.member("problem", "MISSING_INDEX")
+                writer.member("field", key.schemaName)
+                writer.name("indexes")
+                writer.value(indexes)
+                writer.member("word", word)
+            case .indexBeingBuilt(let key, let indexes, let percent):
+                writer.member("problem", "INDEX_BEING_BUILT")
+                writer.member("field", key.schemaName)
+                writer.name("indexes")
+                writer.value(indexes)
+                writer.member("percent", Int64(percent))
+            case .invalid: writer.member("problem", "INVALID")
+            }
+            let error = problem.error
+            writer.member("serverErrorCode", error.code.rawValue)
+            writer.member("reason", error.reason)
+            if let seconds = error.retryAfter { writer.member("retryAfter", Int64(seconds)) }
+        }
+    }
+}
+
+// MARK: - Missing indexes
+
+/// A minimal set of indexes that a refused query lacks.
+public struct IndexNeeds: Sendable {
+    /// Indexes to add to each field, in the order of the query.
+    public let additions: [(key: FieldKey, indexes: Indexes)]
+    /// All problems, including those hidden by a type without any index.
+    public let problems: [QueryProblem]
+
+    /// - Parameters:
+    /// - problems: the problems reported by ``IndexRules``.
+    /// - type: the type of the query; `nil` if it does not exist.
+    public init(_ problems: [QueryProblem], of query: Query, type: RecordType?, building builds: [IndexBuildProgress] = []) {
+        var all = problems
+        if case .noIndex? = problems.first, let type { all = IndexRules.problems(of: query, in: type, building: builds) }
+        self.problems = all
+        let missing = all.compactMap { problem -> (key: FieldKey, indexes: Indexes)? in
+            if case .missingIndex(let key, let indexes, _) = problem, !indexes.isEmpty { (key, indexes) } else { nil }
+        }
+        var order: [FieldKey] = []
+        var chosen: [FieldKey: Indexes] = [:]
+        // Fields with only one possible index come first. Ranges then use an index that is added anyway.
+        for (key, indexes) in missing {
+            if !order.contains(key) { order.append(key) }
+            if indexes.names.count == 1 { chosen[key, default: []].formUnion(indexes) }
+        }
+        for (key, indexes) in missing where chosen[key, default: []].isDisjoint(with: indexes) {
+            if let first = indexes.names.first.flatMap({ Indexes(name: $0) }) { chosen[key, default: []].formUnion(first) }
+        }
+        additions = order.map { ($0, chosen[$0] ?? []) }
+    }
+
+    /// Edits that add the indexes to the type, whatever indexes it has then.
+    public func edits(of type: Name) -> [SchemaEdit] {
+        additions.map { key, indexes in .addIndexes(indexes, of: key, in: type) }
+    }
+}
+
+// MARK: - Builds
+
+/// The progress of background work on an index.
+public struct IndexBuildProgress: Sendable, Hashable {
+    public enum Work: String, Sendable, Hashable {
+        /// Existing records are being added. Saves update the index already, but queries don't use it yet.
+        case building = "BUILDING"
+        /// The index was dropped and its entries are being removed.
+        case dropping = "DROPPING"
+    }
+
+    public enum Subject: Sendable, Hashable {
+        /// One or several indexes of a field.
+        case field(FieldKey, Indexes)
+        case composite(CompositeIndex)
+    }
+
+    public var work: Work
+    public var recordType: Name
+    public var subject: Subject
+    /// Number of records or entries done.
+    public var done: Int
+    /// Total number of records or entries, counted at the start. Saves may make `done` exceed it slightly.
+    public var total: Int
+
+    public init(_ work: Work, of subject: Subject, in recordType: Name, done: Int, total: Int) {
+        self.work = work
+        self.subject = subject
+        self.recordType = recordType
+        self.done = done
+        self.total = total
+    }
+
+    /// From 0 to 99; 100 is never reached while work is left.
+    public var percent: Int { total <= 0 ? 0 : min(99, max(0, done.multipliedSaturated(by: 100) / total)) }
+}
+
+extension JSONWriter {
+    /// Writes the progress of background index work (docs/services.md).
+    public mutating func value(_ build: IndexBuildProgress) {
+        object { writer in
+            writer.member("work", build.work.rawValue)
+            writer.member("recordType", build.recordType)
+            switch build.subject {
+            case .field(let key, let indexes):
+                writer.member("field", key.schemaName)
+                writer.name("indexes")
+                writer.value(indexes)
+            case .composite(let index):
+                writer.name("compositeIndex")
+                writer.value(index)
+            }
+            writer.member("done", Int64(build.done))
+            writer.member("total", Int64(build.total))
+            writer.member("percent", Int64(build.percent))
+        }
     }
 }

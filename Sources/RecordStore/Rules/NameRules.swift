@@ -1,5 +1,5 @@
 public import JSON
-internal import Records
+public import Records
 
 /// The rules for names.
 public enum NameRules {
@@ -73,5 +73,81 @@ public enum NameRules {
         if isIdentifier { return }
         let rest = mayHaveDots ? "letters, digits, _ and dots" : "letters, digits and _"
         throw RecordError(.badRequest, "Invalid \(what) '\(name)': it must start with a letter and contain only \(rest)")
+    }
+}
+
+// MARK: - Provenance
+
+extension Provenance {
+    private static let linkCharacters = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~".utf8)
+
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid part, if no store could have written it.
+    public func check() throws {
+        let isLink = shortGUID?.utf8.allSatisfy { Self.linkCharacters.contains($0) } ?? true
+        if !isLink || shortGUID.map({ $0.isEmpty || $0.utf8.count > RecordID.nameLimit }) ?? false {
+            throw RecordError(.badRequest, "Invalid 'shortGUID': it is not from a link")
+        }
+        for (signature, part) in [(created, "created"), (modified, "modified")] {
+            do {
+                try NameRules.checkRecordName(signature.userRecordName)
+            } catch {
+                throw RecordError(.badRequest, "Invalid '\(part)': its userRecordName is not a valid record name")
+            }
+            let isPlain = signature.deviceID.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
+            if !isPlain || signature.deviceID.utf8.count > RecordID.nameLimit {
+                throw RecordError(
+                    .badRequest, "Invalid '\(part)': its deviceID contains a control character, or is longer than \(RecordID.nameLimit) bytes")
+            }
+        }
+    }
+}
+
+// MARK: - Zones
+
+/// The rules for creating, deleting and sharing zones.
+public enum ZoneRules {
+    /// - Throws: `RecordError` BAD_REQUEST or ACCESS_DENIED with the rule.
+    public static func check(_ operation: ZoneOperation, in address: DatabaseAddress, as caller: Caller) throws {
+        let zoneID = operation.zoneID
+        switch address.scope {
+        case .public: throw RecordError(.badRequest, "Custom zones exist in private databases only; the public database has the default zone")
+        case .shared:
+            throw ownersOnly
+        case .private: break
+        }
+        if zoneID.isDefault { throw RecordError(.badRequest, "The default zone can't be created or deleted") }
+        try NameRules.checkCustomZoneName(zoneID.zoneName)
+        if let owner = zoneID.ownerRecordName, owner != caller.userRecordName, !ZoneID.currentOwnerNames.contains(owner) {
+            throw RecordError(.accessDenied, "The zone '\(zoneID.zoneName)' belongs to another user")
+        }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST with the rule.
+    public static func checkSharing(
+        _ zoneID: ZoneID, in address: DatabaseAddress, with userRecordName: Name, as caller: Caller
+    ) throws {
+        guard address.scope == .private, !zoneID.isDefault else {
+            throw RecordError(.badRequest, "Only custom zones of a private database can be shared")
+        }
+        if userRecordName == caller.userRecordName {
+            throw RecordError(.badRequest, "A zone can't be shared with its owner")
+        }
+    }
+
+    public static let ownersOnly = RecordError(.accessDenied, "Only the owner of a zone can create or delete it, in the owner's private database")
+
+    public static let notShared = RecordError(.notFound, "The zone is not shared with this user")
+
+    /// The error for databases and zones without a change feed.
+    public static let noFeed = RecordError(known: .noFeed)
+}
+
+/// The rules for pulling zone changes.
+public enum ZoneChangeRules {
+    /// - Throws: `RecordError` BAD_REQUEST if there is no feed: in the public database, in the default zone, and in
+    ///   reverse from a shared database.
+    public static func check(_ request: ZoneChangesRequest, in address: DatabaseAddress) throws {
+        if address.scope == .public || request.zoneID.isDefault { throw ZoneRules.noFeed }
+        if request.reverse, address.scope == .shared { throw RecordError(known: .reverseShared) }
     }
 }

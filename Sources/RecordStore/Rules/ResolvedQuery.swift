@@ -201,3 +201,170 @@ private struct OperandReader {
         RecordError(.badRequest, "Comparator \(filter.comparator.rawValue) on field '\(key.errorName)' of type \(type.wireName) \(rule)")
     }
 }
+
+// MARK: - Matches
+
+extension ResolvedQuery {
+    /// True if the record satisfies all filters.
+    public func matches(_ record: QueriedRecord) -> Bool {
+        filters.allSatisfy { $0.matches(record.value(of: $0.key)) }
+    }
+}
+
+extension ResolvedQuery.Filter {
+    /// True if the value satisfies the filter.
+    ///
+    /// A missing value satisfies no positive comparator and every negated one: NOT_X is exactly 'not X'.
+    public func matches(_ value: FieldValue?) -> Bool {
+        if let denied = comparator.denied { return !affirms(denied, value) }
+        return affirms(comparator, value)
+    }
+
+    private func affirms(_ comparator: Comparator, _ value: FieldValue?) -> Bool {
+        guard let value else { return false }
+        return switch operand {
+        case .value(let operand): affirms(comparator, value, operand)
+        case .anyOf(let candidates):
+            switch comparator {
+            case .listContainsAll: candidates.allSatisfy { candidate in value.elements.contains { ValueOrder.equal($0, candidate) } }
+            default: candidates.contains { candidate in value.elements.contains { ValueOrder.equal($0, candidate) } }
+            }
+        case .tokens(let tokens):
+            if case .string(let text) = value { contains(tokens, in: text) } else { false }
+        case .near(let location, let metres):
+            if case .location(let place) = value { location.distance(to: place) <= metres } else { false }
+        }
+    }
+
+    private func affirms(_ comparator: Comparator, _ value: FieldValue, _ operand: FieldValue) -> Bool {
+        switch comparator {
+        case .equals: ValueOrder.equal(value, operand)
+        case .lessThan: ValueOrder.compare(value, operand) < 0
+        case .lessThanOrEquals: ValueOrder.compare(value, operand) <= 0
+        case .greaterThan: ValueOrder.compare(value, operand) > 0
+        case .greaterThanOrEquals: ValueOrder.compare(value, operand) >= 0
+        case .listContains: value.elements.contains { ValueOrder.equal($0, operand) }
+        case .beginsWith, .listMemberBeginsWith:
+            value.elements.contains { $0.name.hasPrefix(operand.name) }
+        default: false
+        }
+    }
+
+    private func contains(_ tokens: [String], in text: String) -> Bool {
+        if tokens.isEmpty { return false }
+        let words = Set(Tokenizer.tokens(of: text).map { Name($0) })
+        return comparator == .containsAllTokens ? tokens.allSatisfy { words.contains(Name($0)) } : tokens.contains { words.contains(Name($0)) }
+    }
+}
+
+extension FieldValue {
+    /// The text used to compare prefixes.
+    fileprivate var name: Name {
+        switch self {
+        case .string(let string): Name(string)
+        case .reference(let reference): reference.recordName
+        default: ""
+        }
+    }
+}
+
+/// A record with the decoded values that a query compares.
+public struct QueriedRecord: Sendable {
+    public let record: StoredRecord
+    /// A few pairs, which are searched faster than a dictionary is made.
+    private let values: [(Name, FieldValue)]
+
+    /// Decodes only the fields that the query compares.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    public init(_ record: StoredRecord, for query: ResolvedQuery) throws {
+        try self.init(record, comparing: query.comparedFields)
+    }
+
+    /// Decodes some custom fields, for several queries.
+    /// - Throws: as ``init(_:for:)``.
+    init(_ record: StoredRecord, comparing names: Set<Name>) throws {
+        self.record = record
+        values = names.isEmpty ? [] : try record.fields.pairs(of: names)
+    }
+
+    /// The value of a custom or system field.
+    public func value(of key: FieldKey) -> FieldValue? {
+        switch key {
+        case .custom(let name): values.first { $0.0 == name }?.1
+        case .system(let field): record.value(of: field)
+        }
+    }
+}
+
+extension StoredRecord {
+    /// The value of a system field; `nil` if the record has none.
+    public func value(of field: SystemField) -> FieldValue? {
+        switch field {
+        case .recordID: .reference(Reference(recordName: recordID.recordName))
+        case .createTime: .timestamp(created.timestamp)
+        case .modTime: .timestamp(modified.timestamp)
+        case .createdBy: .reference(Reference(recordName: created.userRecordName))
+        case .modifiedBy: .reference(Reference(recordName: modified.userRecordName))
+        case .etag: .string(recordChangeTag)
+        case .parent: parent.map { .reference(Reference(recordName: $0)) }
+        case .share: nil
+        }
+    }
+}
+
+// MARK: - Order
+
+/// A record's place in the total order of a query: its sort values, then its name, then its zone.
+///
+/// Names are ascending, whatever the direction of the sorts.
+public struct QueryPlace: Sendable, Hashable {
+    /// One value per sort. For a sort by distance, the distance in metres.
+    public let values: [FieldValue?]
+    public let recordName: Name
+    public let zoneID: ZoneID
+
+    public init(values: [FieldValue?], recordName: Name, zoneID: ZoneID) {
+        self.values = values
+        self.recordName = recordName
+        self.zoneID = zoneID
+    }
+}
+
+extension ResolvedQuery {
+    public func place(of record: QueriedRecord) -> QueryPlace {
+        QueryPlace(
+            values: sorts.map { $0.value(of: record) }, recordName: record.record.recordID.recordName, zoneID: record.record.recordID.zoneID)
+    }
+
+    /// True if `left` sorts before `right`.
+    public func precedes(_ left: QueryPlace, _ right: QueryPlace) -> Bool {
+        for ((left, right), sort) in zip(zip(left.values, right.values), sorts) {
+            // A record without a location is farther away than all others.
+            let order = sort.relativeLocation == nil ? ValueOrder.compare(left, right) : Self.compareDistances(left, right)
+            if order != 0 { return (order < 0) == sort.ascending }
+        }
+        if left.recordName != right.recordName { return left.recordName < right.recordName }
+        if left.zoneID.zoneName != right.zoneID.zoneName { return left.zoneID.zoneName < right.zoneID.zoneName }
+        return (left.zoneID.ownerRecordName ?? "") < (right.zoneID.ownerRecordName ?? "")
+    }
+}
+
+extension ResolvedQuery {
+    private static func compareDistances(_ left: FieldValue?, _ right: FieldValue?) -> Int {
+        switch (left, right) {
+        case (nil, nil): 0
+        case (nil, _): 1
+        case (_, nil): -1
+        default: ValueOrder.compare(left, right)
+        }
+    }
+}
+
+extension ResolvedQuery.Sort {
+    /// The value to sort by; `nil` if the record has none.
+    func value(of record: QueriedRecord) -> FieldValue? {
+        guard let relativeLocation else { return record.value(of: key) }
+        guard case .location(let place)? = record.value(of: key) else { return nil }
+        return .double(relativeLocation.distance(to: place))
+    }
+}

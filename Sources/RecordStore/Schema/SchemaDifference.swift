@@ -193,3 +193,165 @@ extension SchemaDifference.Change {
         String(grant.schemaText.dropFirst("GRANT ".count))
     }
 }
+
+// MARK: - Spelling
+
+/// A field with another spelling in the schema language, such as NUMBER for DOUBLE, or with an idle index added or
+/// removed. This changes only the exported text.
+public struct SchemaRespelling: Sendable, Hashable {
+    public var recordType: Name
+    public var field: Name
+    /// Without the indexes that queries can use.
+    public var from: FieldDefinition
+    public var to: FieldDefinition
+
+    /// A line in the style of ``SchemaDifference``.
+    public var line: String { "\(recordType): field '\(field)' \(from.schemaText) is written \(to.schemaText)" }
+
+    var edit: SchemaEdit { .addType(RecordType(name: recordType, fields: [field: to])) }
+
+    /// Fields of both schemas whose spelling differs, ordered by type and field.
+    public static func all(from before: Schema, to after: Schema) -> [SchemaRespelling] {
+        after.sortedTypes.flatMap { type in
+            type.fields.sorted { $0.key < $1.key }.compactMap { name, definition in
+                guard let was = before.types[type.name]?.fields[name], was.type.holdsSameValues(as: definition.type) else { return nil }
+                let respelling = SchemaRespelling(recordType: type.name, field: name, from: was.spelling, to: definition.spelling)
+                return respelling.from == respelling.to ? nil : respelling
+            }
+        }
+    }
+}
+
+extension FieldDefinition {
+    fileprivate var spelling: FieldDefinition { FieldDefinition(type: type, idleIndexes: idleIndexes) }
+}
+
+// MARK: - Losses
+
+/// Data that a schema change removes permanently.
+public struct SchemaLoss: Sendable, Hashable {
+    /// A removed type or field, or a field that gets another type.
+    public var change: SchemaDifference.Change
+    /// Number of records of the type, or with a value in the field; `nil` if not counted.
+    public var records: Int?
+
+    public init(change: SchemaDifference.Change, records: Int?) {
+        self.change = change
+        self.records = records
+    }
+
+    /// A line such as `Item: field 'author' STRING deleted; its values in 12 records are deleted`.
+    public var line: String {
+        guard let records else { return change.line }
+        let count = records == 1 ? "1 record" : "\(records) records"
+        let loss =
+            if case .removeType = change {
+                records == 0 ? "it has no records" : "its \(count) \(records == 1 ? "is" : "are") deleted"
+            } else {
+                records == 0 ? "no record has a value in it" : "its values in \(count) are deleted"
+            }
+        return "\(change.line); \(loss)"
+    }
+
+    /// Counts the losses of changes, by type.
+    static func losses(of changes: [SchemaDifference.Change], measuredBy database: any RecordDatabase) async throws -> [SchemaLoss] {
+        let changes = changes.filter(\.losesSomething)
+        guard database.can(.measureTypes) else { return changes.map { SchemaLoss(change: $0, records: nil) } }
+        var fields: [Name: Set<Name>] = [:]
+        for change in changes {
+            guard let type = change.recordType else { continue }
+            fields[type, default: []].formUnion(change.field.map { [$0.schemaName] } ?? [])
+        }
+        var counts: [Name: ValueCounts] = [:]
+        for (type, fields) in fields { counts[type] = try await database.valueCounts(of: fields, in: type) }
+        return changes.map { change in
+            let counts = change.recordType.flatMap { counts[$0] }
+            return SchemaLoss(change: change, records: change.field.map { counts?.values[$0.schemaName] ?? 0 } ?? counts?.records)
+        }
+    }
+}
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Writes schema changes, one for each line of the difference (docs/services.md).
+    public mutating func value(_ difference: SchemaDifference) {
+        array { writer in
+            for change in difference.changes { writer.value(change) }
+        }
+    }
+
+    /// Writes
+    /// `{"change":"ADD_FIELD","recordType":"Item","field":"author","type":"STRING","indexes":["QUERYABLE"],…}`.
+    public mutating func value(_ change: SchemaDifference.Change) {
+        object { writer in
+            switch change {
+            case .addRole(let name):
+                writer.member("change", "ADD_ROLE")
+                writer.member("role", name)
+            case .removeRole(let name):
+                writer.member("change", "REMOVE_ROLE")
+                writer.member("role", name)
+            case .addType(let type):
+                writer.member("change", "ADD_TYPE")
+                writer.member("recordType", type.name)
+                writer.name("type")
+                writer.value(type)
+            case .removeType(let type):
+                writer.member("change", "REMOVE_TYPE")
+                writer.member("recordType", type.name)
+                writer.name("type")
+                writer.value(type)
+            case .addField(let key, let definition, let recordType):
+                writer.member("change", "ADD_FIELD")
+                writer.members(of: key, in: recordType)
+                writer.members(of: definition)
+            case .removeField(let key, let definition, let recordType):
+                writer.member("change", "REMOVE_FIELD")
+                writer.members(of: key, in: recordType)
+                writer.members(of: definition)
+            case .changeField(let key, let before, let after, let recordType):
+                writer.member("change", "CHANGE_FIELD")
+                writer.members(of: key, in: recordType)
+                writer.name("from")
+                writer.object { $0.members(of: before) }
+                writer.name("to")
+                writer.object { $0.members(of: after) }
+            case .setIndexes(let key, let before, let after, let recordType):
+                writer.member("change", "SET_INDEXES")
+                writer.members(of: key, in: recordType)
+                writer.name("from")
+                writer.value(before)
+                writer.name("to")
+                writer.value(after)
+            case .setGrants(let before, let after, let recordType):
+                writer.member("change", "SET_GRANTS")
+                writer.member("recordType", recordType)
+                writer.name("from")
+                writer.array { writer in
+                    for grant in before { writer.value(grant) }
+                }
+                writer.name("to")
+                writer.array { writer in
+                    for grant in after { writer.value(grant) }
+                }
+            }
+            writer.member("line", change.line)
+        }
+    }
+
+    /// Writes `{"change":{…},"records":12,"line":"…"}`.
+    public mutating func value(_ loss: SchemaLoss) {
+        object { writer in
+            writer.name("change")
+            writer.value(loss.change)
+            if let records = loss.records { writer.member("records", Int64(records)) }
+            writer.member("line", loss.line)
+        }
+    }
+
+    private mutating func members(of key: FieldKey, in recordType: Name) {
+        member("recordType", recordType)
+        member("field", key.schemaName)
+    }
+}

@@ -55,3 +55,77 @@ public struct TokenExplanation: Sendable, Hashable {
         self.changesAfter = changesAfter
     }
 }
+
+extension TokenExplanation {
+    /// Explains a token's content.
+    /// - Parameters:
+    /// - user: the owner of the token's database.
+    /// - view: scope and number of the database being asked.
+    /// - feed: the state of the feed; `nil` if the zone does not exist or is not visible.
+    public init(
+        _ opened: TokenCodec.Opened, about subject: Subject, user: Name?, view: (scope: DatabaseScope, number: Int64), feed: FeedState?,
+        codec: TokenCodec, changesAfter: Int
+    ) {
+        let content = opened.content
+        let standing: Standing
+        if content.scope != view.scope || content.databaseNumber != view.number {
+            standing = .foreign(why: "it belongs to the \(content.scope.rawValue) database of \(user.map(\.string) ?? "everyone")")
+        } else if let feed {
+            standing = codec.reasonExpired(opened, feed).map { .expired(why: $0) } ?? .good
+        } else {
+            standing = .expired(why: "its zone was deleted, or is no longer shared")
+        }
+        let progress: Progress =
+            switch content.progress {
+            case .complete: .complete
+            case .firstPull: .firstPull
+            case .pull(let since): .pull(since: since)
+            case .reversePull: .reversePull
+            }
+        self.init(
+            subject: subject, scope: content.scope, userRecordName: user, position: content.position,
+            moment: content.position == 0 ? nil : content.moment, progress: progress, standing: standing,
+            changesAfter: standing == .good ? changesAfter : nil)
+    }
+}
+
+// MARK: - JSON
+
+extension JSONWriter {
+    /// Writes a token explanation in the format of docs/feeds.md.
+    public mutating func value(_ explanation: TokenExplanation) {
+        object { writer in
+            switch explanation.subject {
+            case .database: writer.member("subject", "database")
+            case .zone(let zoneID):
+                writer.member("subject", "zone")
+                if let zoneID {
+                    writer.name("zoneID")
+                    writer.value(zoneID)
+                }
+            }
+            writer.member("database", explanation.scope.rawValue)
+            if let name = explanation.userRecordName { writer.member("userRecordName", name) }
+            writer.member("position", explanation.position)
+            if let moment = explanation.moment { writer.member("timestamp", moment.milliseconds) }
+            switch explanation.progress {
+            case .complete: writer.member("progress", "complete")
+            case .firstPull: writer.member("progress", "firstPull")
+            case .reversePull: writer.member("progress", "reversePull")
+            case .pull(let since):
+                writer.member("progress", "pull")
+                writer.member("since", since)
+            }
+            switch explanation.standing {
+            case .good: writer.member("standing", "good")
+            case .expired(let why):
+                writer.member("standing", "expired")
+                writer.member("why", why)
+            case .foreign(let why):
+                writer.member("standing", "foreign")
+                writer.member("why", why)
+            }
+            if let count = explanation.changesAfter { writer.member("changesAfter", Int64(count)) }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+internal import JSON
+public import Records
+
+/// An engine with fault injection. It wraps the databases of another engine.
+public struct FaultInjectingEngine: ForwardingEngine {
+    public let base: any RecordEngine
+    private let faults: FaultInjection
+
+    public init(_ base: any RecordEngine, _ faults: FaultInjection) {
+        self.base = base
+        self.faults = faults
+    }
+
+    /// Opens a database with the faults that are on and those requested by ``RequestFaults/current``.
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        let database = try await base.database(address, as: caller)
+        var owner = caller
+        owner.access = .unrestricted
+        return FaultInjectingDatabase(
+            base: database, unrestricted: { [base, owner] in owner == caller ? database : try await base.database(address, as: owner) },
+            faults: faults, scope: RequestFaults.current)
+    }
+}
+
+// MARK: - Databases
+
+/// A database with injected faults.
+struct FaultInjectingDatabase: ForwardingDatabase {
+    let base: any RecordDatabase
+    /// The same database without role restrictions.
+    let unrestricted: @Sendable () async throws -> any RecordDatabase
+    let faults: FaultInjection
+    /// The scope of the request that opened the handle.
+    let scope: RequestFaults?
+
+    /// True if a fault is on for a request that accesses these zones.
+    func injects(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
+        if scope?.isExempt == true { return false }
+        return scope?.asked.contains(fault) == true || faults.isOn(fault) { $0.covers(address, reach) }
+    }
+
+    /// True if a fault is on. It is then noted as having affected the response.
+    func shapes(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
+        guard injects(fault, reach) else { return false }
+        scope?.note(fault)
+        return true
+    }
+
+    /// True if this request is one of those that must fail.
+    private func fails(_ fault: InjectedFault, _ reach: FaultArea.Reach) -> Bool {
+        if scope?.isExempt == true { return false }
+        guard scope?.asked.contains(fault) == true || faults.take(fault, where: { $0.area.covers(address, reach) }) != nil else { return false }
+        scope?.note(fault)
+        return true
+    }
+
+    /// The items of a batch that must fail. A batch that is too small for one counts as no request.
+    private func failingItems(of count: Int, _ reach: FaultArea.Reach) -> FailingItems? {
+        if scope?.isExempt == true { return nil }
+        let fault = InjectedFault.partialFailure
+        let asked = scope.flatMap { $0.asked.contains(fault) && $0.items.every <= count ? $0.items : nil }
+        guard let items = asked ?? faults.take(fault, where: { $0.area.covers(address, reach) && $0.items.map { $0.every <= count } ?? false })?.items
+        else { return nil }
+        scope?.note(fault)
+        return items
+    }
+
+    /// - Throws: `RecordError` ZONE_BUSY if that fault is on.
+    func checkBusy(_ reach: FaultArea.Reach) throws {
+        if fails(.zoneBusy, reach) { throw RecordError.rehearsedBusyZone }
+    }
+
+    // MARK: Reading and saving
+
+    func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        let zoneIDs = request.operations.map { $0.zoneID ?? request.zoneID }
+        let reach = FaultArea.Reach.zones(zoneIDs.isEmpty ? [request.zoneID] : zoneIDs)
+        try checkBusy(reach)
+        let isAtomic = request.atomic && !zoneIDs.contains { $0.isDefault } && address.scope != .public
+        let refused = refusals(of: request.operations, atomic: isAtomic, reach)
+        if refused.isEmpty { return try await saving(request, reach) }
+        // As with real errors: in an atomic batch the others fail with them.
+        if isAtomic {
+            let others = RecordError(known: .atomicFailure)
+            return request.operations.indices.map { .failure(refused[$0] ?? others) }
+        }
+        var rest = request
+        rest.operations = request.operations.indices.filter { refused[$0] == nil }.map { request.operations[$0] }
+        var outcomes = try await (rest.operations.isEmpty ? [] : saving(rest, reach)).makeIterator()
+        return request.operations.indices.compactMap { index in refused[index].map { .failure($0) } ?? outcomes.next() }
+    }
+
+    private func saving(_ request: ModifyRequest, _ reach: FaultArea.Reach) async throws -> [Result<ModifyOutcome, RecordError>] {
+        try await injects(.laggingIndex, reach) ? modifyRemembering(request) : base.modify(request)
+    }
+
+    /// The errors of the operations that must fail, by their indices.
+    private func refusals(of operations: [RecordOperation], atomic isAtomic: Bool, _ reach: FaultArea.Reach) -> [Int: RecordError] {
+        func all(_ indices: [Int], _ error: RecordError) -> [Int: RecordError] { Dictionary(uniqueKeysWithValues: indices.map { ($0, error) }) }
+        if !operations.isEmpty, fails(.conflict, reach) {
+            // Another client saved one record of an atomic batch first.
+            return all(isAtomic ? [0] : Array(operations.indices), RecordError(known: .staleTag))
+        }
+        // A deletion needs no space.
+        let saves = operations.indices.filter { !operations[$0].kind.isDeletion }
+        if !saves.isEmpty, fails(.quotaExceeded, reach) { return all(saves, RecordError(known: .quotaExceeded)) }
+        guard let items = failingItems(of: operations.count, reach) else { return [:] }
+        return all(items.indices(of: operations.count), items.code.error)
+    }
+
+    func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        try checkBusy(.zones(recordIDs.map(\.zoneID)))
+        return try await base.fetch(recordIDs, desiredKeys: desiredKeys, bytesLimit: bytesLimit)
+    }
+
+    func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
+        try checkBusy(.zones([reversion.recordID.zoneID]))
+        return try await base.revert(reversion)
+    }
+
+    func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+        let reach = FaultArea.Reach.zones([zoneID ?? .default])
+        try checkBusy(reach)
+        if !slots.isEmpty, fails(.quotaExceeded, reach) { return slots.map { _ in .failure(RecordError(known: .quotaExceeded)) } }
+        return try await base.grantUploads(slots, in: zoneID)
+    }
+
+    func rereference(_ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID) async throws -> [Result<Asset, RecordError>] {
+        try checkBusy(.zones([zoneID, targetZoneID]))
+        return try await base.rereference(sources, from: zoneID, to: targetZoneID)
+    }
+}
+
+// MARK: - Queries
+
+extension FaultInjectingDatabase {
+    /// Prefix of markers that follow an empty page. Engine markers are base64 and never contain this character.
+    private static var emptyPageMark: String { "~" }
+
+    func query(_ request: QueryRequest) async throws -> QueryPage {
+        let reach = request.area.reach
+        try checkBusy(reach)
+        var request = request
+        if shapes(.pagesOfOne, reach) { request.limit.records = 1 }
+        let isAfterEmptyPage = request.continuationMarker?.hasPrefix(Self.emptyPageMark) == true
+        if isAfterEmptyPage, let marker = request.continuationMarker?.dropFirst(Self.emptyPageMark.count) {
+            request.continuationMarker = marker.isEmpty ? nil : String(marker)
+        }
+        if shapes(.emptyPages, reach), !isAfterEmptyPage {
+            // An invalid query must fail on its empty page too.
+            let plan = try await base.query(request).plan
+            return QueryPage(records: [], continuationMarker: Self.emptyPageMark + (request.continuationMarker ?? ""), plan: plan)
+        }
+        guard injects(.laggingIndex, reach) else { return try await base.query(request) }
+        return try await laggingPage(request)
+    }
+}
+
+extension QueryRequest.Area {
+    fileprivate var reach: FaultArea.Reach {
+        switch self {
+        case .zone(let zoneID): .zone(zoneID)
+        case .allZones: .allZones
+        }
+    }
+}

@@ -1,0 +1,215 @@
+public import JSON
+public import Records
+internal import Synchronization
+
+/// The fault injections that are on in a server.
+///
+/// Kept in memory only: after a restart none is on.
+public final class FaultInjection: Sendable {
+    /// Maximum number of fault injections that can be on at the same time.
+    public static let limit = 200
+
+    private let state = Mutex<[ActiveFault]>([])
+    let pulls = OrderedPulls()
+    let saves = RecentSaves()
+    let clock: @Sendable () -> Timestamp
+
+    /// - Parameter clock: the time source used for saving records.
+    public init(clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+        self.clock = clock
+    }
+
+    /// All fault injections that are on, oldest first.
+    public var running: [ActiveFault] { state.withLock { $0 } }
+
+    /// True if no fault injection is on.
+    public var isIdle: Bool { state.withLock { $0.isEmpty } }
+
+    /// Turns a fault on. If it is already on in the same area, its count starts again.
+    /// - Throws: `RecordError` BAD_REQUEST for a one-time fault, for a user that the fault does not take, and if ``limit`` is reached.
+    public func start(_ setting: FaultSetting, in area: FaultArea = .everywhere) throws {
+        guard setting.fault.kind != .act else {
+            throw RecordError(.badRequest, "'\(setting.fault.rawValue)' is a one-time event and can't be started")
+        }
+        try area.check(for: setting.fault)
+        let running = ActiveFault(fault: setting.fault, area: area, remaining: setting.count, items: setting.items, since: clock())
+        try state.withLock { state in
+            if let index = state.firstIndex(where: { $0.fault == setting.fault && $0.area == area }) {
+                state[index] = running
+                return
+            }
+            guard state.count < Self.limit else {
+                throw RecordError(.badRequest, "\(Self.limit) rehearsals are active, which is the limit; stop some first")
+            }
+            state.append(running)
+        }
+    }
+
+    /// Turns faults off.
+    /// - Parameters:
+    /// - fault: `nil` for all.
+    /// - area: exactly this area; `nil` for all areas.
+    /// - Returns: the number of faults that were on.
+    @discardableResult
+    public func stop(_ fault: InjectedFault? = nil, in area: FaultArea? = nil) -> Int {
+        let count = state.withLock { state in
+            let before = state.count
+            state.removeAll { running in fault.map { $0 == running.fault } ?? true && area.map { $0 == running.area } ?? true }
+            return before - state.count
+        }
+        if !isOn(.laggingIndex, where: { _ in true }) { saves.clear() }
+        return count
+    }
+
+    /// True if a fault is on in an area that satisfies `covers`.
+    public func isOn(_ fault: InjectedFault, where covers: (FaultArea) -> Bool) -> Bool {
+        state.withLock { state in state.contains { $0.fault == fault && covers($0.area) } }
+    }
+
+    /// Counts a request to fail. After the last one the fault is turned off.
+    /// - Returns: the fault that the request must fail with; `nil` if none is on for it.
+    public func take(_ fault: InjectedFault, where covers: (ActiveFault) -> Bool) -> ActiveFault? {
+        state.withLock { state in
+            guard let index = state.firstIndex(where: { $0.fault == fault && covers($0) }) else { return nil }
+            let running = state[index]
+            guard let remaining = running.remaining else { return running }
+            if remaining > 1 { state[index].remaining = remaining - 1 } else { state.remove(at: index) }
+            return running
+        }
+    }
+}
+
+/// A fault injection that is on.
+public struct ActiveFault: Sendable, Hashable {
+    public let fault: InjectedFault
+    public let area: FaultArea
+    /// Number of requests still to fail; `nil` for faults of another kind.
+    public internal(set) var remaining: Int?
+    /// The items that fail, for `partial-failure`; `nil` for the others.
+    public let items: FailingItems?
+    public let since: Timestamp
+
+    public init(fault: InjectedFault, area: FaultArea, remaining: Int?, items: FailingItems? = nil, since: Timestamp) {
+        self.fault = fault
+        self.area = area
+        self.remaining = remaining
+        self.items = items
+        self.since = since
+    }
+}
+
+// MARK: - Areas
+
+/// The area affected by a fault. `nil` members match everything.
+public struct FaultArea: Sendable, Hashable {
+    public static let everywhere = FaultArea()
+
+    public var container: ContainerID?
+    public var environment: Environment?
+    public var scope: DatabaseScope?
+    /// The zone; without an owner, zones of this name of all owners.
+    public var zoneID: ZoneID?
+    /// The user whose devices are notified. Only for faults of notifications.
+    public var user: Name?
+
+    public init(
+        container: ContainerID? = nil, environment: Environment? = nil, scope: DatabaseScope? = nil, zoneID: ZoneID? = nil, user: Name? = nil
+    ) {
+        self.container = container
+        self.environment = environment
+        self.scope = scope
+        self.zoneID = zoneID
+        self.user = user
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for a part that the fault does not take.
+    public func check(for fault: InjectedFault) throws(RecordError) {
+        if user != nil, !fault.shapesNotifications {
+            throw RecordError(.badRequest, "'\(fault.rawValue)' takes no user: only rehearsals of notifications have one")
+        }
+        if fault == .assetGone, scope != nil || zoneID != nil {
+            throw RecordError(
+                .badRequest, "'\(fault.rawValue)' takes no database and no zone: the address of a file has neither; limit it to a container")
+        }
+    }
+
+    /// The zones that a request accesses.
+    public enum Reach: Sendable, Hashable {
+        /// No zone, for example a list of zones.
+        case database
+        case zones([ZoneID])
+        /// A query in all zones of the database.
+        case allZones
+
+        static func zone(_ zoneID: ZoneID) -> Reach { .zones([zoneID]) }
+    }
+
+    /// True if the area covers a container, environment and scope.
+    /// - Parameter scope: `nil` for requests without a database, such as device registration.
+    public func covers(_ container: ContainerID, _ environment: Environment, _ scope: DatabaseScope?) -> Bool {
+        self.container.map { $0 == container } ?? true && self.environment.map { $0 == environment } ?? true
+            && self.scope.map { $0 == scope } ?? true
+    }
+
+    func covers(_ address: DatabaseAddress, _ reach: Reach) -> Bool {
+        covers(address.container, address.environment, address.scope) && covers(reach)
+    }
+
+    public func covers(_ reach: Reach) -> Bool {
+        guard let zoneID else { return true }
+        return switch reach {
+        case .database: false
+        case .allZones: true
+        case .zones(let zoneIDs):
+            zoneIDs.contains { asked in
+                // A zone ID without an owner, or with a placeholder for the caller, matches any owner.
+                let owner = asked.ownerRecordName.flatMap { ZoneID.currentOwnerNames.contains($0) ? nil : $0 }
+                return asked.zoneName == zoneID.zoneName && (zoneID.ownerRecordName == nil || owner == nil || owner == zoneID.ownerRecordName)
+            }
+        }
+    }
+}
+
+extension FaultArea: CustomStringConvertible {
+    /// Text for display: `everywhere`, or `iCloud.com.example.App, development, private database, zone Notes`.
+    public var description: String {
+        let parts = [
+            container?.description, environment?.rawValue, scope.map { "\($0.rawValue) database" }, zoneID.map { "zone \($0.zoneName)" },
+            user.map { "user \($0)" },
+        ].compactMap(\.self)
+        return parts.isEmpty ? "everywhere" : parts.joined(separator: ", ")
+    }
+}
+
+// MARK: - Faults of one request
+
+/// Faults requested by one request in addition to those that are on, and the faults that affected its response.
+public final class RequestFaults: Sendable {
+    /// The scope of the current request.
+    @TaskLocal public static var current: RequestFaults?
+
+    /// Faults requested by the request itself.
+    public let asked: Set<InjectedFault>
+    /// The items that fail, if the request asks for `partial-failure`.
+    public let items: FailingItems
+    /// True if no fault affects the request.
+    public let isExempt: Bool
+    private let noted = Mutex<Set<InjectedFault>>([])
+
+    public init(asking asked: Set<InjectedFault> = [], items: FailingItems = .standard, isExempt: Bool = false) {
+        self.asked = asked
+        self.items = items
+        self.isExempt = isExempt
+    }
+
+    /// The faults that affected the response so far, in the order of ``InjectedFault``.
+    public var shaped: [InjectedFault] {
+        let noted = noted.withLock { $0 }
+        return InjectedFault.allCases.filter { noted.contains($0) }
+    }
+
+    /// Records that a fault affected the response.
+    public func note(_ fault: InjectedFault) {
+        _ = noted.withLock { $0.insert(fault) }
+    }
+}

@@ -1,0 +1,157 @@
+public import JSON
+public import Records
+
+/// A request for the changed records of a zone.
+public struct ZoneChangesRequest: Sendable {
+    public var zoneID: ZoneID
+    /// `nil` returns the records that exist now.
+    public var since: ChangeToken?
+    public var limit: PageLimit
+    /// The fields to return; `nil` for all, empty for system fields only.
+    public var desiredKeys: Set<Name>?
+    /// The types to return; `nil` for all. Deletions are always returned.
+    public var desiredRecordTypes: Set<Name>?
+    /// True to return the newest changes first.
+    public var reverse: Bool
+
+    public init(
+        _ zoneID: ZoneID, since: ChangeToken? = nil, limit: PageLimit = PageLimit(records: 200), desiredKeys: Set<Name>? = nil,
+        desiredRecordTypes: Set<Name>? = nil, reverse: Bool = false
+    ) {
+        self.zoneID = zoneID
+        self.since = since
+        self.limit = limit
+        self.desiredKeys = desiredKeys
+        self.desiredRecordTypes = desiredRecordTypes
+        self.reverse = reverse
+    }
+}
+
+/// A page of a zone's changes. Can be empty although more pages follow.
+public struct ZoneChangesPage: Sendable {
+    public var zoneID: ZoneID
+    public var changes: [RecordChange]
+    /// The token for the next page or pull.
+    public var syncToken: ChangeToken
+    public var moreComing: Bool
+
+    public init(zoneID: ZoneID, changes: [RecordChange], syncToken: ChangeToken, moreComing: Bool) {
+        self.zoneID = zoneID
+        self.changes = changes
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+    }
+}
+
+/// A request for the changed zones of a database.
+public struct DatabaseChangesRequest: Sendable {
+    /// `nil` returns the zones that exist now.
+    public var since: ChangeToken?
+    /// True if a pull without a token also lists deleted zones, as the older `zones/changes` does.
+    public var includesGoneZones: Bool
+    /// Maximum number of zones per page.
+    public var limit: Int
+
+    public init(since: ChangeToken? = nil, includesGoneZones: Bool = false, limit: Int = 200) {
+        self.since = since
+        self.includesGoneZones = includesGoneZones
+        self.limit = max(1, limit)
+    }
+}
+
+/// Changed zones, ordered by their latest change.
+public struct DatabaseChangesPage: Sendable {
+    public var changes: [ZoneChange]
+    /// The token for the next pull.
+    public var syncToken: ChangeToken
+    public var moreComing: Bool
+
+    public init(changes: [ZoneChange], syncToken: ChangeToken, moreComing: Bool) {
+        self.changes = changes
+        self.syncToken = syncToken
+        self.moreComing = moreComing
+    }
+}
+
+/// Position of a record in the feed of its zone, on the same scale as change tokens.
+public struct RecordPosition: Sendable, Hashable {
+    /// Position of the latest save. A client whose token is at or after it has the current record.
+    public var latest: Int64
+    /// Position of the save that created the record.
+    public var born: Int64
+
+    public init(latest: Int64, born: Int64) {
+        self.latest = latest
+        self.born = born
+    }
+}
+
+// MARK: - Pages
+
+/// A page of a feed, or what was made from one.
+public protocol FeedPage: Sendable {
+    /// The token for the next page or pull.
+    var syncToken: ChangeToken { get }
+    var moreComing: Bool { get }
+}
+
+extension FeedPage {
+    /// Takes this page and all later ones up to the present, in order. Reads each page while the one before is taken, and
+    /// holds no more than these two, if the caller keeps no copy of the first one.
+    /// - Parameters:
+    /// - next: reads the page after a page.
+    /// - take: returns `false` to end before the present.
+    /// - Returns: the last page taken.
+    /// - Throws: `RecordError` INTERNAL_ERROR if more is coming, but the token leads back to an earlier page, as that of another server may.
+    @discardableResult
+    public consuming func andLater(
+        _ next: @escaping @Sendable (Self) async throws -> Self, take: (Self) async throws -> Bool
+    ) async throws -> Self {
+        var page = self
+        var cycle = CycleDetector(from: nil)
+        while page.moreComing {
+            let current = page
+            if cycle.isClosed(by: current.syncToken.text) {
+                _ = try await take(current)
+                throw RecordError(known: .pagesInACircle)
+            }
+            async let following = next(current)
+            guard try await take(current) else { return current }
+            page = try await following
+        }
+        _ = try await take(page)
+        return page
+    }
+}
+
+extension ZoneChangesPage: FeedPage {}
+extension DatabaseChangesPage: FeedPage {}
+
+extension RecordDatabase {
+    /// Takes the pages of a zone's changes from a request's token to the present.
+    /// - Parameter take: returns `false` to end before.
+    /// - Returns: the last page taken.
+    @discardableResult
+    public func pull(_ request: ZoneChangesRequest, take: (ZoneChangesPage) async throws -> Bool) async throws -> ZoneChangesPage {
+        try await zoneChanges(request).andLater({ page in
+            var next = request
+            next.since = page.syncToken
+            return try await zoneChanges(next)
+        }, take: take)
+    }
+
+    /// The current token of a zone's feed; without a zone, of the database's feed.
+    /// - Throws: `RecordError` BAD_REQUEST if there is no feed; ZONE_NOT_FOUND if the zone does not exist.
+    public func currentToken(of zoneID: ZoneID?) async throws -> ChangeToken {
+        guard let zoneID else { return try await currentToken() }
+        guard let token = try await fetchZones([zoneID]).first?.get().syncToken else { throw ZoneRules.noFeed }
+        return token
+    }
+
+    /// The number of changes in a pull of a zone, or of the database; `nil` if the store can't tell without reading them.
+    public func changeCount(in zoneID: ZoneID?, since token: ChangeToken?) async throws -> Int? {
+        if let token { return can(.explainTokens) ? try await explain(token).changesAfter : nil }
+        guard let zoneID, can(.countRecords) else { return nil }
+        return try await counts(in: zoneID).total
+    }
+}

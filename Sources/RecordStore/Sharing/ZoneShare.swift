@@ -1,0 +1,215 @@
+internal import Foundation
+public import JSON
+public import Records
+
+/// A share that has not ended, as the owner of its zone or one of its guests sees it.
+public struct ZoneShare: Sendable, Hashable {
+    /// The record that holds the share. Its zone is the one that is shared, or that has the shared records.
+    public var record: StoredRecord
+    public var share: Share
+    /// The number that the records carry which guests see through this share (``Records/RecordSharing/hierarchy``), in a zone that is shared as a
+    /// whole only the share itself. Later shares have higher numbers.
+    public var hierarchy: Int64
+
+    public var zoneID: ZoneID { record.recordID.zoneID }
+    /// Name of the record at the top; `nil` if the whole zone is shared.
+    public var rootName: Name? { share.rootName }
+    /// The title that the share was given; `nil` if it has none.
+    public var givenTitle: String? { text(of: Share.titleField) }
+    /// The title; without one, the name of the root or of the zone.
+    public var title: String { givenTitle ?? (rootName ?? zoneID.zoneName).string }
+    /// The uniform type identifier of what is shared, as the app told it; `nil` if it did not.
+    public var givenType: String? { text(of: Share.typeField) }
+
+    private func text(of field: Name) -> String? {
+        guard case .string(let text)? = (try? record.fields.values(of: [field]))?[field], !text.isEmpty else { return nil }
+        return text
+    }
+
+    /// - Returns: `nil` for a record that holds no share.
+    public init?(_ record: StoredRecord) {
+        guard let share = record.sharing?.share, let hierarchy = record.sharing?.hierarchy else { return nil }
+        (self.record, self.share, self.hierarchy) = (record, share, hierarchy)
+    }
+}
+
+/// All records of a zone with their parents and hierarchies, without their fields.
+public struct ZoneTree: Sendable, Hashable {
+    /// A record in the tree.
+    public struct Node: Sendable, Hashable {
+        public var recordName: Name
+        public var recordType: Name
+        public var parent: Name?
+        /// Number of the hierarchy through which guests see the record. It may be that of a share that has ended.
+        public var hierarchy: Int64?
+
+        public init(recordName: Name, recordType: Name, parent: Name?, hierarchy: Int64?) {
+            self.recordName = recordName
+            self.recordType = recordType
+            self.parent = parent
+            self.hierarchy = hierarchy
+        }
+    }
+
+    /// In the order of their latest changes.
+    public var nodes: [Node]
+    /// False if the zone has more records.
+    public var isComplete: Bool
+
+    public init(nodes: [Node], isComplete: Bool) {
+        self.nodes = nodes
+        self.isComplete = isComplete
+    }
+}
+
+extension RecordDatabase {
+    /// The share through which guests see a record; `nil` for none. A share of the whole zone counts for all its records.
+    public func share(showing record: StoredRecord) async throws -> ZoneShare? {
+        let zoneID = record.recordID.zoneID
+        if let number = record.sharing?.hierarchy, let share = try await shares(in: zoneID, after: number - 1, limit: 1).first, share.hierarchy == number {
+            return share
+        }
+        return try await shares(in: zoneID, after: nil, limit: 1).first { $0.rootName == nil }
+    }
+}
+
+// MARK: - Zones shared with one user
+
+/// A user that a zone is shared with.
+public struct ZoneParticipant: Sendable, Hashable {
+    public enum Permission: String, Sendable, Hashable, CaseIterable {
+        case readOnly = "READ_ONLY"
+        case readWrite = "READ_WRITE"
+    }
+
+    public var userRecordName: Name
+    public var permission: Permission
+
+    public init(userRecordName: Name, permission: Permission) {
+        self.userRecordName = userRecordName
+        self.permission = permission
+    }
+}
+
+extension SharePermission {
+    public init(_ permission: ZoneParticipant.Permission) {
+        self = permission == .readWrite ? .readWrite : .readOnly
+    }
+}
+
+extension ZoneParticipant.Permission {
+    /// Nobody takes part without the right to read.
+    public init(_ permission: SharePermission) {
+        self = permission == .readWrite ? .readWrite : .readOnly
+    }
+}
+
+// Sharing a whole zone with one user, who needs no link. It is a short way to save the record `cloudkit.zoneshare`, and to accept the share
+// as that user.
+
+extension RecordDatabase {
+    /// Number of times that a change of a share is tried, because others may save it at the same time.
+    private var attempts: Int { 16 }
+
+    /// The users who see all of a zone because it is shared with them, without its owner and without those who have not accepted, by name.
+    /// ``Capability/shareRecords``.
+    public func participants(of zoneID: ZoneID) async throws -> [ZoneParticipant] {
+        try require(.shareRecords)
+        guard let share = try await zoneShare(of: zoneID)?.sharing?.share else { return [] }
+        return share.guests.sorted().map { user in
+            ZoneParticipant(userRecordName: user, permission: ZoneParticipant.Permission(share.permission(of: user)))
+        }
+    }
+
+    /// Shares a zone of a private database with a user. It appears in the user's shared database under its owner at once.
+    /// Sharing again changes the permission. ``Capability/shareRecords``.
+    /// - Parameter engine: opens the database in which the user accepts.
+    /// - Throws: `RecordError` BAD_REQUEST if hierarchies of the zone are shared; TRY_AGAIN_LATER if others keep changing the share.
+    public func share(_ zoneID: ZoneID, with participant: ZoneParticipant, on engine: any RecordEngine) async throws {
+        let user = participant.userRecordName
+        try ZoneRules.checkSharing(zoneID, in: address, with: user, as: caller)
+        let saved = try await changeShare(of: zoneID) { record in
+            let before = record?.sharing?.share
+            let permission = SharePermission(participant.permission)
+            var participants = before?.participants ?? []
+            if let index = participants.firstIndex(where: { $0.isGuest(user) && $0.status != .removed && $0.role != .publicUser }) {
+                participants[index].permission = permission
+            } else {
+                participants.removeAll { $0.isGuest(user) }
+                participants.append(
+                    ShareParticipant(
+                        participantID: UUID().uuidString, userRecordName: user, lookupInfo: LookupInfo(userRecordName: user),
+                        permission: permission))
+            }
+            return participants == before?.participants ? nil : .saving(participants, replacing: record)
+        }
+        guard let share = saved?.sharing?.share, share.participant(user)?.status != .accepted else { return }
+        var theirs = address
+        theirs.scope = .public
+        let database = try await engine.database(theirs, as: Caller(userRecordName: user))
+        for result in try await database.accept([share.shortGUID], by: LookupInfo(userRecordName: user)) { _ = try result.get() }
+    }
+
+    /// Stops sharing a zone with a user, whose shared database then reports the zone as deleted. The share ends with its last guest, unless
+    /// somebody is still invited or everybody with the link is let in. ``Capability/shareRecords``.
+    /// - Throws: `RecordError` NOT_FOUND if the zone is not shared with the user; TRY_AGAIN_LATER if others keep changing the share.
+    public func stopSharing(_ zoneID: ZoneID, with userRecordName: Name) async throws {
+        try ZoneRules.checkSharing(zoneID, in: address, with: userRecordName, as: caller)
+        try await changeShare(of: zoneID) { record in
+            guard let record, let share = record.sharing?.share,
+                share.participants.contains(where: { $0.isGuest(userRecordName) && $0.status != .removed })
+            else { throw ZoneRules.notShared }
+            let rest = share.participants.filter { !$0.isGuest(userRecordName) }
+            let isOver = share.publicPermission == .none && rest.allSatisfy { $0.role == .owner || $0.status == .removed }
+            return isOver ? .ending(record) : .saving(rest, replacing: record)
+        }
+    }
+
+    private func zoneShare(of zoneID: ZoneID) async throws -> StoredRecord? {
+        let results = try await fetch([RecordID(recordName: Share.zoneWideName, zoneID: zoneID)], desiredKeys: [])
+        guard case .failure(let error)? = results.first else { return try results.first?.get() }
+        if error.code == .notFound { return nil }
+        throw error
+    }
+
+    /// Saves or deletes the share of a zone, unless it has changed since it was read. Then it is read again.
+    /// - Parameter change: the operation on the share as it is; `nil` to leave it.
+    /// - Returns: the share after that; `nil` if there is none.
+    @discardableResult
+    private func changeShare(of zoneID: ZoneID, _ change: (StoredRecord?) throws -> RecordOperation?) async throws -> StoredRecord? {
+        try require(.shareRecords)
+        for _ in 0..<attempts {
+            let before = try await zoneShare(of: zoneID)
+            guard let operation = try change(before) else { return before }
+            switch try await modify(ModifyRequest([operation], zoneID: zoneID)).first {
+            case .success(.saved(let record))?: return record
+            case .success(.deleted)?, nil: return nil
+            case .failure(let error)?:
+                let hasChanged = error.code == .conflict || before != nil && error.code == .notFound
+                if !hasChanged { throw error }
+            }
+        }
+        throw RecordError(.tryAgainLater, "Others are changing the share of the zone at the same time; try again", retryAfter: 1)
+    }
+}
+
+extension ShareParticipant {
+    /// True if the participant is a user other than the owner.
+    fileprivate func isGuest(_ user: Name) -> Bool {
+        role != .owner && self.user == user
+    }
+}
+
+extension RecordOperation {
+    /// - Parameter record: the share as it was read; `nil` to create it.
+    fileprivate static func saving(_ participants: [ShareParticipant], replacing record: StoredRecord?) -> RecordOperation {
+        var operation = RecordOperation(
+            record == nil ? .create : .update, recordName: Share.zoneWideName, recordType: Share.recordType, recordChangeTag: record?.recordChangeTag)
+        operation.share.participants = participants
+        return operation
+    }
+
+    fileprivate static func ending(_ share: StoredRecord) -> RecordOperation {
+        RecordOperation(.delete, recordName: Share.zoneWideName, recordChangeTag: share.recordChangeTag)
+    }
+}

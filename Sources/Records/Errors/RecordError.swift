@@ -1,0 +1,105 @@
+public import Foundation
+
+/// An error in terms of the protocol.
+public struct RecordError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The code as clients see it.
+    public var code: ServerErrorCode
+    /// One sentence for the developer with the field, the rule and the remedy, if any. Uses CloudKit's text where it
+    /// is known.
+    public var reason: String
+    /// Seconds to wait before repeating the request.
+    public var retryAfter: Int?
+
+    /// An error of a request, or of one of its items.
+    public init(_ code: ServerErrorCode, _ reason: String, retryAfter: Int? = nil) {
+        self.code = code
+        self.reason = reason
+        self.retryAfter = retryAfter
+    }
+
+    public var description: String { "\(code.rawValue): \(reason)" }
+}
+
+extension RecordError {
+    /// The error for a malformed request: what was expected, where, and what was found.
+    public static func unexpectedInput(_ detail: String) -> RecordError {
+        RecordError(known: .unexpectedInput, detail)
+    }
+
+    /// The error for a request with too many items, in CloudKit's words and then with the numbers.
+    /// - Parameter member: the member of the request that holds them.
+    public static func tooManyItems(in member: String, _ count: Int, limit: Int) -> RecordError {
+        RecordError(
+            known: .arrayTooLong, member, "It has \(count) items, and the limit of a request is \(limit); send the others in another request")
+    }
+
+    /// NOT_FOUND in CloudKit's words.
+    public static let recordNotFound = RecordError(known: .recordNotFound)
+    /// ZONE_NOT_FOUND in CloudKit's words.
+    public static let zoneNotFound = RecordError(known: .zoneNotFound)
+    /// The error for a record that does not fit into the response. Clients rely on its start, which is the same in all versions (docs/services.md).
+    public static let tooManyBytes = RecordError(
+        known: .tooManyBytes, "; look it up in another request, or request fewer fields with 'desiredKeys'")
+
+    /// True for ``tooManyBytes``, including its text in other versions.
+    public var isTooManyBytes: Bool { known == .tooManyBytes }
+}
+
+// MARK: - Codes
+
+/// The `serverErrorCode` values of CloudKit Web Services (Apple's reference page "Error Codes").
+public enum ServerErrorCode: String, Sendable, Hashable, CaseIterable {
+    /// The caller may not do this.
+    case accessDenied = "ACCESS_DENIED"
+    /// Nothing of the atomic batch was done, because of another item in it.
+    case atomicError = "ATOMIC_ERROR"
+    /// The key, token or signature is not accepted.
+    case authenticationFailed = "AUTHENTICATION_FAILED"
+    /// A user has to sign in.
+    case authenticationRequired = "AUTHENTICATION_REQUIRED"
+    /// The request is wrong. An expired sync token has this code too.
+    case badRequest = "BAD_REQUEST"
+    /// Somebody else saved the record since: its change tag is another one.
+    case conflict = "CONFLICT"
+    /// The record to create is there already.
+    case exists = "EXISTS"
+    /// A fault of the server.
+    case internalError = "INTERNAL_ERROR"
+    /// The record, or what else the request names, does not exist.
+    case notFound = "NOT_FOUND"
+    /// The user or the server has no room left.
+    case quotaExceeded = "QUOTA_EXCEEDED"
+    /// Too many requests came. The error may say how long to wait.
+    case throttled = "THROTTLED"
+    /// The server has no time now, and did nothing.
+    case tryAgainLater = "TRY_AGAIN_LATER"
+    /// A reference that validates keeps the record from being deleted, or lacks its target.
+    case validatingReferenceError = "VALIDATING_REFERENCE_ERROR"
+    /// The zone is busy with other changes, and nothing was done.
+    case zoneBusy = "ZONE_BUSY"
+    /// The zone does not exist.
+    case zoneNotFound = "ZONE_NOT_FOUND"
+}
+
+// MARK: - File system errors
+
+// Foundation describes errors of the file system by domains and codes. These are the operating system's words.
+
+extension CocoaError {
+    /// The file's path, if it is known, and what is wrong: `'/data/a': No such file or directory`.
+    public var words: String {
+        let reason =
+            switch underlying {
+            case let error as CocoaError: error.words
+            case let error as POSIXError: error.words
+            case let error?: "\(error)"
+            case nil: localizedDescription
+            }
+        return (filePath ?? url?.path(percentEncoded: false)).map { "'\($0)': \(reason)" } ?? reason
+    }
+}
+
+extension POSIXError {
+    /// The system's text for the code: `No such file or directory`.
+    public var words: String { String(cString: strerror(code.rawValue)) }
+}

@@ -1,0 +1,359 @@
+public import JSON
+internal import Text
+
+/// A change of a key-value store, as clients ask for it.
+public enum KeyValueOperation: Sendable, Hashable {
+    /// Sets a key, or replaces its value.
+    case set(Name, PropertyValue)
+    /// Removes a key. One that is not there can be removed.
+    case remove(Name)
+
+    /// The key that is set or removed.
+    public var key: Name {
+        switch self {
+        case .set(let key, _), .remove(let key): key
+        }
+    }
+}
+
+/// The latest change of a key.
+public struct KeyValueChange: Sendable, Hashable {
+    /// At most ``KeyValueLimits/keyLength`` bytes.
+    public let key: Name
+    /// `nil` if the key was removed.
+    public let value: PropertyValue?
+    /// When the server took the change.
+    public let modified: Timestamp
+    /// The number of the change. Later changes have greater ones.
+    public let position: Int64
+
+    /// A change, which is a removal without a value.
+    public init(_ key: Name, _ value: PropertyValue?, modified: Timestamp, position: Int64) {
+        self.key = key
+        self.value = value
+        self.modified = modified
+        self.position = position
+    }
+}
+
+/// The room that a key-value store takes.
+public struct KeyValueUsage: Sendable, Hashable {
+    /// The number of keys. ``KeyValueLimits/keys`` is the limit.
+    public let keys: Int
+    /// The sum of ``PropertyValue/size``. Keys take no room.
+    public let bytes: Int
+
+    /// The room of so many keys, with values of so many bytes together.
+    public init(keys: Int, bytes: Int) {
+        self.keys = keys
+        self.bytes = bytes
+    }
+}
+
+/// A key-value store, or what changed in it.
+public struct KeyValueChanges: Sendable, Hashable {
+    /// Each key once, in the order of their latest changes.
+    public let changes: [KeyValueChange]
+    /// The token to ask for later changes with.
+    public let syncToken: ChangeToken
+    /// The room of the whole store after these changes.
+    public let usage: KeyValueUsage
+
+    /// The answer of a store.
+    public init(_ changes: [KeyValueChange], syncToken: ChangeToken, usage: KeyValueUsage) {
+        self.changes = changes
+        self.syncToken = syncToken
+        self.usage = usage
+    }
+}
+
+/// The limits of a user's key-value store in a container and environment: those of Apple's `NSUbiquitousKeyValueStore`, and that of nesting.
+public enum KeyValueLimits {
+    /// Maximum number of keys.
+    public static let keys = 1024
+    /// Maximum size of all values together, and so of one.
+    public static let bytes = 1 << 20
+    /// Maximum length of a key in bytes of UTF-8.
+    public static let keyLength = 64
+    /// Maximum number of arrays and dictionaries within each other, and a value in them.
+    public static let depth = 16
+
+    /// The rules for one operation alone.
+    /// - Throws: `RecordError` BAD_REQUEST for a key or value that no store takes, QUOTA_EXCEEDED for a value above the limit.
+    public static func check(_ operation: KeyValueOperation) throws {
+        let key = operation.key
+        if key.string.isEmpty { throw RecordError(.badRequest, "A key is empty; expected 1 to \(keyLength) bytes of UTF-8") }
+        let length = key.utf8.count
+        if length > keyLength {
+            throw RecordError(
+                .badRequest, "The key '\(key.string.prefix(keyLength))…' has \(length) bytes of UTF-8, and the limit is \(keyLength); use a shorter one")
+        }
+        guard case .set(_, let value) = operation else { return }
+        if value.depth > depth {
+            throw RecordError(
+                .badRequest, "The value of '\(key)' has \(value.depth) levels, and the limit is \(depth); save it as BYTES, such as a property list")
+        }
+        if !value.isFinite { throw RecordError(.badRequest, "The value of '\(key)' has a number that is not finite; save it as a string") }
+        if value.size > bytes {
+            throw RecordError(
+                .quotaExceeded, "The value of '\(key)' has \(value.size) bytes, and the limit is \(bytes); save it in a record's asset, and its name here")
+        }
+    }
+
+    /// The rules for a store as it would be.
+    /// - Throws: `RecordError` QUOTA_EXCEEDED.
+    public static func check(_ usage: KeyValueUsage) throws {
+        if usage.keys > keys {
+            throw RecordError(
+                .quotaExceeded,
+                "The key-value store would have \(usage.keys) keys, and the limit is \(keys); nothing was saved. Remove keys in the same request or before it")
+        }
+        if usage.bytes > bytes {
+            throw RecordError(
+                .quotaExceeded,
+                "The values of the key-value store would have \(usage.bytes) bytes, and the limit is \(bytes); nothing was saved. "
+                    + "Remove keys or save smaller values in the same request or before it")
+        }
+    }
+}
+
+// MARK: - Values
+
+/// A value in a key-value store: what a property list may hold.
+public indirect enum PropertyValue: Sendable, Hashable {
+    case string(String)
+    case bytes([UInt8])
+    case bool(Bool)
+    case integer(Int64)
+    /// Finite in a store.
+    case double(Double)
+    /// To the millisecond.
+    case date(Timestamp)
+    case array([PropertyValue])
+    case dictionary([Name: PropertyValue])
+
+    /// The kinds, with their names in requests and answers.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case string = "STRING"
+        case bytes = "BYTES"
+        case bool = "BOOL"
+        case integer = "INT64"
+        case double = "DOUBLE"
+        case date = "TIMESTAMP"
+        case array = "ARRAY"
+        case dictionary = "DICTIONARY"
+    }
+
+    /// The type that requests and answers name beside the value.
+    public var kind: Kind {
+        switch self {
+        case .string: .string
+        case .bytes: .bytes
+        case .bool: .bool
+        case .integer: .integer
+        case .double: .double
+        case .date: .date
+        case .array: .array
+        case .dictionary: .dictionary
+        }
+    }
+
+    /// The bytes that the value takes of a store's room: of a string its UTF-8, of bytes their number, of anything else that holds one value 8. An
+    /// array or a dictionary has the sizes of its elements and the UTF-8 of its names, and 8 bytes for each element.
+    public var size: Int {
+        switch self {
+        case .string(let string): string.utf8.count
+        case .bytes(let bytes): bytes.count
+        case .bool, .integer, .double, .date: Self.unit
+        case .array(let elements): elements.reduce(0) { $0 + Self.unit + $1.size }
+        case .dictionary(let members): members.reduce(0) { $0 + Self.unit + $1.key.utf8.count + $1.value.size }
+        }
+    }
+
+    private static let unit = 8
+
+    /// The length that its JSON has at most, in bytes. Control characters take six, so it may be far above ``size``.
+    public var textLimit: Int {
+        // The type and the longest number.
+        let frame = 50
+        switch self {
+        case .string(let string): return frame + Self.textLimit(of: string.utf8)
+        case .bytes(let bytes): return frame + (bytes.count + 2) / 3 * 4
+        case .bool, .integer, .double, .date: return frame
+        case .array(let elements): return elements.reduce(frame) { $0 + $1.textLimit + 1 }
+        case .dictionary(let members): return members.reduce(frame) { $0 + Self.textLimit(of: $1.key.utf8) + 4 + $1.value.textLimit }
+        }
+    }
+
+    private static func textLimit(of text: some Sequence<UInt8>) -> Int {
+        text.reduce(0) { $0 + ($1 < 0x20 ? 6 : $1 == UInt8(ascii: "\"") || $1 == UInt8(ascii: "\\") ? 2 : 1) }
+    }
+
+    /// Levels of arrays and dictionaries within each other; 1 for any other value.
+    var depth: Int {
+        switch self {
+        case .array(let elements): 1 + (elements.lazy.map(\.depth).max() ?? 0)
+        case .dictionary(let members): 1 + (members.values.lazy.map(\.depth).max() ?? 0)
+        default: 1
+        }
+    }
+
+    /// False if a number in it is infinite or not a number.
+    var isFinite: Bool {
+        switch self {
+        case .double(let double): double.isFinite
+        case .array(let elements): elements.allSatisfy(\.isFinite)
+        case .dictionary(let members): members.values.allSatisfy(\.isFinite)
+        default: true
+        }
+    }
+}
+
+// MARK: - JSON
+
+// JSON form of key-value stores in requests and answers. Stores and exports have it too.
+
+extension PropertyValue {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        let type = try object.required("type", "a string", object.string("type"))
+        guard let kind = Kind(rawValue: type) else {
+            throw RecordError.unexpectedInput(
+                "Unknown type '\(type)' in '\(object.place)'; known are \(Kind.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        func read<Value>(_ expected: String, _ value: Value?) throws -> Value { try object.required("value", expected, value) }
+        switch kind {
+        case .string: self = .string(try read("a string", object.string("value")))
+        case .bytes:
+            let text = try read("a string", object.string("value"))
+            guard let bytes = Base64.bytes(of: text.utf8) else { throw RecordError.unexpectedInput("Expected '\(object.place(of: "value"))' to be base64") }
+            self = .bytes(bytes)
+        case .bool: self = .bool(try read("true or false", object.bool("value")))
+        case .integer: self = .integer(try read("a whole number", Self.integer(of: object)))
+        case .double: self = .double(try read("a number", object.number("value")))
+        case .date: self = .date(Timestamp(milliseconds: try read("a whole number of milliseconds", Self.integer(of: object))))
+        case .array: self = .array(try read("an array", object.objects("value")).map { try PropertyValue($0) })
+        case .dictionary:
+            let members = try read("an object", object.members("value")).map { ($0.name, try PropertyValue($0.object)) }
+            // JSON with a name twice is refused when it is read.
+            self = .dictionary(Dictionary(members, uniquingKeysWith: { _, last in last }))
+        }
+    }
+
+    private static func integer(of object: RequestObject) throws -> Int64? {
+        switch object.value("value") {
+        case nil: nil
+        case .integer(let integer): integer
+        case .some(let other): throw object.unexpected("value", "a whole number", other)
+        }
+    }
+}
+
+extension KeyValueOperation {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        let kind = try object.required("operationType", "a string", object.string("operationType"))
+        let key = try object.required("key", "a string", object.name("key"))
+        switch kind {
+        case "set": self = .set(key, try PropertyValue(object.required("value", "an object", object.object("value"))))
+        case "remove": self = .remove(key)
+        default: throw RecordError.unexpectedInput("Unknown operationType '\(kind)' in '\(object.place)'; known are set, remove")
+        }
+    }
+}
+
+extension KeyValueChange {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        self.init(
+            try object.required("key", "a string", object.name("key")), try object.object("value").map { try PropertyValue($0) },
+            modified: Timestamp(milliseconds: try object.wholeNumber("modified")), position: try object.wholeNumber("position"))
+    }
+}
+
+extension KeyValueUsage {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        self.init(keys: Int(try object.wholeNumber("keys")), bytes: Int(try object.wholeNumber("bytes")))
+    }
+}
+
+extension KeyValueChanges {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        self.init(
+            try object.required("changes", "an array", object.objects("changes")).map { try KeyValueChange($0) },
+            syncToken: ChangeToken(text: try object.required("syncToken", "a string", object.string("syncToken"))), usage: try KeyValueUsage(object))
+    }
+}
+
+extension RequestObject {
+    fileprivate func wholeNumber(_ name: Name) throws -> Int64 {
+        guard case .integer(let integer)? = value(name) else { throw RecordError.unexpectedInput("Expected '\(place(of: name))' to be a whole number") }
+        return integer
+    }
+}
+
+extension JSONWriter {
+    /// Writes `{"type":"BOOL","value":true}`.
+    public mutating func value(_ value: PropertyValue) {
+        object { writer in
+            writer.member("type", value.kind.rawValue)
+            writer.name("value")
+            switch value {
+            case .string(let string): writer.value(string)
+            case .bytes(let bytes): writer.value(Base64.text(of: bytes))
+            case .bool(let bool): writer.value(bool)
+            case .integer(let integer): writer.value(integer)
+            case .double(let double): writer.value(double)
+            case .date(let date): writer.value(date.milliseconds)
+            case .array(let elements): writer.array { writer in for element in elements { writer.value(element) } }
+            case .dictionary(let members):
+                writer.object { writer in
+                    for (name, member) in members.sorted(by: { $0.key < $1.key }) {
+                        writer.name(name)
+                        writer.value(member)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes `{"operationType":"remove","key":"hasData"}`; for `set` with the value too.
+    public mutating func value(_ operation: KeyValueOperation) {
+        object { writer in
+            switch operation {
+            case .set(let key, let value):
+                writer.member("operationType", "set")
+                writer.member("key", key)
+                writer.name("value")
+                writer.value(value)
+            case .remove(let key):
+                writer.member("operationType", "remove")
+                writer.member("key", key)
+            }
+        }
+    }
+
+    /// Writes a change with its value and the value's size, or with `"removed":true`.
+    public mutating func value(_ change: KeyValueChange) {
+        object { writer in
+            writer.member("key", change.key)
+            if let value = change.value {
+                writer.name("value")
+                writer.value(value)
+                writer.member("size", Int64(value.size))
+            } else {
+                writer.member("removed", true)
+            }
+            writer.member("modified", change.modified.milliseconds)
+            writer.member("position", change.position)
+        }
+    }
+
+    /// Writes the members `keys` and `bytes` into the current object.
+    public mutating func members(of usage: KeyValueUsage) {
+        member("keys", Int64(usage.keys))
+        member("bytes", Int64(usage.bytes))
+    }
+}

@@ -1,0 +1,309 @@
+public import JSON
+
+/// A query for records of one type: filters that must all match, and sorts.
+public struct Query: Sendable, Hashable {
+    /// A condition on one field.
+    public struct Filter: Sendable, Hashable {
+        /// How the field is compared. It also decides which index the field needs.
+        public var comparator: Comparator
+        /// The field name in the request: a custom field or either name of a system field.
+        public var fieldName: Name
+        /// The value to compare with; for comparators that ``Comparator/takesList``, a list of values.
+        public var value: FieldInput
+        /// Distance in metres, for NEAR only.
+        public var distance: Double?
+
+        /// A condition, read from left to right. It is checked against the schema when the query runs.
+        public init(_ fieldName: Name, _ comparator: Comparator, _ value: FieldInput, distance: Double? = nil) {
+            self.comparator = comparator
+            self.fieldName = fieldName
+            self.value = value
+            self.distance = distance
+        }
+    }
+
+    /// An order by one field. Records that tie are in the order of the next sort, and at last of their names.
+    public struct Sort: Sendable, Hashable {
+        /// A custom field or either name of a system field. It needs the index SORTABLE; for a sort by distance, QUERYABLE.
+        public var fieldName: Name
+        /// False for the greatest first; without a value, records come last then.
+        public var ascending: Bool
+        /// Sorts a location field by the distance from here instead of by value.
+        public var relativeLocation: Location?
+
+        /// An order by a field, the smallest first unless it says otherwise.
+        public init(_ fieldName: Name, ascending: Bool = true, relativeLocation: Location? = nil) {
+            self.fieldName = fieldName
+            self.ascending = ascending
+            self.relativeLocation = relativeLocation
+        }
+    }
+
+    /// The one type that the query finds.
+    public var recordType: Name
+    /// Conditions that all must hold; without one, every record of the type is found.
+    public var filters: [Filter]
+    /// The order, the first sort first; without one, by record name.
+    public var sorts: [Sort]
+
+    /// A query, by default for all records of a type.
+    public init(recordType: Name, filters: [Filter] = [], sorts: [Sort] = []) {
+        self.recordType = recordType
+        self.filters = filters
+        self.sorts = sorts
+    }
+}
+
+// MARK: - Comparators
+
+/// How a filter compares a field with its value (Apple's reference page "Types and Dictionaries", and CloudKit JS for LIST_CONTAINS_ANY).
+public enum Comparator: String, Sendable, Hashable, CaseIterable {
+    /// The values are equal: strings by their bytes, references by the record they lead to, locations by latitude and longitude.
+    case equals = "EQUALS"
+    /// Not ``equals``. As with each negation, a field without a value matches.
+    case notEquals = "NOT_EQUALS"
+    /// The field comes before the value, in the order of sorts.
+    case lessThan = "LESS_THAN"
+    /// The field comes before the value, or is equal.
+    case lessThanOrEquals = "LESS_THAN_OR_EQUALS"
+    /// The field comes after the value.
+    case greaterThan = "GREATER_THAN"
+    /// The field comes after the value, or is equal.
+    case greaterThanOrEquals = "GREATER_THAN_OR_EQUALS"
+    /// The location is within a distance in metres; without one, anywhere.
+    case near = "NEAR"
+    /// All words of the value occur in the text, whatever their case and accents.
+    case containsAllTokens = "CONTAINS_ALL_TOKENS"
+    /// Some word of the value occurs in the text.
+    case containsAnyTokens = "CONTAINS_ANY_TOKENS"
+    /// The field is equal to one of the values, whose list names their type.
+    case `in` = "IN"
+    /// Not ``in``.
+    case notIn = "NOT_IN"
+    /// An element of the list is equal to the value.
+    case listContains = "LIST_CONTAINS"
+    /// An element of the list is equal to one of the values.
+    case listContainsAny = "LIST_CONTAINS_ANY"
+    /// Each of the values is equal to an element of the list.
+    case listContainsAll = "LIST_CONTAINS_ALL"
+    /// Not ``listContains``.
+    case notListContains = "NOT_LIST_CONTAINS"
+    /// Not ``listContainsAny``.
+    case notListContainsAny = "NOT_LIST_CONTAINS_ANY"
+    /// Not ``listContainsAll``.
+    case notListContainsAll = "NOT_LIST_CONTAINS_ALL"
+    /// The text begins with the bytes of the value.
+    case beginsWith = "BEGINS_WITH"
+    /// Not ``beginsWith``.
+    case notBeginsWith = "NOT_BEGINS_WITH"
+    /// An element of the list begins with the bytes of the value.
+    case listMemberBeginsWith = "LIST_MEMBER_BEGINS_WITH"
+    /// Not ``listMemberBeginsWith``.
+    case notListMemberBeginsWith = "NOT_LIST_MEMBER_BEGINS_WITH"
+
+    /// The comparator that this one negates; `nil` for positive ones.
+    public var denied: Comparator? {
+        switch self {
+        case .notEquals: .equals
+        case .notIn: .in
+        case .notListContains: .listContains
+        case .notListContainsAny: .listContainsAny
+        case .notListContainsAll: .listContainsAll
+        case .notBeginsWith: .beginsWith
+        case .notListMemberBeginsWith: .listMemberBeginsWith
+        default: nil
+        }
+    }
+
+    /// True if the filter's value is a list of candidates.
+    public var takesList: Bool {
+        switch self {
+        case .in, .notIn, .listContainsAny, .listContainsAll, .notListContainsAny, .notListContainsAll: true
+        default: false
+        }
+    }
+
+    /// True if the comparator examines the elements of a list field.
+    public var comparesList: Bool {
+        switch denied ?? self {
+        case .listContains, .listContainsAny, .listContainsAll, .listMemberBeginsWith: true
+        default: false
+        }
+    }
+
+    /// The possible indexes for the comparator. Any one of them is sufficient.
+    public var requiredIndexes: Indexes {
+        switch denied ?? self {
+        case .containsAllTokens, .containsAnyTokens: .searchable
+        case .lessThan, .lessThanOrEquals, .greaterThan, .greaterThanOrEquals, .beginsWith: [.queryable, .sortable]
+        default: .queryable
+        }
+    }
+}
+
+// MARK: - Reading
+
+// Queries in requests (Apple's reference page "Types and Dictionaries").
+
+extension Query {
+    /// - Throws: `RecordError` BAD_REQUEST with the invalid member.
+    public init(_ object: RequestObject) throws {
+        self.init(
+            recordType: try object.required("recordType", "a string", object.name("recordType")),
+            filters: try (object.objects("filterBy") ?? []).map { try Filter($0) }, sorts: try (object.objects("sortBy") ?? []).map { try Sort($0) })
+    }
+}
+
+extension Query.Filter {
+    fileprivate init(_ object: RequestObject) throws {
+        let fieldName = try object.fieldName()
+        let comparatorName = try object.required("comparator", "a string", object.string("comparator"))
+        guard let comparator = Comparator(rawValue: comparatorName) else {
+            throw RecordError.unexpectedInput(
+                "Unknown comparator '\(comparatorName)' in '\(object.place)'; known are \(Comparator.allCases.map(\.rawValue).joined(separator: ", "))")
+        }
+        let value = try object.required("fieldValue", "a value like {\"value\": …, \"type\": …}", object.value("fieldValue"))
+        self.init(fieldName, comparator, try FieldInput(value, field: fieldName), distance: try object.number("distance"))
+    }
+}
+
+extension Query.Sort {
+    fileprivate init(_ object: RequestObject) throws {
+        let fieldName = try object.fieldName()
+        let location = try object.value("relativeLocation").map { json in
+            guard case .location(let location)? = try FieldInput(json, field: "relativeLocation").value(declared: .location) else {
+                throw object.unexpected("relativeLocation", "a location: an object with latitude and longitude", json)
+            }
+            return location
+        }
+        self.init(fieldName, ascending: try object.bool("ascending") ?? true, relativeLocation: location)
+    }
+}
+
+extension RequestObject {
+    /// The field of a filter or a sort, given by its own name or as a system field.
+    fileprivate func fieldName() throws -> Name {
+        if let name = try self.name("fieldName") { return name }
+        let name = try required("fieldName", "a string (or 'systemFieldName')", self.name("systemFieldName"))
+        guard let field = SystemField(named: name) else {
+            throw RecordError(
+                .badRequest,
+                "Unknown system field '\(name)' in '\(place)'; known are \(SystemField.allCases.map(\.alias.string).joined(separator: ", "))")
+        }
+        return field.schemaName
+    }
+
+    /// The zone in a member, `nil` if the member is absent.
+    public func zoneID(_ name: Name = "zoneID") throws -> ZoneID? {
+        try object(name)?.asZoneID()
+    }
+
+    /// This object as a zone ID. Without a name, it is the default zone.
+    public func asZoneID() throws -> ZoneID {
+        ZoneID(zoneName: try name("zoneName") ?? ZoneID.defaultZoneName, ownerRecordName: try name("ownerRecordName"))
+    }
+}
+
+// MARK: - Writing
+
+// JSON form of queries in requests (Apple's reference page "Types and Dictionaries").
+
+extension JSONWriter {
+    /// Writes `{"recordType":"Item","filterBy":[…],"sortBy":[…]}`. Non-finite numbers become `null`.
+    public mutating func value(_ query: Query) {
+        object { writer in
+            writer.member("recordType", query.recordType)
+            writer.name("filterBy")
+            writer.array { writer in
+                for filter in query.filters { writer.value(filter) }
+            }
+            writer.name("sortBy")
+            writer.array { writer in
+                for sort in query.sorts { writer.value(sort) }
+            }
+        }
+    }
+
+    private mutating func value(_ filter: Query.Filter) {
+        object { writer in
+            writer.member("comparator", filter.comparator.rawValue)
+            writer.member("fieldName", filter.fieldName)
+            writer.name("fieldValue")
+            writer.value(filter.value)
+            if let distance = filter.distance {
+                writer.name("distance")
+                writer.value(distance)
+            }
+        }
+    }
+
+    private mutating func value(_ sort: Query.Sort) {
+        object { writer in
+            writer.member("fieldName", sort.fieldName)
+            writer.member("ascending", sort.ascending)
+            if let location = sort.relativeLocation {
+                writer.name("relativeLocation")
+                writer.value(FieldValue.location(location))
+            }
+        }
+    }
+
+    /// Writes a field of a save or the value of a filter: `{"value":"x","type":"STRING"}`.
+    public mutating func value(_ input: FieldInput) {
+        switch input {
+        case .cleared: null()
+        case .untagged(let value, let isEncrypted): self.value(value, type: nil, isEncrypted)
+        case .tagged(let value, let type, let isEncrypted): self.value(value, type: type, isEncrypted)
+        }
+    }
+
+    private mutating func value(_ value: FieldValue, type: FieldType?, _ isEncrypted: Bool) {
+        object { writer in
+            writer.name("value")
+            writer.input(value)
+            if let type { writer.member("type", type.wireName) }
+            if isEncrypted { writer.member("isEncrypted", true) }
+        }
+    }
+
+    /// Writes a value as in requests. Unlike in responses, assets contain their upload receipt.
+    private mutating func input(_ value: FieldValue) {
+        switch value {
+        case .asset(let asset):
+            object { writer in
+                writer.member("fileChecksum", asset.fileChecksum)
+                writer.member("size", asset.size)
+                if let checksum = asset.referenceChecksum { writer.member("referenceChecksum", checksum) }
+                if let key = asset.wrappingKey { writer.member("wrappingKey", key) }
+                if let receipt = asset.receipt { writer.member("receipt", receipt) }
+                if let fileName = asset.fileName { writer.member("fileName", fileName) }
+            }
+        case .list(let elements, _):
+            array { writer in
+                for element in elements { writer.input(element) }
+            }
+        default: self.value(value)
+        }
+    }
+}
+
+extension FieldInput {
+    /// True if the value can be represented in JSON, which has no infinities and NaN.
+    public var isFinite: Bool {
+        switch self {
+        case .cleared: true
+        case .untagged(let value, _), .tagged(let value, _, _): value.isFinite
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var isFinite: Bool {
+        switch self {
+        case .double(let double): double.isFinite
+        case .location(let location): location.latitude.isFinite && location.longitude.isFinite
+        case .list(let elements, _): elements.allSatisfy(\.isFinite)
+        default: true
+        }
+    }
+}
