@@ -1,3 +1,5 @@
+public import JSON
+public import Records
 internal import Text
 
 /// A pasted text of unknown format.
@@ -165,4 +167,49 @@ extension PastedText {
         guard let start = text.firstIndex(where: { !isSpace($0) }), let end = text.lastIndex(where: { !isSpace($0) }) else { return [] }
         return Array(text[start...end])
     }
+}
+
+// MARK: - Readings
+
+/// The result of parsing a pasted text.
+public enum PastedReading: Sendable, Hashable {
+    /// Only white space.
+    case empty
+    /// A single encoded value.
+    case bytes(PastedBytes)
+    /// A request, an answer or a part of one, with its tokens in text order. `leftOut` is the number of tokens beyond the limit.
+    case json([FoundToken], leftOut: Int)
+    case unreadable(UnreadableText)
+}
+
+// MARK: - Tokens
+
+/// A token in a larger text or archive.
+public struct FoundToken: Sendable, Hashable {
+    public enum Kind: Sendable, Hashable {
+        case changeToken
+        /// The continuation marker of a query. It looks like a change token, but is not one.
+        case continuationMarker
+    }
+
+    public let kind: Kind
+    /// The path of the token: `zones[0].syncToken`, `root.ChangeToken`.
+    public let path: String
+    /// The original text of the token; base64 for a token from an archive.
+    public let text: String
+    /// `nil` if the text has no known encoding.
+    public let bytes: [UInt8]?
+    /// The zone name beside the token, if there is one.
+    public let zoneName: Name?
+
+    init(_ kind: Kind = .changeToken, path: String, text: String, bytes: [UInt8]?, zoneName: Name? = nil) {
+        self.kind = kind
+        self.path = path
+        self.text = text
+        self.bytes = bytes
+        self.zoneName = zoneName
+    }
+
+    /// The change token; `nil` for a marker, and for a text without a known encoding.
+    public var token: ChangeToken? { kind == .changeToken ? bytes.map { ChangeToken(bytes: $0) } : nil }
 }
