@@ -1,5 +1,6 @@
 public import Accounts
 public import AssetStore
+internal import CEmbeddedFiles
 public import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
@@ -359,4 +360,12 @@ extension Request {
     func receivedBytes() async throws -> [UInt8] {
         try await ConnectionLost.reading { try await bodyBytes() }
     }
+}
+
+// MARK: - OpenAPI document
+
+/// The description of all services in OpenAPI 3.1: the file docs/openapi.json. It is the same on every server.
+enum OpenAPIDocument {
+    static let path = "/openapi.json"
+    static let bytes = embedded_openapi().map { Array(String(cString: $0).utf8) } ?? []
 }

@@ -3,8 +3,9 @@ import AssetStore
 import DataTransfer
 import Foundation
 import JSON
-import Records
+import NIOCore
 import RecordStore
+import Records
 import RemoteRecordStore
 import SQLRecordStore
 
@@ -98,3 +99,217 @@ extension OpenStore {
         throw CommandFailure(.failed, "There is no container \(container); \(known)", code: "NOT_FOUND")
     }
 }
+
+// MARK: - Schema
+
+extension OpenStore {
+    /// The database to read and change the schema of a container's environment. Creates the environment if it is missing.
+    func schemaDatabase(_ environment: Environment, in place: SchemaPlace) async throws -> any RecordDatabase {
+        let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
+        return try await database(address, as: place.user)
+    }
+
+    /// The schema of a container's environment, or the initial schema if it does not exist.
+    func schema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
+        guard try await engine.has(place.container, environment) else { return .initial }
+        return try await schemaDatabase(environment, in: place).schema()
+    }
+
+    /// The schema of an existing container's environment.
+    /// - Throws: `CommandFailure` if the container does not exist.
+    func existingSchema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
+        try await checkExists(place.container)
+        return try await schema(of: environment, in: place)
+    }
+
+    /// The incomplete indexes after a change that did not wait for them.
+    func indexesUnderWay(_ editing: any RecordDatabase) async throws -> IndexesUnderWay? {
+        let builds = try await editing.indexBuilds().filter { $0.work == .building }
+        return builds.isEmpty ? nil : IndexesUnderWay(builds, hasServer: hasServer)
+    }
+
+    /// Changes a schema, with a progress bar for the index builds.
+    func change(
+        _ editing: any RecordDatabase, showingProgress isShown: Bool, _ change: @escaping @Sendable (any RecordDatabase) async throws -> Schema
+    ) async throws -> Schema {
+        let bar = ProgressBar()
+        defer { bar.finish() }
+        return try await withThrowingTaskGroup(of: Schema?.self) { group in
+            group.addTask { try await change(editing) }
+            if isShown, Output.isWatched {
+                group.addTask {
+                    var total = 0
+                    while !Task.isCancelled {
+                        // Cancellation ends the sleep. Errors of the progress request are ignored.
+                        try? await Task.sleep(for: .milliseconds(250))
+                        guard let builds = try? await editing.indexBuilds() else { continue }
+                        total = max(total, builds.map(\.total).saturatedSum)
+                        bar.show(builds, of: total)
+                    }
+                    return nil
+                }
+            }
+            defer { group.cancelAll() }
+            while let schema = try await group.next() {
+                if let schema { return schema }
+            }
+            throw CancellationError()
+        }
+    }
+}
+
+/// The container with the schemas, and the acting user.
+struct SchemaPlace {
+    var container: ContainerID
+    var user = "developer"
+}
+
+/// Indexes that are declared but incomplete.
+struct IndexesUnderWay {
+    let count: Int
+    /// True if a server continues to build them. Otherwise the build pauses when the command ends.
+    private let hasServer: Bool
+
+    init(_ builds: [IndexBuildProgress], hasServer: Bool) {
+        count = builds.reduce(0) { count, build in
+            if case .field(_, let indexes) = build.subject { count + indexes.names.count } else { count + 1 }
+        }
+        self.hasServer = hasServer
+    }
+
+    /// Prints a note on standard error.
+    func say() {
+        let indexes = count == 1 ? "1 index is" : "\(Output.grouped(count)) indexes are"
+        Output.note(
+            "\(indexes) not complete yet; queries that need \(count == 1 ? "it" : "one") get TRY_AGAIN_LATER. "
+                + (hasServer ? "The server continues the work." : "The work continues when the data folder is opened again, by skylight serve or any command."))
+    }
+}
+
+// MARK: - Assets
+
+/// The asset files of one container's environment, in an open folder or on a running server.
+protocol EnvironmentAssets: Sendable {
+    var container: ContainerID { get }
+    var environment: Environment { get }
+
+    func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification
+    /// - Parameter graceTime: the time that unused files are kept; `nil` for the default of the server, or a day.
+    func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep
+    /// True if the file is stored.
+    func holds(_ checksum: FileChecksum) async throws -> Bool
+    /// The transport for asset bytes.
+    func transport() async throws -> any AssetTransport
+}
+
+extension EnvironmentAssets {
+    /// The container and the environment in words.
+    var place: String { "\(container) (\(environment.rawValue))" }
+}
+
+struct LocalAssets: EnvironmentAssets {
+    let stores: AssetStores
+    let container: ContainerID
+    let environment: Environment
+
+    func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification {
+        try await stores.store(container, environment).verify(progress)
+    }
+
+    func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep {
+        try await stores.store(container, environment).sweep(graceTime: graceTime ?? AssetStores.defaultGraceTime, dryRun: dryRun)
+    }
+
+    func holds(_ checksum: FileChecksum) async throws -> Bool {
+        try await stores.existingStore(container, environment)?.ledger.entry(of: checksum) != nil
+    }
+
+    func transport() async throws -> any AssetTransport {
+        StoredAssets(try await stores.store(container, environment))
+    }
+}
+
+struct RemoteAssets: EnvironmentAssets, AssetTransport {
+    let engine: RemoteRecordEngine
+    let container: ContainerID
+    let environment: Environment
+
+    func verify(_ progress: @Sendable (AssetVerification) async -> Void) async throws -> AssetVerification {
+        try await engine.verifyAssets(container, environment, progress)
+    }
+
+    func sweep(graceTime: Duration?, dryRun: Bool) async throws -> AssetSweep {
+        try await engine.sweepAssets(container, environment, graceTime: graceTime, dryRun: dryRun)
+    }
+
+    func holds(_ checksum: FileChecksum) async throws -> Bool {
+        do {
+            _ = try await engine.downloadURL(of: checksum, in: container, environment)
+            return true
+        } catch let error as RecordError where error.code == .notFound {
+            return false
+        }
+    }
+
+    func transport() -> any AssetTransport { self }
+
+    func upload(_ file: FileBytes, with grant: UploadGrant, fileName: String?) async throws -> Asset {
+        try await engine.upload(file, size: file.size, with: grant, to: container, environment, fileName: fileName)
+    }
+
+    func download(_ checksum: FileChecksum, size: Int64, _ take: (ByteBuffer) async throws -> Void) async throws {
+        for try await part in try await engine.download(checksum, in: container, environment) { try await take(part) }
+    }
+}
+
+// MARK: - Accounts
+
+/// The accounts of the data: in a folder that this process has opened, or on a running server.
+protocol AccountKeeping: Sendable {
+    /// The user with a handle or a user record name; `nil` for the developer. Creates an unknown user.
+    func caller(named handle: String?, deviceID: String?) async throws -> Caller
+
+    func apiTokens() async throws -> [APIToken]
+    func makeAPIToken(
+        named name: String, container: ContainerID, environment: Records.Environment, allowedOrigins: [String], callback: String?
+    ) async throws -> (token: APIToken, secret: String)
+    func revokeAPIToken(_ id: String) async throws -> APIToken
+
+    func serverKeys() async throws -> [ServerKey]
+    func registerServerKey(pem: String, named name: String, container: ContainerID, environment: Records.Environment) async throws -> ServerKey
+    func revokeServerKey(_ keyID: String) async throws -> ServerKey
+
+    func webAuthSessions() async throws -> [WebAuthSession]
+    /// Signs in a user. Creates the user if the name is unknown.
+    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (session: WebAuthSession, token: String)
+    func revokeWebAuthSession(_ id: String) async throws -> WebAuthSession
+
+    /// The connections to containers in iCloud; those of a running server without the secrets of their credentials.
+    func connections() async throws -> [ContainerConnection]
+    func connect(_ connection: ContainerConnection) async throws
+    func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws -> ContainerConnection
+
+    /// All users, the developer first, with the time of their latest request.
+    func seenUsers() async throws -> [(user: User, lastSeen: Timestamp?)]
+    /// - Parameter user: a handle or a user record name.
+    /// - Returns: the user, and the number of ended sessions.
+    func removeUser(named user: String) async throws -> (user: User, endedSessions: Int)
+
+    func setAdministratorPassword(_ password: String) async throws
+}
+
+extension Accounts: AccountKeeping {
+    func signIn(_ user: String, with request: SignInRequest, keepSignedIn: Bool) async throws -> (session: WebAuthSession, token: String) {
+        try await signIn(try caller(named: user, deviceID: nil).userRecordName, with: request, keepSignedIn: keepSignedIn, now: Date())
+    }
+
+    func seenUsers() -> [(user: User, lastSeen: Timestamp?)] {
+        users().map { ($0, lastSeen($0.userRecordName)) }
+    }
+
+    func removeUser(named user: String) async throws -> (user: User, endedSessions: Int) {
+        try await removeUser(self.user(handle: user)?.userRecordName ?? Name(user))
+    }
+}
+
+extension RemoteAccounts: AccountKeeping {}

@@ -1,7 +1,13 @@
+import AssetStore
+import DataTransfer
 import Foundation
 import JSON
+import Mirroring
+import RecordStore
 import Records
+import Synchronization
 import Text
+import UnixSignals
 
 /// The unbuffered output of commands, so that programs that read it get each line immediately.
 enum Output {
@@ -68,3 +74,232 @@ enum Output {
         }
     }
 }
+
+// MARK: - Progress
+
+/// Shows progress on standard error, if it is a terminal and the work takes longer than a second.
+final class ProgressBar: Sendable {
+    private struct State {
+        var isShown = false
+        var lastDrawn = ContinuousClock.now
+    }
+
+    private static let width = 30
+
+    private let start = ContinuousClock.now
+    private let isWatched = Output.isWatched
+    private let state = Mutex(State())
+
+    /// - Parameters:
+    ///   - verb: the current activity, such as `Saving`.
+    ///   - fraction: the completed fraction, from 0 to 1; `nil` if it is unknown.
+    ///   - noun: the counted items.
+    ///   - bytes: the size of the assets in bytes; not shown if it is 0.
+    func show(_ verb: String, fraction: Double?, count: Int, _ noun: String, andBytes bytes: Int64 = 0) {
+        show(verb, fraction: fraction, "\(Output.grouped(count)) \(noun)" + (bytes == 0 ? "" : ", \(ByteCount(bytes)) of assets"))
+    }
+
+    /// - Parameter amount: the completed amount, in words.
+    private func show(_ verb: String, fraction: Double?, _ amount: @autoclosure () -> String) {
+        let now = ContinuousClock.now
+        guard isWatched, now - start > .seconds(1) else { return }
+        state.withLock { state in
+            if state.isShown, now - state.lastDrawn < .milliseconds(80) { return }
+            state.isShown = true
+            state.lastDrawn = now
+            Output.write("\r\u{1B}[K" + Self.line(verb, fraction, amount()))
+        }
+    }
+
+    func show(_ progress: ImportProgress) {
+        switch progress.phase {
+        case .reading: show("Reading", fraction: progress.fraction, count: progress.count, "rows")
+        case .checking: show("Checking", fraction: progress.fraction, count: progress.count, "rows")
+        case .saving: show("Saving", fraction: progress.fraction, count: progress.count, "records")
+        }
+    }
+
+    func show(_ progress: MirrorProgress) {
+        var amount = "\(Output.grouped(progress.records)) records, \(Output.grouped(Int(progress.rate())))/s, \(Output.grouped(progress.requests)) requests"
+        if progress.fileBytes > 0 { amount += ", \(ByteCount(progress.fileBytes)) of assets" }
+        if let end = progress.pausedUntil {
+            let moment = Timestamp(milliseconds: Timestamp.now().milliseconds + Int64(max(0, (end - .now) / .milliseconds(1))))
+            amount += "; waiting for the origin until \(Output.moment(moment)) UTC"
+        }
+        show(progress.stage == .sending ? "Sending" : "Mirroring", fraction: nil, amount)
+    }
+
+    func show(_ findings: AssetVerification) {
+        // Each file counts as one more byte, because many small files take longer than their sizes suggest.
+        let done = Double(findings.bytesDone) + Double(findings.filesDone)
+        let total = Double(findings.bytesTotal) + Double(findings.filesTotal)
+        show(
+            "Verifying", fraction: total == 0 ? 1 : done / total,
+            "\(ByteCount(findings.bytesDone)) of \(ByteCount(findings.bytesTotal)), \(Output.grouped(findings.filesDone)) of "
+                + Output.files(findings.filesTotal))
+    }
+
+    /// - Parameter total: the entries of all builds since the start. Completed builds are no longer in the list.
+    func show(_ builds: [IndexBuildProgress], of total: Int) {
+        guard let build = builds.first(where: { $0.done > 0 }) ?? builds.first else { return }
+        let rest = builds.map { max(0, $0.total.subtractingSaturated($0.done)) }.saturatedSum
+        show("Indexing", fraction: total == 0 ? nil : Double(total - rest) / Double(total), "\(build.recordType): \(Self.words(for: build.subject))")
+    }
+
+    private static func words(for subject: IndexBuildProgress.Subject) -> String {
+        switch subject {
+        case .field(let key, let indexes): "\(key.schemaName) \(indexes.names.joined(separator: " "))"
+        case .composite(let index): "\(index.filter.schemaName) and \(index.sort.schemaName)"
+        }
+    }
+
+    /// Clears the line.
+    func finish() {
+        state.withLock { state in
+            if state.isShown { Output.write("\r\u{1B}[K") }
+            state.isShown = false
+        }
+    }
+
+    private static func line(_ verb: String, _ fraction: Double?, _ amount: String) -> String {
+        let label = verb + String(repeating: " ", count: max(1, 10 - verb.count))
+        guard let fraction else { return label + amount }
+        let shown = min(1, max(0, fraction))
+        let filled = Int((shown * Double(width)).rounded())
+        let bar = String(repeating: "█", count: filled) + String(repeating: "░", count: width - filled)
+        return "\(label)\(bar) \(Int(shown * 100)) %  \(amount)"
+    }
+}
+
+// MARK: - Files
+
+/// The target of a large output: standard output, a device, a pipe, or a file that appears atomically.
+struct OutputFile: Sendable {
+    private let descriptor: Int32
+    /// The name in error messages.
+    private let name: String
+    /// The temporary and the final path; `nil` for direct output.
+    private let paths: (temporary: String, final: String)?
+
+    static let standardOutput = OutputFile(descriptor: STDOUT_FILENO, name: "standard output", paths: nil)
+
+    private init(descriptor: Int32, name: String, paths: (temporary: String, final: String)?) {
+        self.descriptor = descriptor
+        self.name = name
+        self.paths = paths
+    }
+
+    /// Creates a temporary file beside the target, or opens a target that is not a regular file.
+    ///
+    /// A symbolic link is kept, and its target is replaced. A replaced file keeps its permissions.
+    /// - Throws: `CommandFailure` if the file can't be created.
+    init(_ path: String) throws {
+        if let number = Self.descriptor(named: path) {
+            let copy = dup(number)
+            guard copy >= 0 else { throw Self.failure(path) }
+            self.init(descriptor: copy, name: path, paths: nil)
+            return
+        }
+        let target = Self.resolved(path)
+        // The file may not exist.
+        let old = try? FileManager.default.attributesOfItem(atPath: target)
+        let type = old?[.type] as? FileAttributeType
+        if type == .typeDirectory {
+            throw CommandFailure(.cannotWrite, "'\(path)' is a folder", remedy: "Give --output the name of a file")
+        }
+        if let type, type != .typeRegular {
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+            guard descriptor >= 0 else { throw Self.failure(path) }
+            self.init(descriptor: descriptor, name: path, paths: nil)
+            return
+        }
+        // The permissions of the folder would permit the replacement of a read-only file.
+        if old != nil, access(target, W_OK) != 0 { throw Self.failure(path) }
+        let temporary = "\(target).\(UUID().uuidString.prefix(8)).part"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw Self.failure(path) }
+        if let mode = (old?[.posixPermissions] as? NSNumber)?.uint32Value { fchmod(descriptor, mode_t(mode & 0o777)) }
+        self.init(descriptor: descriptor, name: path, paths: (temporary, target))
+    }
+
+    /// The descriptor for a path such as `/dev/stdout`. Opening such a path again may truncate the file or fail.
+    private static func descriptor(named path: String) -> Int32? {
+        switch path {
+        case "/dev/stdout": STDOUT_FILENO
+        case "/dev/stderr": STDERR_FILENO
+        default: ["/dev/fd/", "/proc/self/fd/"].first { path.hasPrefix($0) }.flatMap { Int32(path.dropFirst($0.count)) }
+        }
+    }
+
+    /// The final target of a symbolic link, which may not exist.
+    private static func resolved(_ path: String) -> String {
+        var path = path
+        // The system's own limit of links. Opening the last one reports the error.
+        for _ in 0..<40 {
+            // The path is not a symbolic link.
+            guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else { break }
+            path = target.hasPrefix("/") ? target : (path as NSString).deletingLastPathComponent.appending(path.contains("/") ? "/" : "").appending(target)
+        }
+        return path
+    }
+
+    /// - Throws: ``BrokenPipe``, or `CommandFailure` with the system's message.
+    func write(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno == EPIPE, paths == nil {
+                throw BrokenPipe()
+            } else if errno != EINTR {
+                throw Self.failure(name)
+            }
+        }
+    }
+
+    /// Syncs the file and moves it to its final name. Removes it on failure. Call either this or ``abandon()``, once.
+    func finish() throws {
+        guard let paths else {
+            if descriptor != STDOUT_FILENO, close(descriptor) != 0 { throw Self.failure(name) }
+            return
+        }
+        do {
+            let isWritten = fsync(descriptor) == 0
+            let failure = Self.failure(name)
+            let isClosed = close(descriptor) == 0
+            guard isWritten else { throw failure }
+            guard isClosed, rename(paths.temporary, paths.final) == 0 else { throw Self.failure(name) }
+        } catch {
+            unlink(paths.temporary)
+            throw error
+        }
+    }
+
+    /// Removes the temporary file.
+    func abandon() {
+        if descriptor != STDOUT_FILENO { close(descriptor) }
+        if let paths { unlink(paths.temporary) }
+    }
+
+    /// Removes the temporary file when a signal ends the process, and exits with
+    /// the shell's status for that signal. Works until the task is cancelled.
+    /// - Parameter cleanUp: additional cleanup.
+    func abandonedAtSignals(_ cleanUp: @escaping @Sendable () -> Void = {}) -> Task<Void, Never> {
+        Task {
+            for await asked in await UnixSignalsSequence(trapping: .sigint, .sigterm) {
+                // The descriptor stays open, because another thread is writing to it.
+                if let paths { unlink(paths.temporary) }
+                cleanUp()
+                _exit(128 + asked.rawValue)
+            }
+        }
+    }
+
+    private static func failure(_ path: String) -> CommandFailure {
+        CommandFailure(.cannotWrite, "'\(path)' can't be written: \(String(cString: strerror(errno)))")
+    }
+}
+
+/// The reader of this process's output has closed the pipe.
+struct BrokenPipe: Error {}

@@ -2,6 +2,7 @@ import ArgumentParser
 import DataTransfer
 import Foundation
 import RecordStore
+import Records
 import RemoteRecordStore
 import SQLRecordStore
 
@@ -82,5 +83,112 @@ struct StoreOptions: ParsableArguments {
                 throw CommandFailure(.usage, "SKYLIGHT_URL can't be used: \(error.message)")
             }
         }
+    }
+}
+
+// MARK: - Common options
+
+/// The options of all commands.
+struct CommonOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The folder with the data. (default: $SKYLIGHT_DATA, else \(DataFolder.defaultDescription))", valueName: "dir"))
+    var data: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep the records in this database of PostgreSQL, such as postgres://user@host/database, and the rest in the folder. The password comes from "
+                + "$PGPASSWORD, from libpq's password file, or from the address in $SKYLIGHT_STORE. (default: $SKYLIGHT_STORE)",
+            valueName: "address"))
+    var store: String?
+
+    @Flag(help: "Print results as JSON on standard output, and errors as one JSON object on standard error.")
+    var json = false
+
+    var dataFolder: DataFolder { DataFolder(data, store: store) }
+
+    func validate() throws {
+        if let store { try StoreAddress.check(store, in: "--store") }
+    }
+}
+
+/// The options for the database of a command.
+struct DatabaseOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+    var container: ContainerID
+
+    @Option(help: "The container's environment.")
+    var environment: Environment = .development
+
+    @Option(help: ArgumentHelp("The owner of the private and shared data: a handle such as ada, or a user record name.", valueName: "handle"))
+    var user = "developer"
+
+    /// The schemas of the command, and the acting user.
+    var schemas: SchemaPlace { SchemaPlace(container: container, user: user) }
+
+    func address(_ scope: DatabaseScope) -> DatabaseAddress {
+        DatabaseAddress(container: container, environment: environment, scope: scope)
+    }
+}
+
+extension ContainerID {
+    /// - Throws: `ValidationError` with the format of container identifiers.
+    init(argument: String) throws {
+        guard let container = ContainerID(argument) else {
+            throw ValidationError("a container is 'iCloud.' and then letters, digits, dots, hyphens or underscores, such as iCloud.com.example.App.")
+        }
+        self = container
+    }
+}
+
+// MARK: - Filter by container
+
+/// The options that restrict a command to a container or an environment.
+struct PlaceFilterOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+    var container: ContainerID?
+
+    @Option(help: "Only this environment. (default: both)")
+    var environment: Environment?
+
+    func includes(_ container: ContainerID, _ environment: Environment) -> Bool {
+        (self.container == nil || self.container == container) && (self.environment == nil || self.environment == environment)
+    }
+
+    /// The files of the selected environments, sorted by name.
+    /// - Throws: `CommandFailure` if the container does not exist.
+    func assets(in store: any OpenStore) async throws -> [any EnvironmentAssets] {
+        let all = try await store.allAssets()
+        if let container, !all.contains(where: { $0.container == container }) { try await store.checkExists(container) }
+        return all.filter { includes($0.container, $0.environment) }
+    }
+}
+
+// MARK: - Address of the store
+
+/// Addresses of databases of PostgreSQL, as options have them.
+enum StoreAddress {
+    static func isOne(_ text: String) -> Bool { text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") }
+
+    /// - Throws: `ValidationError` for another text, or an address with a password.
+    static func check(_ text: String, in option: String) throws {
+        if !isOne(text) { throw ValidationError("\(option) is an address such as postgres://user@host/database.") }
+        try checkSecrecy(of: text, in: option)
+    }
+
+    /// - Throws: `ValidationError` for any text that may have a password: every user of the machine can read the arguments of a process.
+    static func checkSecrecy(of text: String, in option: String) throws {
+        guard mayHavePassword(text) else { return }
+        throw ValidationError(
+            "\(option) must not have the password: give it in PGPASSWORD or in libpq's password file. An @ that ends no user's name is written %40.")
+    }
+
+    /// Refuses too much rather than too little. Where a password that is not in percent-encoding ends is anyone's guess, so any @ may end it.
+    private static func mayHavePassword(_ text: String) -> Bool {
+        // libpq decodes the names of parameters, too.
+        if (text.removingPercentEncoding ?? text).contains(#/password\s*=/#) { return true }
+        let bytes = text.utf8
+        guard let start = bytes.firstRange(of: "://".utf8)?.upperBound, let end = bytes.lastIndex(of: UInt8(ascii: "@")), start < end else { return false }
+        return bytes[start..<end].contains(UInt8(ascii: ":"))
     }
 }

@@ -1,4 +1,5 @@
 internal import Accounts
+internal import CloudKitRecordStore
 internal import JSON
 internal import RecordStore
 internal import Records
@@ -56,5 +57,65 @@ struct SectionStates {
         if !run.isOver { return Frame.State(text: "checking", rest: "the records", tone: "modified") }
         let problems = run.check?.now.progress.findings ?? 0
         return problems == 0 ? nil : Frame.State(text: Digits.count(problems, "problem"), rest: "found by the latest check", tone: "warn")
+    }
+}
+
+// MARK: - Banners
+
+/// The banner on every page of a container in iCloud, or of the mirror of one, so that users never mistake one for the other.
+struct ConnectionBanner: ViewModel {
+    /// `iCloud · production · read-only`
+    let title: String
+    /// The style of the environment.
+    let tone: String
+    let note: String
+    let link: Frame.Link
+
+    /// - Returns: `nil` for other containers.
+    init?(_ visit: Visit) {
+        if let connection = visit.connection {
+            title = "iCloud · \(connection.environment.rawValue) · \(connection.isReadOnly ? "read-only" : "writable")"
+            tone = connection.environment.rawValue
+            let reading = visit.stopwatch.cloudKit.reading
+            let pauses = reading.waiting == .zero ? "" : ", and \(reading.waiting.millisecondsText) ms of pauses"
+            note =
+                reading.requests == 0
+                ? connection.container.description
+                : "\(connection.container): \(Digits.count(reading.requests, "request")) to iCloud took \(reading.answering.millisecondsText) ms\(pauses)"
+            link = Frame.Link(text: "Mirror", href: visit.place.link("mirror"))
+        } else if let origin = visit.origin {
+            title = "Mirror"
+            tone = ""
+            note = "a copy of \(origin.place) on this machine"
+            link = Frame.Link(text: "Not sent", href: visit.place.link(Tab.unsent.rawValue))
+        } else {
+            return nil
+        }
+    }
+}
+
+/// The banner above every page while faults are injected, so that users don't mistake them for real errors.
+struct FaultBanner: ViewModel {
+    struct Item: ViewModel {
+        let text: String
+        let note: String
+    }
+
+    let items: [Item]
+    /// A note about faults that the banner omits.
+    let more: String?
+
+    /// The maximum number of faults in the banner.
+    private static let limit = 4
+
+    /// - Returns: `nil` if no faults are active.
+    init?(_ running: [ActiveFault]) {
+        if running.isEmpty { return nil }
+        items = running.prefix(Self.limit).map { running in
+            Item(
+                text: running.fault.title,
+                note: [running.items?.description, running.remaining.map { Digits.count($0, "more time") }, running.area.description].compactMap(\.self).joined(separator: ", "))
+        }
+        more = running.count > Self.limit ? "and \(Digits.grouped(running.count - Self.limit)) more" : nil
     }
 }

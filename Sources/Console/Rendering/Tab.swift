@@ -1,3 +1,9 @@
+internal import AssetStore
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+
 /// The pages of the navigation, with the ends of their URLs, in the order of the tabs.
 package enum Tab: String, Sendable, CaseIterable {
     case query, fetch, changes, objects, keyvalues, importing, snapshots, mirror, unsent
@@ -120,4 +126,70 @@ package enum Tab: String, Sendable, CaseIterable {
         case .sharing, .schema, .reset, .signature, .importing, .snapshots, .mirror, .unsent, .home: nil
         }
     }
+}
+
+// MARK: - Tabs of a place
+
+extension Visit {
+    /// True if the place has the page.
+    func offers(_ tab: Tab) -> Bool {
+        switch tab {
+        case .objects: return hasObjects
+        case .keyvalues: return database.can(.keepKeyValues)
+        case .snapshots: return assets.keepsFiles(of: place.address.container) && database.can(.listRecords)
+        case .mirror: return connection != nil
+        case .unsent: return origin != nil
+        case .sharing: return place.hasFeed && database.can(.listShares)
+        case .types, .indexes, .roles, .deploy, .history, .schema: return schema != nil && database.can(.showSchema)
+        case .reset: return canEditSchema && offers(.types)
+        case .subscriptions: return database.can(.keepSubscriptions)
+        case .notifications: return database.can(.fireSubscriptions)
+        case .token: return database.can(.explainTokens)
+        case .check: return database.can(.listRecords)
+        case .advice: return database.can(.keepQueryStatistics)
+        case .home: return false
+        case .query, .fetch, .changes, .importing, .zones, .requests, .telemetry, .sync, .clients, .errors, .signature, .rehearsals, .keys, .users: return true
+        }
+    }
+}
+
+// MARK: - The same tab elsewhere
+
+/// The page that a zone or a user is chosen for: the same tab, at the place of the choice. Drops parameters that are specific to one database, such
+/// as names, tokens and markers.
+package struct SamePage {
+    private static let parameter = "for"
+
+    private let tab: Tab
+    /// The record type of a query.
+    private let type: String?
+
+    init(_ tab: Tab, _ fields: FormFields) {
+        self.tab = tab
+        type = tab == .query ? fields["type"] : nil
+    }
+
+    /// The page that a search of the bar came from; `nil` if it came from none.
+    package init?(asked visit: Visit) {
+        guard let tab = visit.fields[Self.parameter].flatMap(Tab.init(rawValue:)), tab != .home, visit.offers(tab) else { return nil }
+        self.init(tab, visit.fields)
+    }
+
+    package var title: String { tab.title }
+
+    /// The address that leads from a page of choices back to this one.
+    package var parameters: [(name: String, value: String)] {
+        tab == .home ? [] : [(Self.parameter, tab.rawValue)] + own
+    }
+
+    package func link(at place: Place) -> String {
+        switch tab {
+        case .home: place.link(Tab.query.rawValue)
+        // The public database has no shares.
+        case .sharing where !place.hasFeed: place.link(Tab.zones.rawValue)
+        default: place.link(tab.rawValue, own)
+        }
+    }
+
+    private var own: [(name: String, value: String)] { type.map { [("type", $0)] } ?? [] }
 }

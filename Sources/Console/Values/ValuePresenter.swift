@@ -130,3 +130,130 @@ package struct ValuePresenter: Sendable {
         return text
     }
 }
+
+// MARK: - View
+
+/// A value in its display format.
+package struct ValueView: ViewModel {
+    package enum Form: Sendable {
+        case missing
+        case text(String)
+        /// The beginning of a text, and the whole text.
+        case long(String, whole: String)
+        case code(String)
+        case number(String)
+        case time(Timestamp)
+        case link(String, href: String, hint: String?)
+        /// A record with a title.
+        case record(title: String, name: String, href: String, hint: String?)
+        /// A file: its name, download address and size.
+        case asset(String, href: String, size: String)
+        /// The first values of a list, those that are seen when it is opened, and the number of further ones.
+        case list([ValueView], folded: [ValueView], more: Int)
+    }
+
+    let form: Form
+    /// A remark after the value, in a muted style.
+    let note: String?
+
+    package init(_ form: Form, note: String? = nil) {
+        self.form = form
+        self.note = note
+    }
+
+    package static let missing = ValueView(.missing)
+    /// No value in a table with a style for empty cells, without an element of its own.
+    package static let blank = ValueView(.text(""))
+
+    package func child(named name: String) -> Any? {
+        switch (name, form) {
+        case ("template", _): template
+        case ("text", .text(let text)), ("text", .code(let text)), ("text", .number(let text)), ("text", .link(let text, _, _)): text
+        case ("text", .record(_, let name, _, _)): name
+        case ("title", .record(let title, _, _, _)): title
+        case ("text", .long(let beginning, _)): beginning
+        case ("whole", .long(_, let whole)): whole
+        case ("iso", .time(let timestamp)): timestamp.isoText
+        case ("utc", .time(let timestamp)): timestamp.utcText
+        case ("href", .link(_, let href, _)), ("href", .record(_, _, let href, _)): href
+        case ("text", .asset(let name, _, _)): name
+        case ("href", .asset(_, let href, _)): href
+        case ("size", .asset(_, _, let size)): size
+        case ("hint", .link(_, _, let hint)), ("hint", .record(_, _, _, let hint)): hint ?? Absent()
+        case ("items", .list(let items, _, _)): items
+        case ("folded", .list(_, let folded, _)): folded
+        case ("left", .list(_, let folded, _)): folded.isEmpty ? Absent() : Digits.grouped(folded.count)
+        case ("isEmpty", .list(let items, _, _)): items.isEmpty
+        case ("more", .list(_, _, let more)): more == 0 ? Absent() : Digits.grouped(more)
+        case ("note", _): note ?? Absent()
+        case ("isNumber", .number): true
+        case ("isNumber", _): false
+        default: nil
+        }
+    }
+
+    /// The template of the format. Separate templates are faster in large tables than one template for all formats.
+    private var template: String {
+        switch form {
+        case .missing: "value_missing"
+        case .text, .number: "value_text"
+        case .long: "value_long"
+        case .code: "value_code"
+        case .time: "value_time"
+        case .link: "value_link"
+        case .record: "value_record"
+        case .asset: "value_asset"
+        case .list: "value_list"
+        }
+    }
+}
+
+// MARK: - Assets
+
+extension Asset {
+    /// The display name of the file: its original name, made safe, or else the name of the field.
+    package func shownName(in field: Name) -> String {
+        AssetFileName.safe(fileName ?? field.string)
+    }
+}
+
+// MARK: - JSON
+
+/// A record in the JSON format of the web services, indented for readers.
+package enum RecordJSON {
+    /// - Parameter links: creates the download links of its assets; `nil` for none.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    package static func text(of record: StoredRecord, links: AssetLinks?) throws -> String {
+        var writer = JSONWriter()
+        try writer.value(record, downloadURL: links.map { links in { links.downloadURL(of: $0, in: $1) } })
+        do {
+            return try laidOut(JSONReader.value(of: writer.bytes))
+        } catch {
+            throw RecordError(.internalError, "The stored fields can't be read: \(error)")
+        }
+    }
+
+    /// Indents by two spaces per level. Values that fit on one line stay on it.
+    package static func laidOut(_ value: JSONValue, indentation: String = "") -> String {
+        let line = String(decoding: JSONWriter.bytes(of: value), as: UTF8.self)
+        let inner = indentation + "  "
+        switch value {
+        case .object(let object) where !object.isEmpty && (line.utf8.count > 72 || indentation.isEmpty):
+            let members = object.map { member in
+                "\(inner)\(quoted(member.name.string)): \(laidOut(member.value, indentation: inner))"
+            }
+            return "{\n" + members.joined(separator: ",\n") + "\n\(indentation)}"
+        case .array(let elements) where !elements.isEmpty && line.utf8.count > 72:
+            return "[\n" + elements.map { inner + laidOut($0, indentation: inner) }.joined(separator: ",\n") + "\n\(indentation)]"
+        case .object(let object):
+            if object.isEmpty { return "{}" }
+            return "{ " + object.map { "\(quoted($0.name.string)): \(laidOut($0.value, indentation: inner))" }.joined(separator: ", ") + " }"
+        case .array(let elements): return "[" + elements.map { laidOut($0, indentation: inner) }.joined(separator: ", ") + "]"
+        default: return line
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        String(decoding: JSONWriter.bytes(of: .string(text)), as: UTF8.self)
+    }
+}

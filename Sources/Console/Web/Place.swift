@@ -1,3 +1,4 @@
+internal import Accounts
 package import JSON
 package import Records
 internal import Text
@@ -103,5 +104,16 @@ extension Place {
     /// True if both identities name the same zone here. The owner matters only in the shared database, which has zones of several owners.
     package func isSame(_ left: ZoneID, _ right: ZoneID) -> Bool {
         left.zoneName == right.zoneName && (address.scope != .shared || left.ownerRecordName == right.ownerRecordName)
+    }
+}
+
+// MARK: - Connections
+
+extension DatabaseAddress {
+    /// The same database, or for a connected container the nearest one that its connections reach.
+    func reached(by connections: [ContainerConnection]) -> DatabaseAddress {
+        guard let connection = connections.first(where: { $0.environment == environment }) ?? connections.first else { return self }
+        return DatabaseAddress(
+            container: container, environment: connection.environment, scope: connection.reach.contains(scope) ? scope : .public)
     }
 }

@@ -1,9 +1,13 @@
 package import Accounts
 package import AssetStore
 package import CloudKitRecordStore
-internal import JSON
+package import HTTPServing
+internal import HTTPTypes
+package import Hummingbird
+package import JSON
 package import RecordStore
 package import Records
+internal import Synchronization
 package import Traffic
 
 /// One request for a page of a place: its fields, and the data of the place that most pages need.
@@ -84,5 +88,208 @@ package struct Visit: Sendable {
     package func counts(in zoneID: ZoneID) async throws -> ZoneCounts? {
         guard database.can(.countRecords) else { return nil }
         return try await database.counts(in: zoneID)
+    }
+}
+
+// MARK: - Requests
+
+extension Visit {
+    /// Reads the place from the path and the query string of a request, and loads its data.
+    /// - Parameter readsZones: true if the page shows the zones. iCloud is not asked for them otherwise.
+    /// - Throws: ``MissingPage`` if the place or the user does not exist. Creates neither.
+    package init(
+        _ request: Request, _ context: ServingRequestContext, fields: FormFields, console: Console, readsZones: Bool = false,
+        stopwatch: Stopwatch = Stopwatch()
+    ) async throws {
+        let parts = context.parts
+        let query = request.queryFields
+        guard parts.count > 3, let container = ContainerID(String(parts[1])), let environment = Records.Environment(rawValue: String(parts[2])),
+            let scope = DatabaseScope(rawValue: String(parts[3]))
+        else {
+            throw MissingPage("The address needs a container such as iCloud.com.example.App, development or production, and public, private or shared.")
+        }
+        let place = Place(
+            address: DatabaseAddress(container: container, environment: environment, scope: scope), user: query.text("user"),
+            zone: Place.zone(query["zone"], owner: query["owner"], in: scope))
+        try await self.init(
+            place, fields: fields.without(ConfirmationView.leaveField), console: console, readsZones: readsZones, target: request.head.path ?? place.path,
+            server: request.ownOrigin, confirmed: request.method == .post ? fields[ConfirmationView.leaveField] : nil, stopwatch: stopwatch)
+    }
+
+    /// - Parameters:
+    ///   - listed: the containers of the engine, if the page has read them.
+    ///   - confirmed: the connection whose container somebody agreed to change.
+    init(
+        _ place: Place, fields: FormFields, console: Console, readsZones: Bool = false, target: String = "/", server: String = "", confirmed: String? = nil,
+        containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
+    ) async throws {
+        let (container, environment) = (place.address.container, place.address.environment)
+        let connections = console.connections.map { AskingConnections($0, confirmed: confirmed) }
+        let connection = connections == nil ? nil : console.accounts.connections(of: container).first { $0.environment == environment }
+        let origin = connections == nil ? nil : console.accounts.connection(mirroredIn: container, environment)
+        let engine: any RecordEngine = if let connections { connections } else { console.engine }
+        let people = try People(
+            console.accounts, actingAs: connection == nil ? place.user : nil, signedIn: (connection ?? origin)?.userRecordName)
+        var containers = listed ?? [place.address.container]
+        if listed == nil, engine.can(.listContainers) { containers = try await stopwatch.measure { try await engine.containers() } }
+        guard containers.contains(place.address.container) else {
+            throw MissingPage("There is no container \(place.address.container) yet. A client creates it with its first save, or you create it on the start page.")
+        }
+        let opened = try await Self.open(place, as: people.actor, engine, isHere: connection == nil, stopwatch)
+        var zones = opened.zones
+        var schema = opened.schema
+        var refusal: RecordError?
+        // From a schema file that somebody gave. CloudKit tells nothing of it.
+        if let connection { schema = try connections?.engine(of: connection)?.learnedIndexes.schema }
+        if connection != nil, readsZones {
+            do { zones = try await stopwatch.measure { try await opened.database.zones() } } catch let error as RecordError { refusal = error }
+        }
+        self.init(
+            place: place, fields: fields, database: opened.database, engine: engine, connections: connections, connection: connection, origin: origin,
+            target: target, server: server, accounts: console.accounts, assets: console.assets, log: console.log, stopwatch: stopwatch, people: people, containers: containers,
+            zones: zones, refusal: refusal, schema: schema)
+    }
+}
+
+// MARK: - Other places
+
+extension Visit {
+    /// The same visit at another place of the container: another environment, database, user or zone.
+    /// - Returns: `nil` if the environment does not exist. Does not create it.
+    /// - Throws: ``MissingPage`` if no user has the place's handle.
+    package func elsewhere(_ other: Place) async throws -> Visit? {
+        var there = self
+        (there.place, there.people) = (
+            other, try People(accounts, actingAs: connection == nil ? other.user : nil, signedIn: (connection ?? origin)?.userRecordName)
+        )
+        if other.address == place.address, there.people.actor == people.actor { return there }
+        if other.address.environment != place.address.environment, try await !exists(other.address.environment) { return nil }
+        (there.database, there.zones, there.schema) = try await Self.open(other, as: there.people.actor, engine, isHere: connection == nil, stopwatch)
+        if connection != nil { there.zones = try await measure { [there] in try await there.database.zones() } }
+        return there
+    }
+
+    /// Opens the database of a place, and reads its zones and its schema.
+    /// - Parameter isHere: false for a container in iCloud, which is not asked.
+    static func open(
+        _ place: Place, as actor: User, _ engine: any RecordEngine, isHere: Bool, _ stopwatch: Stopwatch
+    ) async throws -> (database: any RecordDatabase, zones: [Zone], schema: Schema?) {
+        try await stopwatch.measure {
+            let database = try await engine.database(place.address, as: Caller(userRecordName: actor.userRecordName))
+            return (database, isHere ? try await database.zones() : [], database.can(.showSchema) ? try await database.schema() : nil)
+        }
+    }
+
+    /// The same visit with other fields.
+    package func with(fields: FormFields) -> Visit {
+        var visit = self
+        visit.fields = fields
+        return visit
+    }
+
+    /// True if the environment of the container exists.
+    package func exists(_ environment: Records.Environment) async throws -> Bool {
+        if environment == place.address.environment { return true }
+        return try await measure { try await engine.has(place.address.container, environment) }
+    }
+}
+
+// MARK: - Users
+
+/// The users of the server, and the acting user.
+package struct People: Sendable {
+    private let accounts: Accounts
+    package let actor: User
+
+    /// - Parameter signedIn: the user of a container in iCloud and of its mirror, who need not be a user of this server. `nil` for other containers.
+    /// - Throws: ``MissingPage`` if no user has the handle or user record name.
+    init(_ accounts: Accounts, actingAs handle: String?, signedIn: Name? = nil) throws {
+        if let signedIn, handle == nil || handle == signedIn.string {
+            actor = accounts.user(recordName: signedIn) ?? User(handle: signedIn.string, userRecordName: signedIn, displayName: signedIn.string)
+            self.accounts = accounts
+            return
+        }
+        let name = handle ?? User.developerHandle
+        guard let actor = accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) else {
+            throw MissingPage("There is no user '\(name)'. Create the user on the page Users, or send a request as this user.")
+        }
+        self.accounts = accounts
+        self.actor = actor
+    }
+
+    /// All users: the developer first, then sorted by handle. There can be thousands.
+    package var users: [User] { accounts.users() }
+
+    var count: Int { accounts.userCount }
+
+    /// The acting user, and then the most recently active users.
+    package func recent(_ limit: Int) -> [User] {
+        [actor] + accounts.recentUsers(limit).filter { $0 != actor }.prefix(limit - 1)
+    }
+
+    package func user(_ recordName: Name) -> User? { accounts.user(recordName: recordName) }
+
+    /// The user with a handle, a user record name or an e-mail address.
+    package func user(named name: String) -> User? {
+        accounts.user(handle: name) ?? accounts.user(recordName: Name(name)) ?? accounts.user(emailAddress: name)
+    }
+
+    /// The user that an invitation names. Users have no telephone numbers.
+    package func user(invitedBy address: LookupInfo) -> User? {
+        address.userRecordName.flatMap { accounts.user(recordName: $0) } ?? address.emailAddress.flatMap { accounts.user(emailAddress: $0) }
+    }
+
+    /// The display name, or the record name of an unknown user.
+    package func name(of recordName: Name) -> String {
+        user(recordName)?.displayName ?? recordName.string
+    }
+}
+
+// MARK: - Time
+
+/// Measures the total time that a page waits for its database.
+package final class Stopwatch: Sendable {
+    private let total = Mutex<Duration>(.zero)
+    /// The part of it that is CloudKit's.
+    let cloudKit: CloudKitMeter
+
+    /// - Parameter time: for all requests to CloudKit, from now; `nil` to limit each request alone.
+    package init(cloudKitWithin time: Duration? = nil) {
+        cloudKit = CloudKitMeter(within: time)
+    }
+
+    package func measure<Value: Sendable>(_ body: @Sendable () async throws -> Value) async rethrows -> Value {
+        let start = ContinuousClock.now
+        defer { add(.now - start) }
+        return try await CloudKitMeter.$current.withValue(cloudKit, operation: body)
+    }
+
+    private func add(_ duration: Duration) {
+        total.withLock { $0 += duration }
+    }
+
+    package var elapsed: Duration { total.withLock { $0 } }
+}
+
+extension Duration {
+    var milliseconds: Double {
+        Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
+    }
+
+    /// The milliseconds in the format of page footers: `0.04`, `1.8`, `212`, `30,017`.
+    package var millisecondsText: String {
+        let milliseconds = milliseconds
+        let digits = milliseconds < 1 ? 2 : milliseconds < 100 ? 1 : 0
+        return milliseconds < 1000 || milliseconds >= 1e15 ? Digits.fixed(milliseconds, digits) : Digits.grouped(Int64(milliseconds.rounded()))
+    }
+}
+
+// MARK: - Memory
+
+extension RequestMemory {
+    /// Makes sure that there is room for an answer with some records, as soon as they are read.
+    package static func prepareAnswer(with records: some Sequence<StoredRecord>) throws(Shortage) {
+        // The records, and the text that is made of them.
+        try current?.prepareAnswer(of: 2 * records.reduce(0) { $0 + $1.fields.bytes.count })
     }
 }

@@ -1,4 +1,8 @@
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
 internal import Records
+internal import Traffic
 
 /// The access rules of the protocol's services on a server that requires credentials (docs/authentication.md).
 ///
@@ -67,5 +71,56 @@ extension AccessTable.Ask {
         // Devices have no database: their tokens are the user's, as the public database's records are.
         case .changing: self = path.root == .database(.public) || path.root == .device ? .publicChange : .ownData
         }
+    }
+}
+
+// MARK: - Gate of the administrator
+
+/// Restricts Skylight's own services and the metrics to the administrator if the server requires credentials.
+struct AdministratorGate: Sendable {
+    static let remedy =
+        "Send the administrator's password (Authorization: Basic, with the name 'admin'), or sign in to the console. Commands on the server's own "
+        + "machine that use its data folder don't need it"
+    static let refusal = RecordError(.authenticationFailed, "Only the administrator may do this. " + remedy)
+    private static let challenge = #"Basic realm="Skylight", charset="UTF-8""#
+
+    let access: AccessControl
+
+    /// The answer to a request that is not the administrator's; `nil` to let it in.
+    func refusal(of request: Request, _ context: ServingRequestContext) async throws -> Response? {
+        do {
+            guard try await access.administrator(of: request, peer: context.peer) == nil else {
+                RequestNote.current?.update { $0.authentication = Authentication(way: .administrator) }
+                return nil
+            }
+        } catch let error as RecordError {
+            Self.noteRefusal(of: request, context, wasLookedAt: false)
+            return .failure(error, of: context.requestID, noting: RequestNote.current)
+        }
+        Self.noteRefusal(of: request, context)
+        // A script's request must not make the browser prompt for a password.
+        let isOfScript = request.headers[.secFetchMode].map { $0 != "navigate" } ?? false
+        let refusal = Refusal(
+            .unauthorized, Self.refusal.code, Self.refusal.reason, headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
+        RequestNote.current?.failed(refusal, context)
+        return refusal.response(from: request, context: context)
+    }
+
+    /// Records a failed administrator sign-in and its reason in the request log and the server log.
+    private static func noteRefusal(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true) {
+        let proof = AccessControl.noteFailedProof(of: request, context, wasLookedAt: wasLookedAt)
+        let authentication = proof.map { Authentication(failed: $0) } ?? Authentication(way: .nothing)
+        RequestNote.current?.update { $0.authentication = authentication }
+    }
+}
+
+extension Authentication {
+    /// The authentication result of a request that failed to prove that it is the administrator's.
+    init(failed proof: AccessControl.FailedProof) {
+        self.init(
+            way: .administrator,
+            problem: Problem(
+                kind: proof.rawValue, sentence: proof.sentence,
+                remedy: proof == .tooManyPasswords ? "Wait as long as Retry-After says" : AdministratorGate.remedy))
     }
 }

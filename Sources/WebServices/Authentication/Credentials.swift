@@ -1,6 +1,9 @@
+internal import Accounts
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
+internal import JSON
+internal import Records
 
 /// The credentials in a request, before validation (docs/authentication.md).
 struct Credentials: Sendable {
@@ -51,5 +54,60 @@ struct Credentials: Sendable {
     /// The value of a header; `nil` if it is missing or empty.
     private static func header(_ name: HTTPField.Name, of request: Request) -> String? {
         request.headers[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+// MARK: - Callers
+
+/// Reads the user that a request acts for: from the header `X-Skylight-User`, else the query
+/// parameter `skylightUser`, else the developer. The header `X-Skylight-Device` names the device, else the query parameter `clientId`, which
+/// CloudKit JS sends.
+///
+/// Skylight's own services use it. Protocol services use it only if they need no credentials, as ``Authenticator`` decides.
+struct CallerResolver: Sendable {
+    static let parameterName = "skylightUser"
+    /// The device identifier of callers without a device, see `Caller`. It identifies nobody.
+    private static let unknownDevice: Name = "iCloud"
+    /// The maximum length of a device identifier, in UTF-8 bytes.
+    private static let deviceLimit = 255
+
+    let accounts: Accounts
+
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid user name or device identifier.
+    func caller(of request: Request) throws -> Caller {
+        try accounts.caller(named: Self.handle(in: request), deviceID: try Self.deviceID(of: request))
+    }
+
+    /// The user record name that a request acts for. Unlike ``caller(of:)``, it does not create unknown users.
+    /// - Returns: `nil` if the name is invalid.
+    static func userRecordName(in request: Request) -> Name? {
+        let handle = handle(in: request).flatMap { $0.isEmpty ? nil : $0 } ?? User.developerHandle
+        return handle.utf8.count <= User.handleLimit ? User.recordName(ofHandle: handle) : nil
+    }
+
+    private static func handle(in request: Request) -> String? {
+        request.headers[.skylightUser] ?? request.queryParameter(parameterName)
+    }
+
+    /// The client's id: the saved records, the log and the tokens for notifications have it.
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid device identifier.
+    static func deviceID(of request: Request) throws -> String? {
+        guard let deviceID = request.headers[.skylightDevice], !deviceID.isEmpty, Name(deviceID) != unknownDevice else {
+            // A client of CloudKit must not fail because of a parameter that it may send.
+            return device(request.queryParameter("clientId"))
+        }
+        guard Self.isDevice(deviceID) else {
+            throw RecordError(.badRequest, "The device in X-Skylight-Device contains a control character, or is longer than \(Self.deviceLimit) bytes")
+        }
+        return deviceID
+    }
+
+    /// A client's id as it sends it; `nil` if it can't be the device of a record.
+    static func device(_ text: String?) -> String? {
+        text.flatMap { isDevice($0) && Name($0) != unknownDevice ? $0 : nil }
+    }
+
+    private static func isDevice(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= deviceLimit && text.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control }
     }
 }

@@ -1,0 +1,327 @@
+internal import Accounts
+internal import Foundation
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+internal import JSON
+internal import Records
+internal import Text
+
+/// The sign-in of users of apps.
+///
+/// There are no passwords. Where credentials are required, anyone can obtain a ticket without an
+/// API token. Such a ticket therefore permits only sign-ins of new users, never of existing ones.
+enum SignIn {
+    enum Outcome: Sendable {
+        /// - way: the return path of the token; `nil` if there is no token to return.
+        case page(any Page, way: SignInWay?)
+        case redirect(String)
+    }
+
+    /// The first page, with the choice of users.
+    static func show(_ ticket: String, by access: AccessControl, _ files: StaticFiles) throws -> Outcome {
+        guard let (request, way) = try request(of: ticket, in: access.accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        return .page(try SignInView(ticket: ticket, request, way, access, files), way: way)
+    }
+
+    /// True if the sign-in is restricted to new users.
+    static func isForNewUsers(_ request: SignInRequest, by access: AccessControl) -> Bool {
+        access.mode == .required && request.apiTokenID == nil
+    }
+
+    /// The answer to the form.
+    /// - Parameter peer: the client's address.
+    /// - Throws: `RecordError` THROTTLED if this address or this app created too many users.
+    static func answer(_ fields: FormFields, from peer: String, by access: AccessControl, _ files: StaticFiles) async throws -> Outcome {
+        let accounts = access.accounts
+        let ticket = fields["ticket"] ?? ""
+        guard let (request, way) = try request(of: ticket, in: accounts) else { return .page(SignInEndView.expired(files), way: nil) }
+        if fields["cancel"] != nil {
+            return .page(SignInEndView.cancelled(way, again: FormFields.url("/sign-in", [("ticket", ticket)]), files), way: nil)
+        }
+        do {
+            // In required mode, unknown clients can reach this page. So sign-ins are rate-limited.
+            let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
+            let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
+            let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
+            if case .callback(let address) = way { return .redirect(SignInWay.address(address, with: token)) }
+            return .page(SignedInView(user, token, request, way, files), way: nil)
+        } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
+            return .page(try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason), way: way)
+        }
+    }
+
+    /// The sign-in request of a ticket; `nil` if the ticket is invalid, or its API token is unknown or revoked.
+    private static func request(of ticket: String, in accounts: Accounts) throws -> (SignInRequest, SignInWay)? {
+        guard let request = accounts.signInRequest(ticket: ticket, now: Date()) else { return nil }
+        guard let id = request.apiTokenID else { return (request, SignInWay(request, nil)) }
+        guard let token = accounts.apiTokens().first(where: { $0.id == id }), token.revoked == nil else { return nil }
+        return (request, SignInWay(request, token))
+    }
+
+    /// The chosen user, or a new one.
+    private static func user(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
+        if let chosen = (fields.text("user") ?? fields.text("who"))?.trimmingSpaces, !chosen.isEmpty {
+            let user = accounts.user(handle: chosen) ?? accounts.user(recordName: Name(chosen)) ?? accounts.user(emailAddress: chosen)
+            if let user, !user.isServerKey { return user }
+            throw RecordError(.notFound, "There is no user '\(chosen)': choose one from the list, or create a new user")
+        }
+        return try await UserCreation.make(try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn, in: accounts)
+    }
+
+    /// Creates a user. Never returns an existing one, even if the name equals that user's handle.
+    private static func newUser(_ fields: FormFields, _ signIn: UserSignIn?, in accounts: Accounts) async throws -> User {
+        guard fields.text("user") == nil, fields.text("who") == nil else {
+            throw RecordError(.badRequest, "To choose an existing user, the app must send its API token")
+        }
+        return try await accounts.makeUser(displayName: try name(fields), emailAddress: fields["email"]?.trimmingSpaces, for: signIn)
+    }
+
+    private static func name(_ fields: FormFields) throws -> String {
+        guard let name = fields["name"]?.trimmingSpaces, !name.isEmpty else {
+            throw RecordError(.badRequest, "A new user needs a name")
+        }
+        guard !User.isRecordName(name) else {
+            throw RecordError(.badRequest, "'\(name)' has the form of a user record name, which only the server assigns; enter another name")
+        }
+        return name
+    }
+}
+
+// MARK: - Ways back to the app
+
+/// The return path of a web auth token from the sign-in page to the app.
+enum SignInWay: Sendable, Hashable {
+    /// Redirects the browser to the callback address of the API token.
+    case callback(String)
+    /// Sends a message to the window that opened this one. Only pages of the given origin can receive it.
+    case opener(origin: String)
+    /// Shows the token, for the user to copy.
+    case copy
+
+    init(_ request: SignInRequest, _ token: APIToken?) {
+        if let callback = token?.callback {
+            self = .callback(callback)
+        } else if let origin = request.origin, origin.hasPrefix("http://") || origin.hasPrefix("https://") {
+            self = .opener(origin: origin)
+        } else {
+            self = .copy
+        }
+    }
+
+    /// The additional form target for the content security policy; `nil` if the page needs none.
+    var formTarget: String? {
+        guard case .callback(let address) = self, let colon = address.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let scheme = String(decoding: address.utf8[..<colon], as: UTF8.self).lowercased()
+        guard scheme == "http" || scheme == "https" else { return "\(scheme):" }
+        let rest = address.utf8.dropFirst(scheme.utf8.count + 3)
+        let host = rest.prefix { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ":"), UInt8(ascii: "["), UInt8(ascii: "]"):
+                true
+            default: false
+            }
+        }
+        return host.isEmpty ? nil : "\(scheme)://\(String(decoding: host, as: UTF8.self).lowercased())"
+    }
+
+    /// The callback with the token, under both parameter names that clients use. Callbacks have no fragment.
+    static func address(_ callback: String, with token: String) -> String {
+        let separator = !callback.utf8.contains(UInt8(ascii: "?")) ? "?" : callback.hasSuffix("?") || callback.hasSuffix("&") ? "" : "&"
+        let value = PercentEncoding.encoded(token)
+        return "\(callback)\(separator)ckWebAuthToken=\(value)&ckSession=\(value)"
+    }
+}
+
+// MARK: - Pages
+
+/// The sign-in page for users of an app, with a choice of known users and a form for a new one.
+struct SignInView: Page {
+    static let template = "sign_in"
+    static let tab = Tab.home
+    /// The maximum number of users in the list. Other users enter their names.
+    static let limit = 50
+
+    struct Person: ViewModel {
+        let handle: String
+        let name: String
+        let initial: String
+        /// The e-mail address, or the handle if it differs from the name; `nil` if neither adds information.
+        let detail: String?
+    }
+
+    let title = "Sign in"
+    let status: HTTPResponse.Status
+    let script: String
+    let ticket: String
+    let container: String
+    let environment: String
+    /// The name of the API token that the app sent.
+    let apiToken: String?
+    /// A description of the next step.
+    let after: String
+    let people: [Person]
+    /// True if existing users can't be chosen.
+    let isForNewUsers: Bool
+    /// The number of users who are not listed.
+    let more: String?
+    let complaint: String?
+    let isNewOpen: Bool
+    let keeps: Bool
+    let name: String
+    let email: String
+
+    init(
+        ticket: String, _ request: SignInRequest, _ way: SignInWay, _ access: AccessControl, _ files: StaticFiles, fields: FormFields = FormFields(),
+        complaint: String? = nil
+    ) throws {
+        let accounts = access.accounts
+        isForNewUsers = SignIn.isForNewUsers(request, by: access)
+        // Server-to-server keys have users too, but can't sign in.
+        let users = isForNewUsers ? [] : accounts.users().filter { !$0.isServerKey }
+        status = complaint == nil ? .ok : .badRequest
+        script = files.url("signin.js")
+        self.ticket = ticket
+        container = request.container.description
+        environment = request.environment.rawValue
+        apiToken = request.apiTokenID.flatMap { id in accounts.apiTokens().first { $0.id == id }?.name }
+        after = switch way {
+        case .callback(let address): "Then you are sent back to \(Self.withoutQuery(address))."
+        case .opener(let origin): "Then this window sends the token to \(origin), and closes."
+        case .copy: "Then the page shows the token."
+        }
+        people = users.prefix(Self.limit).map { user in
+            Person(
+                handle: user.handle, name: user.displayName, initial: user.displayName.first.map { $0.uppercased() } ?? "?",
+                detail: user.emailAddress ?? (user.handle.lowercased() == user.displayName.lowercased() ? nil : user.handle))
+        }
+        more = users.count > Self.limit ? Digits.count(users.count - Self.limit, "more user") : nil
+        self.complaint = complaint
+        keeps = fields["keep"] == "1"
+        name = fields["name"] ?? ""
+        email = fields["email"] ?? ""
+        // A new server has only the developer.
+        isNewOpen = users.count <= 1 || complaint != nil && fields.text("user") == nil && fields.text("who") == nil
+    }
+
+    private static func withoutQuery(_ address: String) -> String {
+        String(decoding: address.utf8.prefix { $0 != UInt8(ascii: "?") }, as: UTF8.self)
+    }
+}
+
+/// The last page of a sign-in without a redirect. It passes the token to the opener window, and shows it for copying.
+struct SignedInView: Page {
+    static let template = "signed_in"
+    static let tab = Tab.home
+
+    let title = "Signed in"
+    let script: String
+    let user: String
+    let container: String
+    let environment: String
+    let token: String
+    /// The origin whose pages may receive the token; `nil` for none.
+    let origin: String?
+    /// The path of an example request.
+    let path: String
+
+    init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInWay, _ files: StaticFiles) {
+        script = files.url("signin.js")
+        self.user = user.displayName
+        container = request.container.description
+        environment = request.environment.rawValue
+        self.token = token
+        if case .opener(let origin) = way { self.origin = origin } else { origin = nil }
+        let apiToken = request.apiTokenID == nil ? "" : "ckAPIToken=YOUR_API_TOKEN&"
+        path = "/database/1/\(request.container)/\(request.environment.rawValue)/public/users/caller?\(apiToken)ckWebAuthToken=\(PercentEncoding.encoded(token))"
+    }
+}
+
+/// A failed sign-in: it was cancelled, or the ticket is invalid.
+struct SignInEndView: Page {
+    static let template = "sign_in_end"
+    static let tab = Tab.home
+
+    let title: String
+    let status: HTTPResponse.Status
+    let script: String
+    let heading: String
+    let lines: [String]
+    /// The link back to the choice of users.
+    let again: String?
+    /// The origin whose pages may receive the message, and the message.
+    let origin: String?
+    let message: String?
+
+    /// For a ticket that is expired, invalid or from another server.
+    static func expired(_ files: StaticFiles) -> SignInEndView {
+        SignInEndView(
+            title: "Sign-in link expired", status: .badRequest, script: files.url("signin.js"), heading: "This sign-in link is no longer valid",
+            lines: [
+                "A sign-in link works for one hour, on the server that created it, until its API token is revoked.",
+                "Go back to the app and try again. Its next request that needs a user gets a new link.",
+            ], again: nil, origin: nil, message: nil)
+    }
+
+    /// For an address with too many sign-ins.
+    static func tooMany(_ reason: String, _ files: StaticFiles) -> SignInEndView {
+        SignInEndView(
+            title: "Too many sign-ins", status: .tooManyRequests, script: files.url("signin.js"), heading: "Too many sign-ins", lines: ["\(reason)."],
+            again: nil, origin: nil, message: nil)
+    }
+
+    static func cancelled(_ way: SignInWay, again: String, _ files: StaticFiles) -> SignInEndView {
+        let origin: String? = if case .opener(let origin) = way { origin } else { nil }
+        return SignInEndView(
+            title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",
+            lines: ["Nobody is signed in. You can close this window."], again: again, origin: origin, message: "The sign-in was cancelled")
+    }
+}
+
+// MARK: - Routes
+
+extension Console {
+    /// The size limit of the sign-in form, in bytes.
+    private static let signInLimit = 16 << 10
+    private static let signInPath = "/sign-in"
+
+    /// Adds the page where the user of an app signs in: an answer with status 421
+    /// refers to it. It is open to all clients, and is not part of the console.
+    func addSignInPages(to router: Routes.Group) {
+        router.get(Self.signInPath) { request, _ in
+            try signInResponse(SignIn.show(request.queryFields["ticket"] ?? "", by: access, renderer.staticFiles))
+        }
+        router.post(Self.signInPath) { request, context in
+            do {
+                // In required mode, unknown clients can reach this page. So sign-in attempts are rate-limited.
+                if access.mode == .required { try accounts.admitSignIn(from: context.peer) }
+                let fields = FormFields(encoded: try await request.bodyBytes(limit: Self.signInLimit))
+                return try signInResponse(try await SignIn.answer(fields, from: context.peer, by: access, renderer.staticFiles))
+            } catch let error as RecordError where error.code == .throttled {
+                var response = try signInResponse(.page(SignInEndView.tooMany(error.reason, renderer.staticFiles), way: nil))
+                if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
+                return response
+            }
+        }
+    }
+
+    /// A response that lets the browser return to the app: the policies permit a form that targets the app, and access to the opener window.
+    private func signInResponse(_ outcome: SignIn.Outcome) throws -> Response {
+        var response: Response
+        switch outcome {
+        case .page(let page, let way):
+            response = try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+            // The form-action policy also applies to the redirect target of a form.
+            if let target = way?.formTarget {
+                response.headers[.contentSecurityPolicy] = SecurityHeaders.contentSecurityPolicy.replacing("form-action 'self'", with: "form-action 'self' \(target)")
+            }
+        case .redirect(let location):
+            response = .redirect(to: location)
+        }
+        // Otherwise the browser severs the connection between this window and its opener.
+        response.headers[.crossOriginOpenerPolicy] = "unsafe-none"
+        response.headers[.cacheControl] = "no-store"
+        return response
+    }
+}

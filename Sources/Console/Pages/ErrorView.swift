@@ -1,0 +1,155 @@
+internal import Accounts
+internal import HTTPServing
+internal import HTTPTypes
+internal import Hummingbird
+package import Records
+
+/// Shows an error page for errors outside of any place.
+struct ErrorPages: Sendable {
+    let renderer: PageRenderer
+
+    func handle(_ next: () async throws -> Response) async throws -> Response {
+        do {
+            return try await next()
+        } catch let error as MissingPage {
+            return try response(ErrorView(missing: error.reason))
+        } catch let error as RecordError {
+            return try response(ErrorView(error))
+        } catch let error as HTTPError where error.status == .notFound {
+            return try response(ErrorView(missing: "There is no page at this address. It may be mistyped, or the link may be old."))
+        }
+    }
+
+    private func response(_ page: ErrorView) throws -> Response {
+        try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
+    }
+}
+
+// MARK: - Errors
+
+/// An API error with advice.
+struct ErrorView: Page {
+    static let template = "error"
+    static let tab = Tab.home
+
+    let title: String
+    let status: HTTPResponse.Status
+    let heading: String
+    let reason: String
+    let code: String?
+    let remedy: String?
+    /// Seconds until another try may succeed; `nil` if unknown.
+    let retryAfter: Int?
+    /// The link back to the page of the error; `nil` outside of any place.
+    let back: Frame.Link?
+
+    init(missing reason: String) {
+        title = "Not found"
+        status = .notFound
+        heading = "Page not found"
+        self.reason = reason
+        code = nil
+        remedy = nil
+        retryAfter = nil
+        back = nil
+    }
+
+    init(_ error: RecordError, back: Frame.Link? = nil) {
+        title = "Error"
+        status = error.code.httpStatus
+        heading = status == .notFound ? "Not found" : status.code >= 500 ? "The server failed" : "Refused"
+        reason = error.reason
+        code = error.code.rawValue
+        self.back = back
+        retryAfter = error.retryAfter
+        remedy = error.retryAfter.map { "Try again in \(Digits.count($0, "second"))." }
+    }
+}
+
+/// An address without content, and the reason.
+struct MissingPage: Error {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}
+
+extension RecordError {
+    /// The error of an action that needs files in the server's temporary folder. Its text has no path: those are the server's own.
+    /// - Parameter consequence: what did not happen, such as `Nothing can be copied`.
+    package static func noTemporaryFile(_ consequence: String) -> RecordError {
+        RecordError(.internalError, "\(consequence): the server can't create a file in its temporary folder; check its space and permissions")
+    }
+}
+
+// MARK: - What iCloud does not tell
+
+/// A page about something that CloudKit's protocol does not tell, which a mirror of the container has.
+struct UntoldView: Page {
+    static let template = "untold"
+    static let tab = Tab.home
+
+    let title = "Not available from CloudKit"
+    let reason: String
+    let untold: Untold
+    let back: Frame.Link
+
+    init(_ error: RecordError, _ visit: Visit) {
+        reason = error.reason
+        untold = Untold(visit)
+        back = Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
+    }
+}
+
+/// The offer of a mirror, in place of what CloudKit does not tell.
+package struct Untold: ViewModel {
+    let mirror: String
+
+    package init(_ visit: Visit) {
+        mirror = visit.place.link("mirror")
+    }
+}
+
+// MARK: - Confirmation
+
+/// A confirmation page for changes that can't be undone.
+package struct ConfirmationView: Page {
+    package static let template = "confirm"
+    package static let tab = Tab.home
+
+    package let frameTab: Tab
+    package let title: String
+    package let lines: [String]
+    /// The address of the form.
+    package let action: String
+    package let fields: [Frame.Hidden]
+    package let button: String
+    /// The link back, without any change.
+    package let cancel: String
+
+    package init(on tab: Tab, title: String, lines: [String], action: String, fields: [Frame.Hidden], button: String, cancel: String) {
+        frameTab = tab
+        self.title = title
+        self.lines = lines
+        self.action = action
+        self.fields = fields
+        self.button = button
+        self.cancel = cancel
+    }
+}
+
+extension ConfirmationView {
+    /// The form field with the id of the connection whose container may be changed.
+    static let leaveField = "change-in-icloud"
+
+    /// The question before a change of a container in iCloud. Its form sends the fields of the refused one again.
+    init(changing connection: ContainerConnection, _ visit: Visit) {
+        let whose = connection.environment == .production ? "It holds the data of the app's users." : "Other developers and testers of the app see the change."
+        self.init(
+            on: .home, title: "Change \(connection.place) in iCloud?",
+            lines: ["This changes the container itself, not a copy on this machine. \(whose)", "Nothing has been changed yet."], action: visit.target,
+            fields: (visit.fields.pairs + [(Self.leaveField, connection.id)]).map { Frame.Hidden(name: $0.name, value: $0.value) },
+            button: "Change it in iCloud", cancel: Place.local(visit.fields["from"]) ?? visit.place.link(Tab.query.rawValue))
+    }
+}

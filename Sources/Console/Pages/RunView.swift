@@ -1,0 +1,322 @@
+internal import HTTPServing
+internal import JSON
+package import RecordStore
+package import Records
+internal import Synchronization
+
+/// The progress and the result of a background job.
+package struct RunView: Page {
+    package static let template = "run"
+    package static let tab = Tab.query
+
+    struct ProblemRow: ViewModel {
+        let subject: String
+        let href: String?
+        let code: String?
+        let reason: String
+    }
+
+    package let frameTab: Tab
+    package let title: String
+    let isLive: Bool
+    /// The final announcement of the live region.
+    let announcement: String
+    let phase: String?
+    let done: String
+    let total: String
+    let value: String
+    let maximum: String
+    let percent: String
+    let verb: String
+    let achieved: String
+    let completesAll: Bool
+    let skipped: String?
+    let state: String
+    let tone: String
+    let failure: String?
+    let notes: [String]
+    let problems: [ProblemRow]
+    /// `2 errors`, `2 rows`.
+    let problemCount: String?
+    /// `failed`, `skipped`.
+    let problemVerb: String
+    let problemTone: String
+    let problemTitle: String?
+    let moreProblems: String?
+    let cancel: String
+    let id: String
+    let back: Frame.Link
+    let results: [Frame.Link]
+    let milliseconds: String
+
+    package static func load(_ visit: Visit, runs: BackgroundRuns) throws -> RunView {
+        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+        let state = run.now
+        return RunView(run, state, visit)
+    }
+
+    private init(_ run: BackgroundRun, _ state: BackgroundRun.State, _ visit: Visit) {
+        frameTab = run.tab
+        title = run.heading
+        isLive = state.ending == nil
+        announcement = "\(run.heading): ended"
+        phase = state.phase
+        done = Digits.grouped(state.done)
+        total = Digits.grouped(state.total)
+        let isOver = state.ending == .done
+        value = String(isOver ? max(state.total, 1) : state.done)
+        maximum = String(max(state.total, 1))
+        percent = String(isOver ? 100 : state.total == 0 ? 0 : min(100, state.done * 100 / state.total))
+        verb = run.verb
+        achieved = Digits.grouped(state.achieved)
+        completesAll = run.completesAll
+        skipped = state.skipped == 0 ? nil : Digits.grouped(state.skipped)
+        (self.state, tone) =
+            switch state.ending {
+            case nil: ("running", "modified")
+            case .done: state.problemCount == 0 || run.problems == .skippedRows ? ("done", "good") : ("done, with errors", "warn")
+            case .cancelled: ("cancelled", "warn")
+            case .failed: ("failed", "bad")
+            }
+        failure = if case .failed(let reason)? = state.ending { reason } else { nil }
+        notes = state.notes
+        problems = state.problems.map { ProblemRow(subject: $0.subject, href: $0.href, code: $0.code, reason: $0.reason) }
+        let count = state.problemCount
+        (problemVerb, problemTone, problemCount, problemTitle) =
+            switch run.problems {
+            case _ where count == 0: ("", "", nil, nil)
+            case .failures: ("failed", "bad", Digits.count(count, "error"), Digits.count(count, "error"))
+            case .skippedRows: ("skipped", "warn", Digits.count(count, "row"), "Skipped \(Digits.count(count, "row"))")
+            }
+        let left = state.problemCount - state.problems.count
+        moreProblems = left > 0 ? "… and \(Digits.grouped(left)) more" : nil
+        cancel = visit.place.link("run/cancel")
+        id = run.id
+        back = run.back
+        results = isOver ? run.results : []
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+
+    /// Cancels a job. Completed work stays.
+    package static func cancel(_ visit: Visit, runs: BackgroundRuns) throws -> String {
+        let run = try runs.run(visit.fields["id"] ?? "", at: visit.place)
+        run.cancel()
+        return visit.place.link("run", [("id", run.id)])
+    }
+}
+
+// MARK: - Background job
+
+/// A background job over many records. It ends when it completes, when it is cancelled, or when the server stops.
+package final class BackgroundRun: Sendable {
+    /// A record or a row that the job failed to process.
+    package struct Problem: Sendable, Hashable {
+        /// The subject: a record name, or a line.
+        package let subject: String
+        /// The page of the record, if it has one.
+        package let href: String?
+        package let code: String?
+        package let reason: String
+
+        package init(subject: String, href: String?, code: String?, reason: String) {
+            self.subject = subject
+            self.href = href
+            self.code = code
+            self.reason = reason
+        }
+    }
+
+    /// The meaning of the problems of a job.
+    package enum Problems: Sendable {
+        /// The job failed to process items.
+        case failures
+        /// The user chose to skip rows.
+        case skippedRows
+    }
+
+    package enum Ending: Sendable, Hashable {
+        case done
+        case cancelled
+        /// The reason for the failure.
+        case failed(String)
+    }
+
+    package struct State: Sendable {
+        /// The current phase, if the job has several: `Checking every row`.
+        package var phase: String?
+        /// The progress, and the total.
+        package var done = 0
+        package var total: Int
+        /// The number of successes, for display with the verb: `deleted 1,200`.
+        package var achieved = 0
+        package var skipped = 0
+        /// The first problems.
+        var problems: [Problem] = []
+        package var problemCount = 0
+        /// Remarks for the final report.
+        package var notes: [String] = []
+        package var ending: Ending?
+        package var ended: Timestamp?
+    }
+
+    /// The maximum number of problems that are kept.
+    static let problemLimit = 200
+
+    package let id: String
+    /// `Delete 1,940 records`
+    let heading: String
+    /// The past participle for a processed record: `deleted`.
+    let verb: String
+    /// The place that started the job. The page of the job is available only there.
+    package let place: Place
+    let back: Frame.Link
+    /// Links to what the job made, for the page of a job that is done.
+    let results: [Frame.Link]
+    /// The findings, if the job is a check. The page Check shows them.
+    package let check: CheckFindings?
+    /// True if the job goes on until somebody stops it. It takes no place among the others.
+    let isLasting: Bool
+    /// The tab that the page of the job shows.
+    let tab: Tab
+    let problems: Problems
+    /// True if the job completes each item that it sees, so that its page needs no second figure.
+    let completesAll: Bool
+    private let state: Mutex<State>
+    private let task = Mutex<Task<Void, Never>?>(nil)
+
+    package init(
+        heading: String, verb: String, total: Int, place: Place, back: Frame.Link, results: [Frame.Link] = [], check: CheckFindings? = nil,
+        isLasting: Bool = false, tab: Tab = .query, problems: Problems = .failures, completesAll: Bool = false
+    ) {
+        id = String(UInt64.random(in: .min ... .max), radix: 16)
+        self.heading = heading
+        self.verb = verb
+        self.place = place
+        self.back = back
+        self.results = results
+        self.check = check
+        self.isLasting = isLasting
+        self.tab = tab
+        self.problems = problems
+        self.completesAll = completesAll
+        state = Mutex(State(total: total))
+    }
+
+    package var now: State { state.withLock { $0 } }
+    package var isOver: Bool { state.withLock { $0.ending != nil } }
+
+    package func update(_ change: (inout State) -> Void) {
+        state.withLock { change(&$0) }
+    }
+
+    package func add(_ problem: Problem) {
+        update { state in
+            state.problemCount += 1
+            if state.problems.count < Self.problemLimit { state.problems.append(problem) }
+        }
+    }
+
+    package func cancel() {
+        task.withLock { $0 }?.cancel()
+    }
+
+    /// Starts the job on threads for long work. The job reports its progress
+    /// through its argument. Called once, by ``BackgroundRuns``.
+    package func start(priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) {
+        let running = Task.detached(executorPreference: WorkPool.lengthy, priority: priority) { [self] in
+            let ending: Ending
+            do {
+                try await work(self)
+                ending = .done
+            } catch is CancellationError {
+                ending = .cancelled
+            } catch let error as RecordError {
+                ending = .failed(error.description)
+            } catch {
+                ending = .failed("\(error)")
+            }
+            update { ($0.ending, $0.ended) = (ending, .now()) }
+        }
+        task.withLock { $0 = running }
+    }
+}
+
+/// The running background jobs, and the results of the latest ones.
+package final class BackgroundRuns: Sendable {
+    /// The maximum number of concurrent jobs.
+    static let runningLimit = 4
+    /// The maximum number of jobs that are kept.
+    package static let keptLimit = 32
+
+    private let runs = Mutex<[BackgroundRun]>([])
+
+    /// Starts a job. A check is not started while another one of the same place is running.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of jobs is running.
+    package func start(_ run: BackgroundRun, priority: TaskPriority? = nil, _ work: @escaping @Sendable (BackgroundRun) async throws -> Void) throws {
+        let isStarted: Bool? = runs.withLock { runs in
+            if run.check != nil, runs.contains(where: { $0.check != nil && $0.place == run.place && !$0.isOver }) { return nil }
+            if !run.isLasting, runs.count(where: { !$0.isOver && !$0.isLasting }) >= Self.runningLimit { return false }
+            runs.append(run)
+            while runs.count > Self.keptLimit, let oldest = runs.firstIndex(where: \.isOver) { runs.remove(at: oldest) }
+            return true
+        }
+        guard let isStarted else { return }
+        guard isStarted else {
+            throw RecordError(.tryAgainLater, "\(Self.runningLimit) background jobs are running; wait until one ends", retryAfter: 5)
+        }
+        run.start(priority: priority, work)
+    }
+
+    /// The latest check of a place. A place without a zone is checked in all zones.
+    package func check(of place: Place) -> BackgroundRun? {
+        let place = place.inAllZonesUnlessNamed
+        return runs.withLock { $0.last { $0.check != nil && $0.place.inAllZonesUnlessNamed == place } }
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND if the place has no such job, or its result is no longer kept.
+    func run(_ id: String, at place: Place) throws -> BackgroundRun {
+        let run = runs.withLock { $0.first { Name($0.id) == Name(id) } }
+        guard let run, run.place.address == place.address else {
+            throw RecordError(.notFound, "There is no such job; the server may have restarted")
+        }
+        return run
+    }
+}
+
+// MARK: - Findings of a check
+
+/// The progress and the findings of a check, which a ``BackgroundRun`` makes.
+package final class CheckFindings: Sendable {
+    /// The findings of one kind.
+    package struct Findings: Sendable {
+        package var count = 0
+        /// The first findings.
+        package var first: [RecordFinding] = []
+    }
+
+    package struct State: Sendable {
+        package var progress = RecordCheck.Progress()
+        package var findings: [RecordFinding.Kind: Findings] = [:]
+    }
+
+    /// The maximum number of findings that are kept per kind.
+    package static let keptLimit = 100
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    package var now: State { state.withLock { $0 } }
+
+    package func note(_ progress: RecordCheck.Progress) {
+        state.withLock { $0.progress = progress }
+    }
+
+    package func add(_ finding: RecordFinding) {
+        state.withLock { state in
+            state.findings[finding.kind, default: Findings()].count += 1
+            guard state.findings[finding.kind]?.first.count ?? 0 < Self.keptLimit else { return }
+            state.findings[finding.kind]?.first.append(finding)
+        }
+    }
+}

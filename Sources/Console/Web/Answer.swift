@@ -1,5 +1,0 @@
-/// The result of a handler.
-package enum Answer: Sendable {
-    case page(any Page)
-    case redirect(String)
-}

@@ -1,0 +1,195 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+
+/// `records/query`: the protocol's service with larger pages.
+struct RecordsWideQuery: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await RecordsQuery.answer(call, limit: call.body.widePageLimit(), into: &writer)
+    }
+}
+
+/// `records/restore`: the protocol's `records/modify` for restoring copies. Records keep their
+/// `created` and `modified` values instead of getting those of the client and the present.
+struct RecordsRestore: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        try await RecordsModify.answer(call, restores: true, into: &writer)
+    }
+}
+
+/// `records/list`: lists the records of a zone by name. Requires neither an index nor a feed.
+struct RecordsList: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let request = RecordListRequest(
+            try body.namedZone(), after: try body.name("after"), recordTypes: try body.names("recordTypes").map { Set($0) },
+            limit: try body.widePageLimit())
+        let database = try await call.database()
+        call.note?.about([request.zoneID])
+        let page = try await database.list(request)
+        try call.makeRoom(for: page.records)
+        call.note?.update { $0.records = page.records.count }
+        let downloadURL = try await call.assets.addresses(in: page.records)
+        try writer.object { writer in
+            writer.name("records")
+            try writer.array { writer in
+                for record in page.records { try writer.value(record, downloadURL: downloadURL) }
+            }
+            if let last = page.last { writer.member("last", last) }
+        }
+    }
+}
+
+/// `records/counts`: counts a zone's records by type, and its remembered deletions.
+struct RecordsCounts: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let zoneID = try call.body.namedZone()
+        let database = try await call.database()
+        let counts = try await database.counts(in: zoneID)
+        writer.object { writer in
+            writer.name("records")
+            writer.object { writer in
+                for (type, count) in counts.records.sorted(by: { $0.key < $1.key }) { writer.member(type, Int64(count)) }
+            }
+            writer.member("total", Int64(counts.total))
+            writer.member("deletions", Int64(counts.deletions))
+        }
+    }
+}
+
+/// `records/referrers`: lists the records of a zone that refer to a record.
+struct RecordsReferrers: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let body = call.body
+        let recordID = RecordID(
+            recordName: try body.required("recordName", "a string", body.name("recordName")), zoneID: try body.zoneID() ?? .default)
+        let limit = try body.widePageLimit().records
+        let database = try await call.database()
+        let referrers = try await database.referrers(to: recordID, limit: limit)
+        writer.object { writer in
+            writer.name("referrers")
+            writer.array { writer in
+                for referrer in referrers {
+                    writer.object { writer in
+                        writer.member("recordName", referrer.recordName)
+                        writer.member("recordType", referrer.recordType)
+                        writer.member("fieldName", referrer.fieldName)
+                        writer.member("action", referrer.action.rawValue)
+                    }
+                }
+            }
+        }
+    }
+}
+
+// MARK: - Queries
+
+/// `records/explain`: explains how a page of a query is read, or why the query cannot run. Takes the same body as `records/query`.
+struct RecordsExplain: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let request = try RecordsQuery.request(call.body, limit: call.body.widePageLimit())
+        let database = try await call.database()
+        let explanation = try await database.explain(request)
+        let remedy = explanation.problems.isEmpty ? nil : try await Self.remedy(of: explanation.problems, request.query, in: database)
+        writer.object { writer in
+            writer.members(of: explanation)
+            guard let remedy else { return }
+            writer.name("remedy")
+            writer.array { writer in
+                for edit in remedy { writer.value(edit) }
+            }
+        }
+    }
+
+    /// The schema edits that let the query run; `nil` if there is no such record type.
+    private static func remedy(of problems: [QueryProblem], _ query: Query, in database: any RecordDatabase) async throws -> [SchemaEdit]? {
+        guard database.can(.showSchema), let type = try await database.schema().types[query.recordType] else { return nil }
+        return IndexNeeds(problems, of: query, type: type).edits(of: type.name)
+    }
+}
+
+/// `query/statistics`: returns the indexes that the queries of the environment used and lacked.
+struct QueryStatisticsRead: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let database = try await call.database()
+        writer.value(try await database.queryStatistics())
+    }
+}
+
+// MARK: - Journal
+
+/// `records/journal`: lists the changes of a record, the latest first.
+struct RecordsJournal: Endpoint {
+    static let allowsGET = true
+
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let request = RecordJournalRequest(
+            try call.body.recordIdentity(), before: try call.body.wholeNumber("before", from: 1).map { Int64($0) },
+            limit: try call.body.widePageLimit())
+        call.note?.about([request.recordID.zoneID])
+        let page = try await call.database().journal(request)
+        try call.makeRoom(for: page.entries.reduce(0) { $0 + $1.fields.bytes.count })
+        call.note?.update { $0.records = page.entries.count }
+        try writer.object { writer in
+            writer.name("changes")
+            try writer.array { writer in
+                for entry in page.entries { try writer.value(entry) }
+            }
+            if let before = page.before { writer.member("before", before) }
+            writer.name("kept")
+            writer.object { writer in
+                writer.member("days", Int64(page.limits.days))
+                writer.member("versions", Int64(page.limits.versions))
+                writer.member("bytes", page.limits.bytes)
+            }
+        }
+    }
+}
+
+/// `records/revert`: saves a record as it was after an earlier change, and returns it.
+struct RecordsRevert: Endpoint {
+    func answer(_ call: EndpointCall, into writer: inout JSONWriter) async throws {
+        let recordID = try call.body.recordIdentity()
+        let position = try call.body.required("position", "a whole number", call.body.wholeNumber("position", from: 1))
+        let reversion = RecordReversion(recordID, to: Int64(position), recordChangeTag: try call.body.string("recordChangeTag"), requestID: call.requestID)
+        call.note?.about([recordID.zoneID])
+        let record = try await call.database().revert(reversion)
+        call.note?.update { $0.records = 1 }
+        try writer.value(record, downloadURL: try await call.assets.addresses(in: CollectionOfOne(record)))
+    }
+}
+
+extension RequestObject {
+    fileprivate func recordIdentity() throws -> RecordID {
+        RecordID(recordName: try required("recordName", "a string", name("recordName")), zoneID: try zoneID() ?? .default)
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func value(_ entry: RecordJournalEntry) throws {
+        try object { writer in
+            writer.member("change", entry.act.rawValue)
+            writer.member("position", entry.position)
+            writer.member("recordType", entry.recordType)
+            writer.member("recordChangeTag", entry.recordChangeTag)
+            writer.name("modified")
+            writer.value(entry.signature)
+            if let replaced = entry.replaced { writer.member("replaced", replaced.milliseconds) }
+            if let requestID = entry.requestID { writer.member("uuid", requestID) }
+            writer.name("fields")
+            try writer.text(entry.fields.spelledAsAnswered().bytes)
+            guard let parent = entry.parent else { return }
+            writer.name("parent")
+            writer.object { $0.member("recordName", parent) }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+import Accounts
+import ArgumentParser
+import Foundation
+import JSON
+import Records
+
+struct KeyRegisterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "register", abstract: "Register a public key, and print its key ID.",
+        discussion: """
+            Clients send the key ID in X-Apple-CloudKit-Request-KeyID. It depends only on the key, the container and the environment, so it is the \
+            same in another data folder. docs/signing.md describes the signature.
+
+            Create a key pair:
+              openssl ecparam -name prime256v1 -genkey -noout -out eckey.pem
+              openssl ec -in eckey.pem -pubout -out eckey.pub.pem
+            Register the public key:
+              skylight key register --file eckey.pub.pem \\
+                --container iCloud.com.example.Chat
+            """)
+
+    @Option(help: ArgumentHelp("The public key: PEM, P-256; - for standard input.", valueName: "file"))
+    var file: String
+
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App.", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
+    var container: ContainerID
+
+    @Option(help: "The container's environment.")
+    var environment: Environment = .development
+
+    @Option(help: "The display name. (default: derived from the key ID)")
+    var name = ""
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let pem = try text()
+        let key = try await store.withStore(isNew: true) { store in
+            do {
+                return try await store.accounts.registerServerKey(pem: pem, named: name, container: container, environment: environment)
+            } catch let error as RecordError where error.code == .badRequest {
+                throw CommandFailure(.badData, error.reason, code: error.code.rawValue)
+            }
+        }
+        if store.json { return Output.say { $0.member(key: key) } }
+        Output.say(key.keyID)
+        Output.note("This is the key ID of '\(key.name)' in \(container) (\(environment.rawValue)). It acts as the user \(key.userRecordName).")
+    }
+
+    /// The key file, with a size limit, because keys are small.
+    private func text() throws -> String {
+        do {
+            let handle = file == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(filePath: file))
+            return String(decoding: try handle.read(upToCount: 1 << 17) ?? Data(), as: UTF8.self)
+        } catch {
+            throw CommandFailure(.noInput, "The file \(file) can't be read: \(error.localizedDescription)")
+        }
+    }
+}
+
+extension JSONWriter {
+    mutating func member(key: ServerKey) {
+        name("key")
+        value(key)
+    }
+}
+
+struct KeyListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the registered server-to-server keys.",
+        discussion: """
+            Times are in UTC.
+
+            Example:
+              skylight key list --container iCloud.com.example.Chat
+            """)
+
+    @OptionGroup var filter: PlaceFilterOptions
+
+    @Flag(help: "Include revoked ones.")
+    var all = false
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let keys = try await store.withStore(isNew: false) { try await $0.accounts.serverKeys() }
+            .filter { filter.includes($0.container, $0.environment) && (all || $0.isLive) }
+        if store.json {
+            return Output.say { writer in
+                writer.name("keys")
+                writer.array { writer in for key in keys { writer.value(key) } }
+            }
+        }
+        if keys.isEmpty { return Output.say("No server-to-server key is registered.") }
+        Output.say(
+            table: [["KEY ID", "NAME", "CONTAINER", "ENVIRONMENT", "REGISTERED", "LAST USED"] + (all ? ["REVOKED"] : [])]
+                + keys.map { key in
+                    [
+                        key.keyID, key.name, key.container.description, key.environment.rawValue, Output.moment(key.made),
+                        key.lastUsed.map(Output.moment) ?? "never",
+                    ] + (all ? [key.revoked.map(Output.moment) ?? "–"] : [])
+                })
+    }
+}
+
+struct KeyRevokeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "revoke", abstract: "Revoke a server-to-server key permanently.",
+        discussion: """
+            Example:
+              skylight key revoke 1f0c…64 digits in all
+            """)
+
+    @Argument(help: "The key ID, as skylight key list prints it.")
+    var keyID: String
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let key = try await store.withStore(isNew: false) { try await $0.accounts.revokeServerKey(keyID) }
+        if store.json { return Output.say { $0.member(key: key) } }
+        Output.say("The key '\(key.name)' of \(key.container) (\(key.environment.rawValue)) is revoked.")
+    }
+}

@@ -1,0 +1,335 @@
+import ArgumentParser
+import DataTransfer
+import Foundation
+import JSON
+import RecordStore
+import Records
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Import CSV, JSON or NDJSON files as records of one type, or import an export.",
+        discussion: """
+            The values of every row decide the types: whole numbers become INT64; a column with any fraction DOUBLE; dates such as 2012-01-31, \
+            2012/01/31 or 2012-01-31T18:05:00Z TIMESTAMP (UTC without a time zone); columns latitude and longitude (also lat with lon, lng or \
+            long) one LOCATION field 'location'; everything else, and numbers with leading zeros, STRING. --column chooses another type. Empty cells have no value. In JSON, \
+            booleans become INT64 1 and 0, arrays lists, and {"latitude":…,"longitude":…} a LOCATION. Existing fields keep their types. \
+            A column with an invalid field name is renamed, and the import says so. Tables may have commas, semicolons, tabs or bars between \
+            the cells, and be UTF-8, UTF-16 or Windows-1252 (Latin-1); the import says what it recognized.
+
+            All rows are checked before the first is saved: if a row is bad, nothing is imported, except with --skip-bad-rows. A record with the \
+            same name is replaced. recordName becomes QUERYABLE, so that the console can list the records; other indexes are added only \
+            with --index.
+
+            A file from skylight export is recognized by its first line and has everything: container, environment, database, user, \
+            zones, schema, and who created and modified each record when. It needs no options; those of the destination override it.
+
+            If its records have assets, give their folder with --assets.
+
+            Examples:
+              skylight import airports.csv --container iCloud.com.example.Air \\
+                --type Airport --name-field iata \\
+                --index name:SORTABLE --index location:QUERYABLE
+              skylight import day1.ndjson day2.ndjson --type Event \\
+                --container iCloud.com.example.Log --zone Events
+              skylight import chat.ndjson --container iCloud.com.example.Copy
+                Imports an export into another container.
+            """)
+
+    @Argument(help: ArgumentHelp("The files, all with the same columns. The file name gives the format: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
+    var files: [String]
+
+    @OptionGroup var place: ImportPlaceOptions
+
+    @Option(
+        name: .customLong("type"), help: ArgumentHelp("The record type, created if missing. Not for an export.", valueName: "name"))
+    var recordType: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The column with the record names; it also becomes a field, unless it is called recordName. (default: recordName if there is one, else random names)",
+            valueName: "column"))
+    var nameField: String?
+
+    @Option(
+        name: .customLong("index"),
+        help: ArgumentHelp(
+            "Indexes to add: QUERYABLE (equality, ranges, NEAR), SORTABLE (order, ranges), SEARCHABLE (words of a text). Can be given more than once.",
+            valueName: "field:index,…"))
+    var indexes: [IndexOption] = []
+
+    @Option(
+        name: .customLong("column"),
+        help: ArgumentHelp(
+            "The type of a column: STRING, INT64, DOUBLE, TIMESTAMP, LOCATION, REFERENCE, BYTES, or a list such as STRING_LIST, written as a JSON array. Can be given more than once.",
+            valueName: "column:type"))
+    var columns: [ColumnOption] = []
+
+    @Option(help: "The format of the files, overriding their names.")
+    var format: FileFormat?
+
+    @Flag(help: "Import the good rows of files that also have bad rows.")
+    var skipBadRows = false
+
+    @Option(help: ArgumentHelp("The folder with the bytes of an export's assets.", valueName: "dir"))
+    var assets: String?
+
+    @OptionGroup var store: StoreOptions
+
+    func run() async throws {
+        let exports = format == nil || format == .ndjson ? try files.map { try ExportFile(URL(filePath: $0)) } : []
+        guard let export = exports.compactMap(\.self).first else { return try await importRows() }
+        if files.count > 1 {
+            throw CommandFailure(.usage, "An export can't be imported with other files", remedy: "Import the files one by one")
+        }
+        let others = [
+            ("--type", recordType != nil), ("--name-field", nameField != nil), ("--index", !indexes.isEmpty), ("--column", !columns.isEmpty),
+            ("--skip-bad-rows", skipBadRows),
+        ]
+        if let other = others.first(where: \.1)?.0 {
+            throw CommandFailure(
+                .usage, "'\(files[0])' is an export, which has its own types: \(other) does not apply", remedy: "Remove \(other)")
+        }
+        try await restore(export)
+    }
+
+    private func importRows() async throws {
+        if assets != nil {
+            throw CommandFailure(.usage, "'\(files[0])' is not an export, and only an export has assets", remedy: "Remove --assets")
+        }
+        guard let recordType else { throw ValidationError("Missing expected argument '--type <name>'") }
+        guard let container = place.container else { throw ValidationError("Missing expected argument '--container <identifier>'") }
+        let address = DatabaseAddress(container: container, environment: place.environment ?? .development, scope: place.scope ?? .private)
+        try place.check(in: address.scope, needsZone: true)
+        let report = try await store.withStore(isNew: true) { store in
+            var asked: [Name: Indexes] = [:]
+            for index in indexes { asked[index.fieldName, default: []].formUnion(index.indexes) }
+            let options = ImportOptions(
+                recordType: Name(recordType), zoneID: try await place.zoneID(in: store) ?? .default, format: format,
+                nameField: nameField.map { Name($0) }, indexes: asked,
+                types: Dictionary(columns.map { ($0.column, $0.type) }, uniquingKeysWith: { $1 }), skipsBadRows: skipBadRows)
+            let target = try await store.database(address, as: place.user)
+            let importer = try Importer(files.map { URL(filePath: $0) }, options: options, into: target)
+            let bar = ProgressBar()
+            defer { bar.finish() }
+            return try await importer.run { bar.show($0) }
+        }
+        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+    }
+
+    private func restore(_ export: ExportFile) async throws {
+        let header = export.header
+        let address = DatabaseAddress(
+            container: place.container ?? header.address.container, environment: place.environment ?? header.address.environment,
+            scope: place.scope ?? header.address.scope)
+        try place.check(in: address.scope, needsZone: header.address.scope != .shared)
+        let user = place.user ?? header.user?.handle ?? header.user?.userRecordName.string
+        let report = try await store.withStore(isNew: true) { store in
+            let target = try await store.database(address, as: user)
+            var exchange: AssetExchange?
+            if let assets { exchange = try await store.exchange(assets, with: address) }
+            let restorer = try Restorer(export, zoneID: try await place.zoneID(in: store), assets: exchange, into: target)
+            let bar = ProgressBar()
+            defer { bar.finish() }
+            return try await restorer.run { bar.show($0) }
+        }
+        if store.json { Output.say { write(report, at: address, with: &$0) } } else { say(report, at: address) }
+        if report.unvalidatedCount > 0 { throw Self.unvalidated(report) }
+        if report.unsharedCount > 0 { throw Self.unshared(report) }
+    }
+
+    private static func unshared(_ report: RestoreReport) -> CommandFailure {
+        let shares = report.unsharedCount == 1 ? "1 share was" : "\(Output.grouped(report.unsharedCount)) shares were"
+        var failure = CommandFailure(
+            .failed, "All other records were saved, but \(shares) refused", code: ServerErrorCode.badRequest.rawValue,
+            remedy: "Remove what stands in the way, then import this file again")
+        failure.rows = report.unshared
+        failure.rowCount = report.unsharedCount
+        return failure
+    }
+
+    private static func unvalidated(_ report: RestoreReport) -> CommandFailure {
+        let records = report.unvalidatedCount == 1 ? "1 record was" : "\(Output.grouped(report.unvalidatedCount)) records were"
+        var failure = CommandFailure(
+            .failed, "Everything was saved, but \(records) refused with VALIDATE references, which now have the action NONE",
+            code: ServerErrorCode.validatingReferenceError.rawValue, remedy: "Import the records that they refer to, then this file again")
+        failure.rows = report.unvalidated
+        failure.rowCount = report.unvalidatedCount
+        return failure
+    }
+
+    // MARK: Output
+
+    private func say(_ report: RestoreReport, at address: DatabaseAddress) {
+        Output.say(
+            "Restored \(Output.grouped(report.saved)) records into the \(address.scope.rawValue) database of \(address.container) "
+                + "(\(address.environment.rawValue)).")
+        let types = report.records.sorted { $0.key < $1.key }.map { "\($0.key) \(Output.grouped($0.value))" }
+        Output.say("Types: \(types.isEmpty ? "none" : types.joined(separator: ", "))")
+        if !report.madeZones.isEmpty { Output.say("Zones created: \(report.madeZones.map(\.zoneName.string).joined(separator: ", "))") }
+        if !report.changedTypes.isEmpty {
+            Output.say("Added to the schema: types, fields or indexes of \(report.changedTypes.map(\.string).joined(separator: ", "))")
+        }
+        if report.sharesLeftOut > 0 {
+            Output.say("Shares left out: \(Output.grouped(report.sharesLeftOut)). Only custom zones of private databases have shares.")
+        }
+        if let sentence = RecordFinding.encryptedInPublic(report.encryptedInPublic) { Output.say(sentence) }
+        if report.relinkedCount > 0 {
+            Output.say("Shares with new links: \(Output.grouped(report.relinkedCount))")
+            for problem in report.relinked { Output.say("  line \(problem.line): \(problem.reason)") }
+        }
+        if !report.subscriptions.isEmpty { Output.say("Subscriptions: \(report.subscriptions.map(\.string).joined(separator: ", "))") }
+        for problem in report.refusedSubscriptions { Output.note("\(problem)") }
+        if report.keyValues > 0 { Output.say("Keys of the key-value store: \(Output.grouped(report.keyValues))") }
+        if let problem = report.refusedKeyValues { Output.note("\(problem)") }
+    }
+
+    private func write(_ report: RestoreReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
+        writer.member("saved", Int64(report.saved))
+        writer.member("container", address.container.description)
+        writer.member("environment", address.environment.rawValue)
+        writer.member("database", address.scope.rawValue)
+        writer.name("records")
+        writer.object { writer in
+            for (name, count) in report.records.sorted(by: { $0.key < $1.key }) { writer.member(name, Int64(count)) }
+        }
+        writer.name("madeZones")
+        writer.array { writer in for zoneID in report.madeZones { writer.value(zoneID) } }
+        writer.name("changedTypes")
+        writer.array { writer in for name in report.changedTypes { writer.value(name) } }
+        writer.member("unvalidatedCount", Int64(report.unvalidatedCount))
+        writer.member("unsharedCount", Int64(report.unsharedCount))
+        writer.member("relinkedCount", Int64(report.relinkedCount))
+        writer.member("sharesLeftOut", Int64(report.sharesLeftOut))
+        writer.member("encryptedInPublic", Int64(report.encryptedInPublic))
+        writer.name("subscriptions")
+        writer.array { writer in for subscriptionID in report.subscriptions { writer.value(subscriptionID) } }
+        writer.name("refusedSubscriptions")
+        writer.array { writer in for problem in report.refusedSubscriptions { writer.value(problem.reason) } }
+        writer.member("keyValues", Int64(report.keyValues))
+        if let problem = report.refusedKeyValues { writer.member("refusedKeyValues", problem.reason) }
+    }
+
+    private func say(_ report: ImportReport, at address: DatabaseAddress) {
+        let database = "the \(address.scope.rawValue) database"
+        let place = report.zoneID.isDefault ? database : "zone \(report.zoneID.zoneName) of \(database)"
+        Output.say(
+            "Imported \(Output.grouped(report.saved)) records of type \(report.recordType) into \(place) of \(address.container) "
+                + "(\(address.environment.rawValue)).")
+        let fields = report.fields.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value.schemaName)" }
+        Output.say("Fields: \(fields.joined(separator: ", "))")
+        let made = report.indexesMade.map { "\($0.fieldName) \($0.indexes.names.joined(separator: " "))" }
+        Output.say(made.isEmpty ? "Indexes added: none" : "Indexes added: \(made.joined(separator: ", "))")
+        if report.madeZone { Output.say("Zone created: \(report.zoneID.zoneName)") }
+        for note in report.notes { Output.say("Note: \(note)") }
+        if report.skippedCount > 0 {
+            Output.note("Left out \(Output.grouped(report.skippedCount)) bad row\(report.skippedCount == 1 ? "" : "s"):")
+            for row in report.skipped { Output.note("  \(row)") }
+            if report.skippedCount > report.skipped.count { Output.note("  … and \(report.skippedCount - report.skipped.count) more") }
+        }
+    }
+
+    private func write(_ report: ImportReport, at address: DatabaseAddress, with writer: inout JSONWriter) {
+        writer.member("saved", Int64(report.saved))
+        writer.member("recordType", report.recordType)
+        writer.member("container", address.container.description)
+        writer.member("environment", address.environment.rawValue)
+        writer.member("database", address.scope.rawValue)
+        writer.member("zoneName", report.zoneID.zoneName)
+        writer.name("fields")
+        writer.object { writer in
+            for (name, type) in report.fields.sorted(by: { $0.key < $1.key }) { writer.member(name, type.wireName) }
+        }
+        writer.name("indexesMade")
+        writer.object { writer in
+            for made in report.indexesMade {
+                writer.name(made.fieldName)
+                writer.array { writer in for name in made.indexes.names { writer.value(name) } }
+            }
+        }
+        writer.member("madeType", report.madeType)
+        writer.member("madeZone", report.madeZone)
+        writer.name("notes")
+        writer.array { writer in for note in report.notes { writer.value(note) } }
+        writer.member("skippedCount", Int64(report.skippedCount))
+        writer.name("skipped")
+        writer.value(report.skipped)
+    }
+}
+
+/// `FIELD:QUERYABLE,SORTABLE`.
+struct IndexOption: ExpressibleByArgument, Sendable {
+    let fieldName: Name
+    let indexes: Indexes
+
+    init?(argument: String) {
+        guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex else { return nil }
+        var indexes: Indexes = []
+        for name in argument[argument.index(after: colon)...].split(separator: ",", omittingEmptySubsequences: false) {
+            guard let index = Indexes(name: String(name)) else { return nil }
+            indexes.formUnion(index)
+        }
+        fieldName = Name(argument[..<colon])
+        self.indexes = indexes
+    }
+}
+
+/// `COLUMN:TYPE`.
+struct ColumnOption: ExpressibleByArgument, Sendable {
+    let column: Name
+    let type: FieldType
+
+    init?(argument: String) {
+        guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex else { return nil }
+        let name = argument[argument.index(after: colon)...].uppercased()
+        guard let type = FieldType(wireName: name) ?? FieldType(schemaName: name), type.valueType != .asset else { return nil }
+        column = Name(argument[..<colon])
+        self.type = type
+    }
+}
+
+// MARK: - Place
+
+/// The target options of an import. They are optional for an export, which contains its origin.
+struct ImportPlaceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
+        transform: { try ContainerID(argument: $0) })
+    var container: ContainerID?
+
+    @Option(help: "The container's environment. (default: development, or the export's own)")
+    var environment: Environment?
+
+    @Option(name: .customLong("database"), help: "The database to import into. (default: private, or the export's own)")
+    var scope: DatabaseScope?
+
+    @Option(
+        help: ArgumentHelp(
+            "The user of the private or shared database: a handle such as ada, or a user record name. (default: developer, or the export's own)",
+            valueName: "handle"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("The zone, created if missing. (default: the default zone, or the export's own zones)", valueName: "name"))
+    var zone: String?
+
+    @Option(help: ArgumentHelp("The owner of the zone, in the shared database.", valueName: "handle"))
+    var zoneOwner: String?
+
+    /// - Parameter needsZone: true if the shared database requires a zone with its owner.
+    /// - Throws: `ValidationError` if the zone options do not fit the database.
+    func check(in scope: DatabaseScope, needsZone: Bool) throws {
+        if scope != .private, zone != nil, zoneOwner == nil {
+            if scope == .public { throw ValidationError("The public database has only its default zone: remove --zone.") }
+            throw ValidationError("In the shared database a zone needs its owner: add --zone-owner.")
+        }
+        if scope == .shared, zone == nil, needsZone { throw ValidationError("The shared database has only zones of other users: add --zone and --zone-owner.") }
+        if scope != .shared, zoneOwner != nil { throw ValidationError("--zone-owner is for zones of other users: add --database shared.") }
+    }
+
+    /// The requested zone; `nil` if there is none.
+    func zoneID(in store: any OpenStore) async throws -> ZoneID? {
+        guard let zone else { return nil }
+        guard let zoneOwner else { return ZoneID(zoneName: Name(zone)) }
+        return ZoneID(zoneName: Name(zone), ownerRecordName: try await store.caller(named: zoneOwner).userRecordName)
+    }
+}
