@@ -11,7 +11,153 @@ internal import NIOCore
 internal import RecordStore
 internal import Records
 internal import Synchronization
+internal import Text
 internal import Traffic
+
+/// The page Snapshots: the saved states of the environment, and the forms that save one or open a shared one.
+struct SnapshotsView: Page {
+    static let template = "snapshots"
+    static let tab = Tab.snapshots
+
+    struct Row: ViewModel {
+        let name: String
+        let compare: String
+        let saved: ValueView
+        let records: String
+        let users: String
+        /// `12, 4.1 MB`; `nil` without any.
+        let assets: String?
+        /// The number of its requests, with their page; `nil` without any.
+        let requests: Frame.Link?
+        let file: String
+        let restore: String
+        let delete: String
+    }
+
+    let title = Self.tab.title
+    let container: String
+    let environment: String
+    let notice: String?
+    let complaint: Complaint?
+    /// The name in the form.
+    let name: String
+    let nameLimit: String
+    /// The number of requests of the log that a snapshot may take along; `nil` if there are none.
+    let requests: String?
+    let rows: [Row]
+    let action: String
+    let bring: String
+    /// The size limit of a file.
+    let limit: String
+    let command: String
+    let milliseconds: String
+}
+
+extension SnapshotsView {
+    static func load(_ visit: Visit, complaint: RecordError? = nil) async throws -> SnapshotsView {
+        let place = visit.place
+        guard visit.assets.keepsFiles(of: place.address.container) else { throw SnapshotShelf.isElsewhere(place.address.container) }
+        let snapshots = try await RecordError.ofSnapshots { try visit.shelf.folder.all() }
+        let logged = visit.log.latest(SnapshotActions.requestLimit) { SnapshotActions.belongs($0, to: place.address) }.count
+        let environment = place.address.environment
+        return SnapshotsView(
+            container: place.address.container.description, environment: environment.rawValue, notice: Notice.text(visit.fields["notice"]),
+            complaint: complaint.map { Complaint($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "", nameLimit: String(Snapshot.nameLimit),
+            requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) }, action: place.link("snapshots/save"),
+            bring: place.link("snapshots/import"), limit: Digits.bytes(Int64(Console.largestFile)),
+            command: "skylight snapshot save NAME --container \(place.address.container)" + (environment == .development ? "" : " --environment \(environment.rawValue)"),
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+extension SnapshotsView.Row {
+    fileprivate init(_ snapshot: Snapshot, _ place: Place) {
+        let parameters = [(name: "name", value: snapshot.name)]
+        name = snapshot.name
+        compare = place.link("snapshots/compare", parameters)
+        saved = ValueView(.time(snapshot.saved))
+        records = Digits.grouped(snapshot.recordCount)
+        users = Digits.grouped(snapshot.userCount)
+        let count = snapshot.assets
+        assets = count.references == 0 ? nil : "\(Digits.grouped(count.references)), \(Digits.bytes(count.bytes))"
+        requests = snapshot.requests.map { Frame.Link(text: Digits.grouped($0), href: place.link("snapshots/requests", parameters)) }
+        file = place.link("snapshots/file", parameters)
+        restore = place.link("snapshots/restore", parameters)
+        delete = place.link("snapshots/delete", parameters)
+    }
+}
+
+// MARK: - Shelf
+
+/// The snapshots of an environment, and the databases that they are of.
+struct SnapshotShelf: Sendable {
+    let container: ContainerID
+    let environment: Records.Environment
+    let engine: any RecordEngine
+    let accounts: Accounts
+    let assets: AssetStores
+
+    var folder: SnapshotFolder { SnapshotFolder(in: assets.folder, container, environment) }
+
+    /// The databases of the environment. Creates no user.
+    /// - Throws: `RecordError` BAD_REQUEST for a container whose files are elsewhere.
+    func source() async throws -> SnapshotSource {
+        guard assets.keepsFiles(of: container) else { throw Self.isElsewhere(container) }
+        var users: [ExportHeader.User] = []
+        for user in accounts.users() where !user.isServerKey {
+            if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) { continue }
+            users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))
+        }
+        return SnapshotSource(
+            container, environment, users: users, transport: StoredAssets(try await assets.store(container, environment)), production: try await production()
+        ) { [self] scope, user in
+            let address = DatabaseAddress(container: container, environment: environment, scope: scope)
+            let name = user.map { $0.handle ?? $0.userRecordName.string } ?? User.developerHandle
+            // The users of a shared snapshot may be new here.
+            return try await engine.database(address, as: Caller(userRecordName: try await accounts.existingOrNewUser(named: name).userRecordName))
+        }
+    }
+
+    /// The schema of production, without creating it.
+    private func production() async throws -> Schema {
+        guard environment == .development, try await engine.has(container, .production) else { return .initial }
+        let address = DatabaseAddress(container: container, environment: .production, scope: .public)
+        let developer = try accounts.caller(named: nil, deviceID: nil)
+        return try await engine.database(address, as: Caller(userRecordName: developer.userRecordName)).schema()
+    }
+
+    static func isElsewhere(_ container: ContainerID) -> RecordError {
+        RecordError(.badRequest, "\(container) is in iCloud, and snapshots are of containers on this machine. Copy it on the page Mirror, then save the mirror")
+    }
+}
+
+extension Visit {
+    var shelf: SnapshotShelf {
+        SnapshotShelf(
+            container: place.address.container, environment: place.address.environment, engine: engine, accounts: accounts, assets: assets)
+    }
+}
+
+extension RecordError {
+    /// The error of a snapshot in the words of the pages.
+    init(_ error: SnapshotError) {
+        let code: ServerErrorCode =
+            switch error.kind {
+            case .invalid, .damaged, .refused: .badRequest
+            case .missing: .notFound
+            case .exists: .exists
+            case .unwritable: .internalError
+            }
+        self.init(code, error.description)
+    }
+
+    /// Gives the errors of snapshots the form that pages show.
+    static func ofSnapshots<Value>(_ body: () async throws -> Value) async throws -> Value {
+        do { return try await body() } catch let error as SnapshotError { throw RecordError(error) }
+    }
+}
+
+// MARK: - Actions
 
 /// Saves, restores, deletes and opens snapshots. Saving and restoring are jobs in the background.
 final class SnapshotActions: Sendable {

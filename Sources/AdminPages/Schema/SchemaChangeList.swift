@@ -2,6 +2,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The differences between two schemas, side by side in the syntax of schema files.
 struct SchemaChangeList: ViewModel {
@@ -102,5 +103,18 @@ extension RecordType {
         let own = fields.map { (name: $0.key, line: $0.value.schemaLine(.custom($0.key))) }
         let lines = (own + system).sorted { $0.name < $1.name }.map(\.line) + grants.sorted { $0.role < $1.role }.map(\.schemaText)
         return "RECORD TYPE \(Schema.quoted(name)) (\n" + lines.map { "    \($0)" }.joined(separator: ",\n") + "\n)"
+    }
+}
+
+// MARK: - Fingerprint
+
+/// A short hash of two schemas, so that a confirmation can detect changes since the preview.
+enum SchemaFingerprint {
+    /// 16 hexadecimal digits.
+    static func text(from before: Schema, to after: Schema) -> String {
+        var hash = FNV1a()
+        hash.add(text: before.text)
+        hash.add(text: after.text)
+        return hash.text
     }
 }
