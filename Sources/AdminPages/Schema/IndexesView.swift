@@ -126,3 +126,290 @@ extension IndexesView.Row {
         words = ([typeName, name, schemaName ?? "", self.type] + field.definition.indexes.names).joined(separator: " ").lowercased()
     }
 }
+
+// MARK: - Indexes of a field
+
+/// One index of a field: present, possible or impossible, with the progress of its build or deletion.
+struct IndexCell: ViewModel {
+    struct Button: ViewModel {
+        let value: String
+        let label: String
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "value": value
+            case "label": label
+            default: nil
+            }
+        }
+    }
+
+    let index: String
+    let isThere: Bool
+    let isPossible: Bool
+    /// The progress, such as `building, 43 %`; `nil` if there is no job.
+    let work: String?
+    /// `nil` if the schema can't be edited.
+    let button: Button?
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "index": index
+        case "isThere": isThere
+        case "isPossible": isPossible
+        case "work": work ?? Absent()
+        case "button": button ?? Absent()
+        default: nil
+        }
+    }
+}
+
+extension IndexCell {
+    /// The three indexes of a field, in schema file order.
+    static func all(of field: QueryField, in typeName: Name, works: IndexWorks, canEdit: Bool) -> [IndexCell] {
+        Indexes.named.map { name, index in
+            let isThere = field.definition.indexes.contains(index)
+            let isPossible = field.allowedIndexes.contains(index)
+            let button = Button(
+                value: "\(typeName)/\(field.key.schemaName):\(name)",
+                label: isThere ? "Delete \(name) from \(field.name) of \(typeName)" : "Add \(name) to \(field.name) of \(typeName)")
+            return IndexCell(
+                index: name, isThere: isThere, isPossible: isPossible, work: works.words(of: index, on: field.key, in: typeName),
+                button: canEdit && isPossible ? button : nil)
+        }
+    }
+}
+
+// MARK: - Composite indexes
+
+/// A composite index in a table.
+struct CompositeIndexRow: ViewModel {
+    let typeName: String
+    let typeHref: String
+    let filter: String
+    let sort: String
+    let work: String?
+    /// Its disk space, if measured.
+    let space: String?
+    /// The form value that identifies it; `nil` if it can't be removed.
+    let value: String?
+    let label: String
+}
+
+extension CompositeIndexRow {
+    /// The composite indexes of a type, sorted by field names.
+    static func all(of type: RecordType, works: IndexWorks, usage: TypeUsage? = nil, visit: Visit) -> [CompositeIndexRow] {
+        let canEdit = visit.database.can(.editSchema)
+        return type.compositeIndexes.sorted { ($0.filter.schemaName, $0.sort.schemaName) < ($1.filter.schemaName, $1.sort.schemaName) }.map { composite in
+            CompositeIndexRow(
+                typeName: type.name.string, typeHref: visit.place.link("type", [("type", type.name.string)]), filter: composite.filter.label.string,
+                sort: composite.sort.label.string, work: works.words(of: composite, in: type.name),
+                space: usage.map { Digits.bytes(Int64($0.compositeBytes[composite] ?? 0)) },
+                value: canEdit ? "\(type.name)/\(composite.filter.schemaName):\(composite.sort.schemaName)" : nil,
+                label: "Delete the composite index of \(type.name) on \(composite.filter.label) by \(composite.sort.label)")
+        }
+    }
+}
+
+/// The form for a new composite index of a type.
+struct CompositeIndexForm: ViewModel {
+    let filters: [Choice]
+    let sorts: [Choice]
+
+    /// - Returns: `nil` if the type's fields allow no composite index.
+    init?(_ type: RecordType) {
+        let scalars = QueryField.all(of: type).filter { !$0.definition.type.isList && $0.key != .system(.recordID) }
+        let filters = scalars.filter { $0.definition.indexes.contains(.queryable) && $0.definition.type.valueType != .location }
+        let sorts = scalars.filter { $0.definition.indexes.contains(.sortable) }
+        guard let first = filters.first, let second = sorts.first(where: { $0.key != first.key }) else { return nil }
+        self.filters = filters.map { Choice($0, isSelected: $0.key == first.key) }
+        self.sorts = sorts.map { Choice($0, isSelected: $0.key == second.key) }
+    }
+}
+
+extension Choice {
+    fileprivate init(_ field: QueryField, isSelected: Bool) {
+        self.init(field.key.schemaName.string, field.name.string, isSelected: isSelected)
+    }
+}
+
+// MARK: - Notice
+
+/// The notice about indexes that were just added or deleted, with a button that reverses the change. The URL names the indexes, and the notice tells
+/// only what is true of the schema, so that a link can't put other text on the page.
+struct IndexNotice: ViewModel {
+    struct Undo: ViewModel {
+        let action: String
+        let fields: [Frame.Hidden]
+    }
+
+    let text: String
+    /// `nil` if the schema can't be edited here.
+    let undo: Undo?
+
+    /// The field of a form whose next page has the notice.
+    static let asked = Frame.Hidden(name: "undoable", value: "1")
+    private static let fieldsWord = "field-indexes"
+    private static let compositesWord = "composite-indexes"
+
+    /// The address with the notice.
+    /// - Parameters:
+    ///   - added: indexes as forms name them, such as `Message/author:QUERYABLE`.
+    static func address(_ address: String, added: [String], dropped: [String]) -> String {
+        self.address(address, [fieldsWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
+    }
+
+    /// The same for composite indexes, such as `Message/author:sentAt`.
+    static func address(_ address: String, addedComposites added: [String], dropped: [String]) -> String {
+        self.address(address, [compositesWord] + added.map { "+\($0)" } + dropped.map { "-\($0)" })
+    }
+
+    private static func address(_ address: String, _ words: [String]) -> String {
+        "\(address)\(address.contains("?") ? "&" : "?")notice=\(PercentEncoding.encoded(words.joined(separator: " ")))"
+    }
+
+    /// - Parameter page: the address of the page with the notice, to which the button leads back.
+    /// - Returns: `nil` if the page has another notice or none, or the schema is not as the notice says.
+    init?(_ visit: Visit, on page: String) {
+        let words = visit.fields["notice"]?.split(separator: " ") ?? []
+        guard let first = words.first, first == Self.fieldsWord || first == Self.compositesWord else { return nil }
+        let isComposite = first == Self.compositesWord
+        let changes = words.dropFirst().compactMap { isComposite ? Change(composite: $0, visit.schema) : Change(field: $0, visit.schema) }
+        if changes.isEmpty { return nil }
+        let added = changes.filter(\.isAdded).map(\.words)
+        let dropped = changes.filter { !$0.isAdded }.map(\.words)
+        text = [("Added", added), ("Deleted", dropped)].filter { !$1.isEmpty }.map { "\($0) \($1.joined(separator: ", "))." }.joined(separator: " ")
+        let way = [Frame.Hidden(name: "back", value: page), Frame.Hidden(name: "from", value: page), Self.asked]
+        let canEdit = isComposite ? visit.database.can(.editSchema) : visit.canEditSchema
+        undo =
+            canEdit
+            ? Undo(
+                action: visit.place.link(isComposite ? "composites/change" : "type/indexes"),
+                fields: changes.map { Frame.Hidden(name: $0.isAdded ? "drop" : "add", value: $0.value) } + way) : nil
+    }
+
+    /// One index that was added or deleted.
+    private struct Change {
+        let isAdded: Bool
+        /// As forms name it.
+        let value: String
+        let words: String
+
+        private init?(_ word: Substring, _ schema: Schema?, _ told: (RecordType, [Substring], Bool) -> (isThere: Bool, words: String)?) {
+            guard word.first == "+" || word.first == "-", let slash = word.firstIndex(of: "/") else { return nil }
+            isAdded = word.first == "+"
+            value = String(word.dropFirst())
+            let typeName = Name(String(word[..<slash].dropFirst()))
+            let parts = word[slash...].dropFirst().split(separator: ":", maxSplits: 1)
+            guard parts.count == 2, let type = schema?.types[typeName], let told = told(type, parts, isAdded), told.isThere == isAdded else { return nil }
+            words = told.words
+        }
+
+        init?(field word: Substring, _ schema: Schema?) {
+            self.init(word, schema) { type, parts, isAdded in
+                let key = FieldKey(schemaName: Name(String(parts[0])))
+                guard let index = Indexes(name: String(parts[1])), let definition = type.definition(of: key) else { return nil }
+                return (definition.indexes.isSuperset(of: index), "\(parts[1]) \(isAdded ? "to" : "on") \(type.name).\(key.label)")
+            }
+        }
+
+        init?(composite word: Substring, _ schema: Schema?) {
+            self.init(word, schema) { type, parts, _ in
+                let index = CompositeIndex(
+                    filter: FieldKey(schemaName: Name(String(parts[0]))), sort: FieldKey(schemaName: Name(String(parts[1]))))
+                guard type.definition(of: index.filter) != nil, type.definition(of: index.sort) != nil else { return nil }
+                return (type.compositeIndexes.contains(index), "the composite index of \(type.name) on \(index.filter.label) by \(index.sort.label)")
+            }
+        }
+    }
+}
+
+// MARK: - Actions
+
+/// The actions on a schema, and their common functions.
+enum SchemaActions {
+    /// Adds and drops indexes. Each `add` and `drop` names a type, a field and an index,
+    /// such as `Message/author:QUERYABLE`. The field `type` may name the type instead.
+    static func changeIndexes(_ visit: Visit) async throws -> String {
+        var edits: [SchemaEdit] = []
+        var added: [(key: FieldKey, indexes: Indexes)] = []
+        var named: [String: [String]] = [:]
+        for (verb, edit) in [("add", SchemaEdit.addIndexes), ("drop", SchemaEdit.dropIndexes)] {
+            for text in visit.fields.all(verb) {
+                let (typeName, rest) = try place(text, visit: visit)
+                let (key, index) = try change(rest)
+                edits.append(edit(index, key, try type(named: typeName, visit: visit).name))
+                if verb == "add" { added.append((key, index)) }
+                named[verb, default: []].append("\(typeName)/\(rest)")
+            }
+        }
+        try await edit(edits, visit: visit)
+        if let back = Place.local(visit.fields["back"]) {
+            if visit.fields.text(IndexNotice.asked.name) != nil {
+                return IndexNotice.address(back, added: named["add"] ?? [], dropped: named["drop"] ?? [])
+            }
+            return visit.fields.text(AddedIndexes.formField) == nil ? back : AddedIndexes.address(back, telling: added)
+        }
+        guard let typeName = visit.fields.text("type") else { return visit.place.link("indexes", [Notice.indexesChanged.parameter]) }
+        return visit.place.link("type", [("type", typeName), Notice.indexesChanged.parameter])
+    }
+
+    /// Adds or drops composite indexes. `add` and `drop` name a type and two fields, such
+    /// as `Message/author:sentAt`. The form for a new index uses `type`, `filter` and `sort`.
+    static func changeCompositeIndexes(_ visit: Visit) async throws -> String {
+        var edits: [SchemaEdit] = []
+        var named: [String: [String]] = [:]
+        for (verb, edit) in [("add", SchemaEdit.addCompositeIndex), ("drop", SchemaEdit.removeCompositeIndex)] {
+            for text in visit.fields.all(verb) {
+                let (typeName, rest) = try place(text, visit: visit)
+                let parts = rest.split(separator: ":", maxSplits: 1)
+                guard parts.count == 2 else { throw RecordError(.badRequest, "A composite index is written as type/filter:sort, and ‘\(text)’ is not") }
+                edits.append(edit(composite(filter: String(parts[0]), sort: String(parts[1])), typeName))
+                named[verb, default: []].append("\(typeName)/\(rest)")
+            }
+        }
+        if let filter = visit.fields.text("filter"), let sort = visit.fields.text("sort") {
+            let typeName = Name(visit.fields["type"] ?? "")
+            edits.append(.addCompositeIndex(composite(filter: filter, sort: sort), in: typeName))
+            named["add", default: []].append("\(typeName)/\(filter):\(sort)")
+        }
+        try await edit(edits, visit: visit)
+        if let back = Place.local(visit.fields["back"]), visit.fields.text(IndexNotice.asked.name) != nil {
+            return IndexNotice.address(back, addedComposites: named["add"] ?? [], dropped: named["drop"] ?? [])
+        }
+        return Place.local(visit.fields["back"]) ?? visit.place.link("indexes", [Notice.indexesChanged.parameter])
+    }
+
+    // MARK: Parts
+
+    /// Applies edits. Large indexes are built in the background, and pages show the progress.
+    static func edit(_ edits: [SchemaEdit], visit: Visit) async throws {
+        _ = try await visit.measure { try await visit.database.edit(edits, because: .edit, waitingForIndexes: false) }
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND if the schema has no such type.
+    static func type(named name: Name, visit: Visit) throws -> RecordType {
+        guard let type = visit.schema?.types[name] else { throw RecordError(known: .unknownType, name) }
+        return type
+    }
+
+    /// The parts before and after the slash. Type names contain no slashes.
+    private static func place(_ text: String, visit: Visit) throws -> (typeName: Name, rest: String) {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        if parts.count == 2 { return (Name(String(parts[0])), String(parts[1])) }
+        guard let typeName = visit.fields.text("type") else { throw RecordError(.badRequest, "The request needs a record type: type=…") }
+        return (Name(typeName), text)
+    }
+
+    private static func change(_ text: String) throws -> (FieldKey, Indexes) {
+        let parts = text.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, let index = Indexes(name: String(parts[1])) else {
+            throw RecordError(.badRequest, "A change of indexes is written as field:QUERYABLE, and ‘\(text)’ is not")
+        }
+        return (FieldKey(schemaName: Name(String(parts[0]))), index)
+    }
+
+    private static func composite(filter: String, sort: String) -> CompositeIndex {
+        CompositeIndex(filter: FieldKey(schemaName: Name(filter)), sort: FieldKey(schemaName: Name(sort)))
+    }
+}

@@ -1,3 +1,4 @@
+internal import Accounts
 internal import Console
 internal import JSON
 internal import RecordStore
@@ -122,5 +123,158 @@ extension TypeView.Measured {
             if case .custom(let name) = field.key, field.records == 0 { name.string } else { nil }
         }
         neverFilled = usage.records == 0 || unused.isEmpty ? nil : unused.joined(separator: ", ")
+    }
+}
+
+// MARK: - Fields
+
+/// A field of a record type, with its indexes and usage.
+struct FieldRow: ViewModel {
+    /// The usage of a field across all databases and users of the environment.
+    struct Usage: ViewModel {
+        /// The number of records with a value; `nil` if there are records, but none has a value.
+        let records: String?
+        /// `80 %`
+        let share: String?
+        let distinct: String
+        let largest: String
+        /// The page of the record with the largest value; `nil` if it is in another database.
+        let largestRecord: String?
+        let largestName: String?
+        let space: String
+    }
+
+    let name: String
+    /// The name in schema files, if it differs.
+    let schemaName: String?
+    let type: String
+    let cells: [IndexCell]
+    let isMeasured: Bool
+    let usage: Usage?
+    /// The link to the confirmation of the removal; `nil` for system fields.
+    let remove: String?
+    let removeLabel: String
+}
+
+extension FieldRow {
+    /// - Parameters:
+    ///   - measured: the usage of the type, if measured.
+    ///   - reachable: the records with the largest values that are in the current database.
+    init(
+        _ field: QueryField, of type: RecordType, works: IndexWorks, usage measured: TypeUsage?, reachable: Set<RecordID>, visit: Visit
+    ) {
+        let isSystemType = type.name == Schema.usersType
+        name = field.name.string
+        schemaName = field.name == field.key.schemaName ? nil : field.key.schemaName.string
+        self.type = field.definition.type.schemaName
+        cells = IndexCell.all(of: field, in: type.name, works: works, canEdit: visit.canEditSchema && !isSystemType)
+        isMeasured = measured != nil
+        usage = measured.flatMap { measured in
+            measured.fields.first { $0.key == field.key }.map { Usage($0, of: measured, reachable: reachable, visit: visit) }
+        }
+        let isOwn = !field.isSystem && !(Schema.initial.types[type.name]?.fields.keys.contains(field.name) ?? false)
+        remove =
+            isOwn && visit.canEditSchema
+            ? visit.place.link("field/remove", [("type", type.name.string), ("field", field.name.string)]) : nil
+        removeLabel = "Delete the field \(field.name)…"
+    }
+}
+
+extension FieldRow.Usage {
+    fileprivate init(_ field: TypeUsage.FieldUsage, of type: TypeUsage, reachable: Set<RecordID>, visit: Visit) {
+        let isEmpty = field.records == 0
+        records = isEmpty && type.records > 0 ? nil : Digits.grouped(field.records)
+        share = isEmpty || type.records == 0 ? nil : Self.percent(field.records, of: type.records)
+        distinct = isEmpty ? "–" : Digits.grouped(field.distinctValues) + (field.isCutOff ? " or more" : "")
+        largest = isEmpty ? "–" : Digits.bytes(Int64(field.largestBytes))
+        largestRecord = field.largestRecord.flatMap { reachable.contains($0) ? visit.place.link(toRecord: $0.recordName, in: $0.zoneID) : nil }
+        largestName = field.largestRecord?.recordName.string
+        let bytes = field.entryBytes + field.tokenBytes
+        space = bytes == 0 ? "–" : Digits.bytes(Int64(bytes))
+    }
+
+    /// A percentage. Only an exact share counts as all; other shares show as 1 % to 99 %.
+    private static func percent(_ part: Int, of whole: Int) -> String {
+        if part >= whole { return "all" }
+        return "\(min(99, max(1, Int((Double(part) * 100 / Double(whole)).rounded())))) %"
+    }
+}
+
+// MARK: - Permissions
+
+/// The permissions of a role for the records of a type.
+struct GrantRow: ViewModel {
+    let role: String
+    let meaning: String
+    let permissions: [String]
+
+    init(_ grant: Grant) {
+        role = grant.role.string
+        meaning = Self.meaning(of: grant.role)
+        permissions = Grant.Permission.allCases.filter(grant.permissions.contains).map(\.rawValue)
+    }
+
+    /// A description of the users with a role.
+    static func meaning(of role: Name) -> String {
+        switch role {
+        case "_world": "anyone"
+        case "_icloud": "signed-in users"
+        case "_creator": "the record's creator"
+        default: "custom role"
+        }
+    }
+}
+
+extension RecordType {
+    /// The grants from the widest role to the narrowest, custom roles last.
+    var sortedGrants: [Grant] {
+        let order = RolesView.systemRoles
+        return grants.sorted { left, right in
+            let ranks = (order.firstIndex(of: left.role) ?? order.count, order.firstIndex(of: right.role) ?? order.count)
+            return ranks.0 == ranks.1 ? left.role < right.role : ranks.0 < ranks.1
+        }
+    }
+}
+
+// MARK: - Title
+
+/// The form that chooses the field with the titles of a type's records.
+struct TitleForm: ViewModel {
+    /// The value of the choice without a title.
+    private static let none = "-"
+
+    let action: String
+    let choices: [Choice]
+
+    init(_ type: RecordType, _ visit: Visit) {
+        action = visit.place.link("type/title")
+        let chosen = visit.titles.chosen[type.name]
+        let fields = type.fields.filter { RecordTitles.canBeTitle($0.value.type) }.map(\.key).sorted()
+        choices = [
+            Choice("", "the first text of title, name, text and subject", isSelected: chosen == nil),
+            Choice(Self.none, "no title", isSelected: chosen?.isEmpty ?? false),
+        ] + fields.map { Choice($0.string, $0.string, isSelected: chosen == $0) }
+    }
+
+    /// Saves the choice, for both environments of the container.
+    /// - Throws: `RecordError` NOT_FOUND if the type does not exist, BAD_REQUEST if the field can't be a title.
+    static func choose(_ visit: Visit) async throws -> String {
+        let typeName = Name(visit.fields["type"] ?? "")
+        guard let type = visit.schema?.types[typeName] else { throw RecordError(known: .unknownType, typeName) }
+        let field: Name? =
+            switch visit.fields["field"] ?? "" {
+            case "": nil
+            case none: ""
+            case let name: Name(name)
+            }
+        if let field, !field.isEmpty {
+            guard let definition = type.fields[field] else { throw RecordError(.badRequest, "The type '\(typeName)' has no field '\(field)'; choose another title") }
+            guard RecordTitles.canBeTitle(definition.type) else {
+                throw RecordError(
+                    .badRequest, "The field '\(field)' has the type \(definition.type.schemaName) and can't be a title; choose a STRING, INT64, DOUBLE or TIMESTAMP field")
+            }
+        }
+        try await visit.accounts.setTitleField(field, of: typeName, in: visit.place.address.container)
+        return visit.place.link("type", [("type", typeName.string), Notice.titleChosen.parameter])
     }
 }

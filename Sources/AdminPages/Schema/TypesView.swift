@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page Record types: all types of a container, their indexes, and the form for a new type.
 struct TypesView: Page {
@@ -73,5 +74,106 @@ struct TypesView: Page {
             nameLimit: String(RecordType.nameLimit), here: visit.place.link("types"),
             firstSteps: visit.types.isEmpty ? FirstSteps(visit) : nil, count: ([Digits.count(own.count, "record type")] + ofSystem).joined(separator: " and "),
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+}
+
+// MARK: - Actions
+
+/// The actions on record types and their fields.
+enum TypeActions {
+    // MARK: Creation
+
+    /// Creates a type without fields. If `listable` is ticked, its records can be listed.
+    static func create(_ visit: Visit) async throws -> Answer {
+        let name = Name(visit.fields["name"]?.trimmingSpaces ?? "")
+        let link = visit.place.link("type", [("type", name.string)])
+        if visit.schema?.types[name] != nil {
+            let error = RecordError(.badRequest, "The record type '\(name)' already exists; choose another name")
+            return .page(try await TypesView.load(visit, refused: RefusedForm(error, typed: name.string, link: Frame.Link(text: "Open \(name)", href: link))))
+        }
+        let indexes: [SystemField: Indexes] = visit.fields.text("listable") == nil ? [:] : [.recordID: .queryable]
+        do {
+            try await SchemaActions.edit([.addType(RecordType(name: name, systemIndexes: indexes))], visit: visit)
+        } catch let error as RecordError where error.code == .badRequest {
+            return .page(try await TypesView.load(visit, refused: RefusedForm(error, typed: name.string)))
+        }
+        return .redirect(visit.place.link("type", [("type", name.string), Notice.typeCreated.parameter]))
+    }
+
+    /// Adds a field with the ticked indexes.
+    static func addField(_ visit: Visit) async throws -> String {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let name = Name(visit.fields["field"]?.trimmingSpaces ?? "")
+        if type.fields[name] != nil { throw RecordError(.badRequest, "The type '\(type.name)' already has a field '\(name)'; choose another name") }
+        guard let fieldType = FieldTypeChoices.type(named: visit.fields["fieldType"] ?? "") else {
+            throw RecordError(.badRequest, "A field needs a type, such as STRING or LIST<INT64>")
+        }
+        let indexes = try Indexes(names: visit.fields.all("index").map { Name($0) })
+        let added = RecordType(name: type.name, fields: [name: FieldDefinition(type: fieldType, indexes: indexes)], grants: type.grants)
+        try await SchemaActions.edit([.addType(added)], visit: visit)
+        return visit.place.link("type", [("type", type.name.string), Notice.fieldAdded.parameter])
+    }
+
+    // MARK: Removing
+
+    static func confirmRemoval(_ visit: Visit) async throws -> ConfirmationView {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let records = try await counts(of: [], in: type, visit: visit)?.records
+        let there = try await visit.schema(of: .production).types[type.name] != nil
+        return ConfirmationView(
+            on: .types, title: "Delete the record type \(type.name)?",
+            lines: [
+                loss(records, "of this type", verb: "deletes"), "Clients see the deletions in the changes of their zones.",
+                there ? inProduction("type") : nil,
+            ].compactMap { $0 },
+            action: visit.place.link("type/remove"), fields: [Frame.Hidden(name: "type", value: type.name.string)], button: "Delete the type",
+            cancel: visit.place.link("type", [("type", type.name.string)]))
+    }
+
+    static func remove(_ visit: Visit) async throws -> String {
+        try await SchemaActions.edit([.removeType(Name(visit.fields["type"] ?? ""))], visit: visit)
+        return visit.place.link("types", [Notice.typeRemoved.parameter])
+    }
+
+    static func confirmFieldRemoval(_ visit: Visit) async throws -> ConfirmationView {
+        let type = try SchemaActions.type(named: Name(visit.fields["type"] ?? ""), visit: visit)
+        let name = Name(visit.fields["field"] ?? "")
+        guard let definition = type.fields[name] else { throw RecordError(.notFound, "Did not find field: '\(name)' in type: '\(type.name)'") }
+        let records = try await counts(of: [name], in: type, visit: visit)?.values[name]
+        let there = try await visit.schema(of: .production).types[type.name]?.fields[name] != nil
+        return ConfirmationView(
+            on: .types, title: "Delete the field \(name) from \(type.name)?",
+            lines: [
+                "A field of type \(definition.type.schemaName).", loss(records, "with a value in the field", verb: "deletes the values of"),
+                "The records get no new change tag. Clients see the change only when they fetch a record again.", there ? inProduction("field") : nil,
+            ].compactMap { $0 },
+            action: visit.place.link("field/remove"),
+            fields: [Frame.Hidden(name: "type", value: type.name.string), Frame.Hidden(name: "field", value: name.string)], button: "Delete the field",
+            cancel: visit.place.link("type", [("type", type.name.string)]))
+    }
+
+    static func removeField(_ visit: Visit) async throws -> String {
+        let typeName = visit.fields["type"] ?? ""
+        try await SchemaActions.edit([.removeField(Name(visit.fields["field"] ?? ""), in: Name(typeName))], visit: visit)
+        return visit.place.link("type", [("type", typeName), Notice.fieldRemoved.parameter])
+    }
+
+    // MARK: Data loss
+
+    private static func counts(of fields: Set<Name>, in type: RecordType, visit: Visit) async throws -> ValueCounts? {
+        guard visit.database.can(.measureTypes) else { return nil }
+        return try await visit.measure { try await visit.database.valueCounts(of: fields, in: type.name) }
+    }
+
+    private static func loss(_ records: Int?, _ what: String, verb: String) -> String {
+        switch records {
+        case nil: "This permanently \(verb) all records \(what), in all databases and of all users."
+        case 0?: "There is no record \(what)."
+        case let count?: "This permanently \(verb) \(Digits.count(count, "record")) \(what), in all databases and of all users."
+        }
+    }
+
+    private static func inProduction(_ what: String) -> String {
+        "Production has this \(what) and keeps it. A deployment from a schema without it is refused."
     }
 }

@@ -4,6 +4,7 @@ internal import HTTPServing
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tab Fetch: records of any type by name, from one zone or from all.
 struct FetchView: Page {
@@ -293,5 +294,99 @@ extension FetchView.Example {
             return RecordLink(href: place.link("fetch", [("names", name)]), recordName: name, title: try? visit.titles.title(of: record))
         }
         all = place.link("fetch", [("names", chosen.map(\.recordID.recordName.string).joined(separator: "\n"))])
+    }
+}
+
+// MARK: - Names
+
+/// The names of a fetch, and the records that they stand for: of the chosen zone, or of all zones.
+struct FetchedNames {
+    /// The names in the input, without empty lines.
+    let names: [String]
+    /// The chosen zone, or the only one; `nil` for all zones.
+    let zoneID: ZoneID?
+
+    init(_ visit: Visit) {
+        names = (visit.fields["names"] ?? "").formLines.map { $0.trimmingSpaces }.filter { !$0.isEmpty }
+        zoneID = visit.place.zoneID ?? (visit.zones.count < 2 && visit.place.address.scope != .shared ? .default : nil)
+    }
+
+    /// One record for each name in one zone. In all zones, a name stands for the record of each zone that has it, and else for one that does not exist.
+    /// - Returns: the records, and the number of zones that were not searched.
+    /// - Throws: `RecordError` BAD_REQUEST for more names than a request may have.
+    func recordIDs(_ visit: Visit) async throws -> (recordIDs: [RecordID], unsearched: Int) {
+        guard names.count <= FetchView.nameLimit else {
+            throw RecordError(
+                .badRequest, "A request may have \(FetchView.nameLimit) record names, and this one has \(Digits.grouped(names.count)); send several requests")
+        }
+        if let zoneID { return (names.map { RecordID(recordName: Name($0), zoneID: zoneID) }, 0) }
+        guard let other = visit.zones.first?.zoneID, !names.isEmpty else { return ([], 0) }
+        let search = try await ZoneSearch(for: names.map { Name($0) }, in: visit.zones.map(\.zoneID), of: visit)
+        let recordIDs = names.flatMap { name in
+            search.records[Name(name)]?.map(\.recordID) ?? [RecordID(recordName: Name(name), zoneID: other)]
+        }
+        return (recordIDs, search.unsearched)
+    }
+}
+
+// MARK: - Missing records
+
+/// A trace of a record that the chosen zone does not have: `in Book Club`, or `deleted 3 hours ago by Ada`.
+struct Whereabouts: ViewModel {
+    let text: String
+    let href: String
+    /// The page that restores the last version of a deleted record; `nil` if it can't be restored.
+    let restore: String?
+
+    /// The maximum number of names to trace, and of zones whose journals are read for each.
+    private static let nameLimit = 20
+    private static let journalLimit = 20
+
+    /// - Parameters:
+    ///   - missing: the names without a record.
+    ///   - asked: the zone that was asked; `nil` for all.
+    /// - Returns: the traces by name. iCloud is not asked for them: each zone takes a request, and it keeps no journal.
+    static func all(of missing: [Name], notIn asked: ZoneID?, _ visit: Visit) async throws -> [Name: [Whereabouts]] {
+        guard visit.connection == nil, !missing.isEmpty else { return [:] }
+        let missing = Array(missing.prefix(nameLimit))
+        let others = asked.map { asked in visit.zones.map(\.zoneID).filter { !visit.place.isSame($0, asked) } } ?? []
+        let found = others.isEmpty ? [:] : try await ZoneSearch(for: missing, in: others, of: visit).records
+        var traces = found.mapValues { records in
+            records.map { record in
+                Whereabouts(
+                    text: "in \(visit.zoneName(record.recordID.zoneID))", href: visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID),
+                    restore: nil)
+            }
+        }
+        guard visit.database.can(.keepJournal) else { return traces }
+        let zoneIDs = asked.map { [$0] + others } ?? visit.zones.map(\.zoneID)
+        for name in missing where traces[name] == nil {
+            for zoneID in zoneIDs.prefix(journalLimit) {
+                guard let deleted = try await Whereabouts(deleted: RecordID(recordName: name, zoneID: zoneID), showsZone: asked == nil || others.contains(zoneID), visit)
+                else { continue }
+                traces[name, default: []].append(deleted)
+            }
+        }
+        return traces
+    }
+}
+
+extension Whereabouts {
+    /// - Returns: `nil` if no deletion of the record is known.
+    fileprivate init?(deleted recordID: RecordID, showsZone: Bool, _ visit: Visit) async throws {
+        let entries: [RecordJournalEntry]
+        do {
+            entries = try await visit.measure { try await visit.database.journal(RecordJournalRequest(recordID, limit: PageLimit(records: 2))) }.entries
+        } catch let error as RecordError where error.code == .zoneNotFound {
+            return nil
+        }
+        guard let deletion = entries.first, deletion.act == .deleted else { return nil }
+        let zone = showsZone ? " in \(visit.zoneName(recordID.zoneID))" : ""
+        text = "deleted\(zone) \(deletion.signature.timestamp.agoText(at: .now())) by \(visit.people.name(of: deletion.signature.userRecordName))"
+        href = visit.place.link(toRecord: recordID.recordName, in: recordID.zoneID)
+        let last = entries.dropFirst().first { $0.act != .deleted && $0.recordType != Share.recordType }
+        restore = try await visit.canSave(in: recordID.zoneID)
+            ? last.map { visit.place.inZone(recordID.zoneID).link("record/restore", [("name", recordID.recordName.string), ("position", String($0.position))]) }
+            : nil
     }
 }

@@ -277,3 +277,123 @@ extension QueryField {
         }
     }
 }
+
+// MARK: - Records for a filter
+
+/// The records that the button Find of a filter has found, those of the types first to which its field refers.
+/// Each is a link that sets the value of the filter and leaves the form open.
+struct FoundForFilter: ViewModel {
+    /// The index of the filter.
+    let row: Int
+    let records: [Record]
+    /// The records beyond the first ones; `nil` if there are none.
+    let others: Others?
+    /// A sentence if no record is found.
+    let nothing: String?
+
+    struct Others: ViewModel {
+        /// `7 more`.
+        let text: String
+        let records: [Record]
+    }
+
+    /// A found record, as a link that sets the value of the filter.
+    struct Record: ViewModel {
+        let href: String
+        let recordName: String
+        let title: String?
+        let type: String
+    }
+
+    /// The number of records that are seen at once.
+    private static let limit = 5
+
+    /// The name of the button. Its value is the name of the filter's row.
+    static let buttonName = "find"
+
+    /// - Returns: `nil` if the button was not pressed.
+    init?(_ form: QueryForm, _ visit: Visit) async throws {
+        guard let pressed = visit.fields.text(Self.buttonName), let row = form.filterIndex(pressed, visit) else { return nil }
+        let zoneIDs = visit.place.zoneID.map { [$0] } ?? visit.zones.map(\.zoneID)
+        let text = FilterValueReader.alone(form.filters[row].value, of: nil)
+        var types: Set<Name> = []
+        if let name = form.type, let type = visit.schema?.types[name] {
+            types = try await ReferencedTypes.all(of: type.key(named: form.filters[row].field), in: name, zoneIDs: zoneIDs, visit: visit)
+        }
+        let found = try await RecordNames.matching(text, in: zoneIDs, preferring: types, visit: visit)
+        let links = found.map { record in
+            let chosen = form.changed { $0.filters[row].value = QueryForm.aloneText(record.recordName.string) }.parameters
+            return Record(
+                href: visit.place.link("query", chosen + [("draft", "1")]), recordName: record.recordName.string, title: record.title,
+                type: record.recordType.string)
+        }
+        records = Array(links.prefix(Self.limit))
+        let left = Array(links.dropFirst(Self.limit))
+        others = left.isEmpty ? nil : Others(text: "\(left.count) more", records: left)
+        nothing = records.isEmpty ? RecordNames.nothing(for: text) : nil
+        self.row = row
+    }
+}
+
+extension QueryField {
+    /// True if a filter on the field has the name of a record as its value.
+    func takesRecordName(_ comparator: Comparator) -> Bool {
+        guard definition.type.valueType == .reference, !comparator.takesList else { return false }
+        if case .system(let system) = key { return system == .recordID || system == .parent }
+        return true
+    }
+}
+
+/// The record types to which a field of a type refers, according to some of its records.
+enum ReferencedTypes {
+    /// The limits of the reading: records of all types, and different targets.
+    private static let readLimit = 2000
+    private static let targetLimit = 20
+    private static let pageLimit = PageLimit(records: 500, bytes: 4 << 20)
+
+    /// - Returns: nothing if the records that were read do not tell.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the stored fields are damaged.
+    static func all(of key: FieldKey?, in recordType: Name, zoneIDs: [ZoneID], visit: Visit) async throws -> Set<Name> {
+        guard let key, visit.database.can(.listRecords) else { return [] }
+        if case .system(.recordID) = key { return [recordType] }
+        let targets = try await targets(of: key, in: recordType, zoneIDs: zoneIDs, visit: visit)
+        if targets.isEmpty { return [] }
+        let found = try await visit.measure { try await visit.database.fetch(Array(targets), desiredKeys: []) }
+        return Set(found.compactMap { try? $0.get().recordType })
+    }
+
+    private static func targets(of key: FieldKey, in recordType: Name, zoneIDs: [ZoneID], visit: Visit) async throws -> Set<RecordID> {
+        var targets: Set<RecordID> = []
+        var count = 0
+        for zoneID in zoneIDs {
+            var last: Name?
+            repeat {
+                let request = RecordListRequest(zoneID, after: last, limit: pageLimit)
+                let page: RecordListPage
+                do {
+                    page = try await visit.measure { try await visit.database.list(request) }
+                } catch let error as RecordError where error.code == .zoneNotFound {
+                    break
+                }
+                for record in page.records where record.recordType == recordType {
+                    try targets.formUnion(record.targets(of: key))
+                    if targets.count >= targetLimit { return targets }
+                }
+                count += page.records.count
+                last = page.last
+                if count >= readLimit { return targets }
+            } while last != nil
+        }
+        return targets
+    }
+}
+
+extension StoredRecord {
+    fileprivate func targets(of key: FieldKey) throws -> [RecordID] {
+        switch key {
+        case .system(.parent): parent.map { [RecordID(recordName: $0, zoneID: recordID.zoneID)] } ?? []
+        case .system: []
+        case .custom(let name): try fields.values(of: [name])[name]?.targets(from: recordID.zoneID, limit: 1) ?? []
+        }
+    }
+}

@@ -102,3 +102,231 @@ struct QueryTextError: Error, Equatable {
     let offset: Int
     let reason: String
 }
+
+// MARK: - The text beside the form
+
+/// The query as text, beside the form. A submitted text replaces the rows of the form. Each request sends either the text or the rows.
+struct QueryWritten: ViewModel {
+    struct Problem: ViewModel {
+        /// The position of the error, counted from 1.
+        let position: String
+        let reason: String
+        let before: String
+        let at: String
+        let after: String
+    }
+
+    /// The name of the text field.
+    static let fieldName = "where"
+
+    let text: String
+    let placeholder: String
+    /// The current rows, which stay if the text is invalid.
+    let kept: [Frame.Hidden]
+    let problem: Problem?
+
+    init(_ form: QueryForm, type: RecordType, visit: Visit) {
+        let parameters = visit.place.parameters + form.changed { _ in }.parameters
+        kept = parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
+        placeholder = Self.example(of: type)
+        guard let typed = visit.fields[Self.fieldName] else {
+            text = QueryText.text(of: form, type: type)
+            problem = nil
+            return
+        }
+        text = typed
+        do {
+            _ = try QueryTextParser.rows(of: typed, type: type)
+            problem = nil
+        } catch {
+            problem = Problem(error, in: typed)
+        }
+    }
+
+    private static func example(of type: RecordType) -> String {
+        let fields = QueryField.all(of: type).filter { !$0.isSystem }
+        let compared = fields.first { $0.canFilter && $0.definition.type.valueType == .string && !$0.definition.type.isList }?.name ?? "title"
+        let sorted = fields.first { $0.canSort && $0.definition.type == .timestamp }?.name ?? "modifiedTimestamp"
+        return "\(compared) begins with a and \(sorted) > 2026-01-01 sort by \(sorted) descending"
+    }
+}
+
+extension QueryWritten.Problem {
+    fileprivate init(_ error: QueryTextError, in text: String) {
+        let scalars = Array(text.unicodeScalars)
+        func slice(_ range: Range<Int>) -> String {
+            var text = ""
+            text.unicodeScalars.append(contentsOf: scalars[range.clamped(to: 0..<scalars.count)])
+            return text
+        }
+        // Marks the whole word with the error, or nothing at the end of the text.
+        let end = scalars[error.offset...].firstIndex { $0.properties.isWhitespace } ?? scalars.count
+        position = String(error.offset + 1)
+        reason = error.reason
+        before = slice(0..<error.offset)
+        at = error.offset < scalars.count ? slice(error.offset..<end) : "…"
+        after = slice(end..<scalars.count)
+    }
+}
+
+extension QueryForm {
+    /// The form with the rows of a submitted text; `nil` without a text, or if it is invalid.
+    func written(_ visit: Visit) -> QueryForm? {
+        guard let text = visit.fields[QueryWritten.fieldName], let typeName = type else { return nil }
+        guard let rows = try? QueryTextParser.rows(of: text, type: visit.schema?.types[typeName] ?? RecordType(name: typeName)) else { return nil }
+        return changed { form in
+            form.filters = rows.filters
+            form.sorts = rows.sorts
+        }
+    }
+}
+
+// MARK: - Tokens
+
+/// A token of a query's text.
+struct QueryTextToken: Equatable {
+    enum Kind: Equatable {
+        /// A word, or a value that needs no quotation marks.
+        case word
+        /// Text in quotation marks.
+        case quoted
+        /// Text in backquotes: a name.
+        case name
+        /// `=`, `!=`, `<`, `<=`, `>`, `>=`.
+        case comparison
+        /// `(` and `)`, also `{` and `[` as in other languages.
+        case open, close
+        case comma
+    }
+
+    let kind: Kind
+    /// The text without quotation marks.
+    let text: String
+    /// The offset in the text, in Unicode scalars.
+    let offset: Int
+
+    /// True if the token is a word, in any case. A quotation never is.
+    func isWord(_ word: String) -> Bool { kind == .word && text.lowercased() == word.lowercased() }
+}
+
+/// Splits a query's text into tokens.
+enum QueryTextLexer {
+    /// The marks that end a quotation, by the mark that begins it: those of SQL and of Swift, and those that keyboards of many languages write.
+    static let closingMarks: [Unicode.Scalar: String] = [
+        "\"": "\"", "'": "'", "“": "”", "”": "”", "„": "“”", "‟": "”", "‘": "’", "’": "’", "‚": "‘’", "«": "»", "»": "«»", "‹": "›", "›": "‹›", "「": "」",
+        "『": "』", "＂": "＂",
+    ]
+
+    /// The spellings of operators, the longest first, and what they mean.
+    private static let operators: [(spelling: String, kind: QueryTextToken.Kind, text: String)] = [
+        ("===", .comparison, "="), ("!==", .comparison, "!="), ("==", .comparison, "="), ("!=", .comparison, "!="), ("<>", .comparison, "!="),
+        ("<=", .comparison, "<="), ("=<", .comparison, "<="), (">=", .comparison, ">="), ("=>", .comparison, ">="), ("&&", .word, "and"), ("||", .word, "or"),
+        ("=", .comparison, "="), ("<", .comparison, "<"), (">", .comparison, ">"), ("≤", .comparison, "<="), ("≥", .comparison, ">="), ("≠", .comparison, "!="),
+        ("!", .word, "not"), ("(", .open, "("), ("{", .open, "{"), ("[", .open, "["), (")", .close, ")"), ("}", .close, "}"), ("]", .close, "]"), (",", .comma, ","),
+    ]
+
+    /// - Throws: ``QueryTextError`` for an unterminated quotation.
+    static func tokens(of text: String) throws(QueryTextError) -> [QueryTextToken] {
+        let scalars = Array(text.unicodeScalars)
+        var tokens: [QueryTextToken] = []
+        var position = 0
+        while position < scalars.count {
+            let start = position
+            let scalar = scalars[position]
+            if scalar.properties.isWhitespace {
+                position += 1
+            } else if scalar == "`" || closingMarks[scalar] != nil {
+                position += 1
+                let quoted = try quotation(scalar, in: scalars, from: &position)
+                tokens.append(QueryTextToken(kind: scalar == "`" ? .name : .quoted, text: quoted, offset: start))
+            } else if let found = operators.first(where: { scalars[start...].starts(with: $0.spelling.unicodeScalars) }) {
+                position += found.spelling.unicodeScalars.count
+                tokens.append(QueryTextToken(kind: found.kind, text: found.text, offset: start))
+            } else {
+                var word = ""
+                repeat {
+                    word.unicodeScalars.append(scalars[position])
+                    position += 1
+                } while position < scalars.count && QueryText.isWordScalar(scalars[position]) && !isJoint(at: position, in: scalars)
+                tokens.append(QueryTextToken(kind: .word, text: word, offset: start))
+            }
+        }
+        return tokens
+    }
+
+    /// True at `&&` and `||`, and at the `;` of a whole statement, which end a word.
+    private static func isJoint(at position: Int, in scalars: [Unicode.Scalar]) -> Bool {
+        if scalars[position] == ";" { return scalars[(position + 1)...].allSatisfy(\.properties.isWhitespace) }
+        return (scalars[position] == "&" || scalars[position] == "|") && position + 1 < scalars.count && scalars[position + 1] == scalars[position]
+    }
+
+    private static func quotation(_ mark: Unicode.Scalar, in scalars: [Unicode.Scalar], from position: inout Int) throws(QueryTextError) -> String {
+        let start = position - 1
+        let closing = closingMarks[mark] ?? String(Character(mark))
+        var text = ""
+        while position < scalars.count {
+            let scalar = scalars[position]
+            position += 1
+            guard closing.unicodeScalars.contains(scalar) else {
+                text.unicodeScalars.append(scalar)
+                continue
+            }
+            // A doubled mark stands for one mark.
+            guard position < scalars.count, scalars[position] == scalar else { return text }
+            text.unicodeScalars.append(scalar)
+            position += 1
+        }
+        let needed = closing.unicodeScalars.map { "\($0)" }.joined(separator: " or ")
+        throw QueryTextError(
+            offset: start, reason: "This quotation mark is not closed: write \(needed) after the text. A text with the mark itself goes in \"…\".")
+    }
+}
+
+// MARK: - Words of other languages
+
+/// Words of SQL and of NSPredicate's format that CloudKit has no counterpart for, and what it has instead.
+enum ForeignWords {
+    /// `null` and `nil`, also after `is`.
+    static let noValue = "CloudKit has no comparison with ‘no value’. Each ‘not’ finds the records without a value too. The text itself goes in \"…\"."
+
+    /// `BEGINSWITH[c]`.
+    static let anyCase = "CloudKit compares with the case of letters: leave out the brackets. ‘has words’ finds whole words in any case."
+
+    /// What ends a query in other languages, or joins its parts.
+    private static let clauses: [String: String] = [
+        "or": "CloudKit has no OR. One field may have one of several values: title in (a, b). For anything else, ask two queries.",
+        "limit": "The form has the number of records of a page.", "offset": "The form has the pages.", "top": "The form has the number of records of a page.",
+        "group": "CloudKit has no GROUP BY. Count in the menu of a column counts the values of a field.", "having": "CloudKit has no HAVING.",
+        "join": "CloudKit has no JOIN: a query has one type. Compare the reference with a record name.", "union": "CloudKit has no UNION: ask two queries.",
+    ]
+
+    private static let comparisons: [String: String] = [
+        "endswith": "CloudKit has no ENDSWITH", "ends": "CloudKit has no ENDSWITH", "matches": "CloudKit has no MATCHES", "regexp": "CloudKit has no REGEXP",
+        "rlike": "CloudKit has no REGEXP", "similar": "CloudKit has no SIMILAR TO", "glob": "CloudKit has no GLOB", "~": "CloudKit has no REGEXP",
+        "ilike": "CloudKit has no ILIKE", "exists": "CloudKit has no EXISTS",
+    ]
+
+    /// - Parameter text: a bare word.
+    /// - Returns: `nil` for a word that is only unexpected.
+    static func clause(_ text: String) -> String? { clauses[text.lowercased()] }
+
+    /// - Returns: `nil` for a word that is no comparison elsewhere either.
+    static func comparison(_ text: String) -> String? { comparisons[text.lowercased()] }
+
+    /// How CloudKit finds texts.
+    static func alternatives(to name: Name, isList: Bool) -> String {
+        isList
+            ? "It finds elements, \(name) contains a, and their beginnings, \(name) contains prefix a."
+            : "It finds beginnings, \(name) begins with a, and whole words, \(name) has words a."
+    }
+
+    /// Formats such as `%@` and `?`, which stand for a value in a program.
+    /// - Returns: `nil` for other words.
+    static func placeholder(_ text: String) -> String? {
+        let bytes = Array(text.utf8)
+        let isFormat = bytes.count > 1 && bytes[0] == UInt8(ascii: "%") && bytes.dropFirst(1).dropLast().allSatisfy { $0 == UInt8(ascii: "l") }
+            && bytes.last.map { Array("@Kdiufs".utf8).contains($0) } == true
+        guard isFormat || text == "?" else { return nil }
+        return text == "%K" ? "%K stands for the name of a field: write the name." : "\(text) stands for a value of a program: write the value. The text itself goes in \"\(text)\"."
+    }
+}

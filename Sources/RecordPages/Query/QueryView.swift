@@ -3,6 +3,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tab Query: the query form, and the answer or the reason why there is none.
 struct QueryView: Page {
@@ -289,5 +290,74 @@ extension QueryView.NoMatch {
         let canSave = lacksZones ? false : try await visit.canSave(in: visit.place.zoneID)
         newRecord = !canSave ? nil : visit.place.link("record/new", [("type", type.string)])
         others = hasFilters ? [] : try await visit.othersWithData()
+    }
+}
+
+// MARK: - Saved queries
+
+/// The saved queries, and the form that saves the current one.
+struct SavedQueryPanel: ViewModel {
+    struct Entry: ViewModel {
+        let name: String
+        let href: String
+        /// The place of the query.
+        let place: String
+    }
+
+    let entries: [Entry]
+    let count: String?
+    let action: String
+    let removal: String
+    /// The current query.
+    let question: String
+    /// The page to return to.
+    let back: String
+    let nameLimit: Int
+
+    init(_ form: QueryForm, visit: Visit) {
+        let place = visit.place
+        entries = visit.accounts.savedQueries(of: place.address.container).map { saved in
+            let there = place.with {
+                $0.address.scope = saved.scope
+                $0.zone = Place.zone(saved.zone, owner: nil, in: saved.scope)
+            }
+            return Entry(
+                name: saved.name, href: there.link("query", FormFields(encoded: saved.question.utf8).pairs),
+                place: [saved.scope.rawValue, saved.zone.flatMap { $0.isEmpty ? "all zones" : $0 }].compactMap { $0 }.joined(separator: ", "))
+        }
+        count = entries.isEmpty ? nil : String(entries.count)
+        action = place.link("queries/save")
+        removal = place.link("queries/remove")
+        let parameters = form.changed { _ in }.parameters
+        question = String(FormFields.url("", parameters).dropFirst())
+        back = place.link("query", parameters)
+        nameLimit = SavedQuery.nameLimit
+    }
+}
+
+/// Saves queries under names, and removes them.
+enum SavedQueryActions {
+    static func save(_ visit: Visit) async throws -> String {
+        let name = visit.fields["name"]?.trimmingSpaces ?? ""
+        if name.isEmpty { throw RecordError(.badRequest, "Enter a name for the query") }
+        // Parses and serializes the query, so that the file contains no other input.
+        let form = QueryForm(FormFields(encoded: (visit.fields["question"] ?? "").utf8)).changed { _ in }
+        if form.type == nil { throw RecordError(.badRequest, "The query has no record type; choose one") }
+        let zone = visit.place.zoneParameters.first?.value
+        try await visit.accounts.save(
+            SavedQuery(
+                name: name, container: visit.place.address.container, scope: visit.place.address.scope, zone: zone,
+                question: String(FormFields.url("", form.parameters).dropFirst())))
+        return back(visit, .querySaved)
+    }
+
+    static func remove(_ visit: Visit) async throws -> String {
+        try await visit.accounts.removeSavedQuery(visit.fields["name"] ?? "", of: visit.place.address.container)
+        return back(visit, .queryRemoved)
+    }
+
+    private static func back(_ visit: Visit, _ notice: Notice) -> String {
+        let page = Place.local(visit.fields["back"]) ?? visit.place.link("query")
+        return "\(page)\(page.utf8.contains(UInt8(ascii: "?")) ? "&" : "?")\(notice.parameter.name)=\(notice.parameter.value)"
     }
 }

@@ -1,10 +1,12 @@
 internal import Accounts
+internal import AssetStore
 internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The page that the link of a share opens: the invitation, and the users who can accept it.
 struct InvitationView: Page {
@@ -94,5 +96,154 @@ extension InvitationView.Member {
         right = share.share.right(of: participant)
         query = place.link("query")
         changes = place.link("changes")
+    }
+}
+
+/// The content of an invitation, and the users who can accept it.
+struct InvitationOffer: ViewModel {
+    struct Line: ViewModel {
+        let name: String
+        let value: ValueView
+    }
+
+    /// The maximum number of users to choose from. Others are typed.
+    private static let userLimit = 24
+
+    let owner: String
+    let container: String
+    let environment: String
+    let zone: String
+    /// The root in the owner's database, with its type; `nil` for a whole zone.
+    let root: Frame.Link?
+    let rootType: String?
+    let thumbnail: String?
+    let right: String
+    /// The other fields of the share, which everybody reads who may use the link.
+    let lines: [Line]
+    let action: String
+    let candidates: [InvitationView.Candidate]
+    let members: [InvitationView.Member]
+    /// Invited addresses that no user of this server has.
+    let unknown: [String]
+    let usersPage: String
+
+    init(_ invitation: Invitation, owner user: User?, _ accounts: Accounts) {
+        let found = invitation.share
+        let share = found.share
+        let address = invitation.address
+        let place = user.map { Place(of: found, in: address, seenBy: $0) }
+        let zoneID = ZoneID(zoneName: found.zoneID.zoneName)
+        owner = user?.displayName ?? share.owner?.userRecordName?.string ?? "Somebody"
+        container = address.container.description
+        environment = address.environment.rawValue
+        zone = zoneID.zoneName.string
+        root = found.rootName.flatMap { name in place.map { Frame.Link(text: name.string, href: $0.link(toRecord: name, in: zoneID)) } }
+        rootType = invitation.root?.recordType.string
+        action = "\(ShareLink.path)/\(share.shortGUID)"
+        thumbnail = (try? invitation.thumbnail()) == nil ? nil : "\(action)/thumbnail"
+        right = share.linkRight
+        let presenter = ValuePresenter(place: place ?? Place(address: address, user: nil, zone: .unspecified), zoneID: zoneID, links: nil)
+        lines = ((try? found.record.fields.decoded()) ?? []).filter { $0.name != Share.titleField && $0.name != Share.thumbnailField }.map { field in
+            Line(name: field.name == Share.typeField ? "type" : field.name.string, value: presenter.view(field.value, of: field.name))
+        }
+        let invited = share.participants.filter { $0.status == .invited }
+        var candidates = invited.compactMap { participant in
+            accounts.user(participant).map { InvitationView.Candidate($0, detail: "invited, \(share.right(of: participant))") }
+        }
+        if share.publicPermission != .none {
+            let known = Set(candidates.map(\.handle))
+            let others = accounts.recentUsers(Self.userLimit).filter { user in
+                !user.isServerKey && !known.contains(user.handle) && share.participant(user.userRecordName) == nil
+            }
+            candidates += others.map { InvitationView.Candidate($0, detail: "\(share.publicPermission.words), by the link") }
+        }
+        self.candidates = candidates
+        members = share.participants.filter { $0.status == .accepted && $0.role != .owner }.compactMap { participant in
+            accounts.user(participant).map { InvitationView.Member(participant, $0, found, address) }
+        }
+        unknown = invited.filter { accounts.user($0) == nil }.compactMap { $0.lookupInfo.emailAddress ?? $0.lookupInfo.phoneNumber }
+        usersPage = (place ?? presenter.place).link(Tab.users.rawValue)
+    }
+}
+
+extension InvitationView.Candidate {
+    fileprivate init(_ user: User, detail: String) {
+        handle = user.handle
+        name = user.displayName
+        initial = user.displayName.first.map { $0.uppercased() } ?? "?"
+        self.detail = detail
+    }
+}
+
+// MARK: - Invitation
+
+/// A share that a link leads to, with its place.
+struct Invitation: Sendable {
+    /// The public database, through which links are accepted.
+    let address: DatabaseAddress
+    let share: ZoneShare
+    let root: StoredRecord?
+
+    /// Looks for a link in all containers of this server, because links do not name their container.
+    /// - Throws: `RecordError` NOT_FOUND.
+    static func find(_ shortGUID: String, _ console: Console) async throws -> Invitation {
+        let engine = console.engine
+        let caller = try console.accounts.caller(named: nil, deviceID: nil)
+        let containers = engine.can(.listContainers) ? try await engine.containers() : []
+        for container in containers where console.accounts.connections(of: container).isEmpty {
+            for environment in Environment.allCases {
+                do {
+                    guard try await engine.has(container, environment) else { continue }
+                    let address = DatabaseAddress(container: container, environment: environment, scope: .public)
+                    let database = try await engine.database(address, as: caller)
+                    guard database.can(.listShares), let found = try await database.shares(linkedBy: [shortGUID]).first else { continue }
+                    let resolved = try found.get()
+                    if let share = ZoneShare(resolved.share) { return Invitation(address: address, share: share, root: resolved.root) }
+                } catch is RecordError {
+                    // Most containers do not have it. The start page marks unreadable ones.
+                    continue
+                }
+            }
+        }
+        throw RecordError(.notFound, "No container of this server has a share with this link")
+    }
+
+    /// Lets a user take part.
+    func accept(as user: User, _ console: Console) async throws {
+        let database = try await console.engine.database(address, as: Caller(userRecordName: user.userRecordName))
+        for result in try await database.accept([share.share.shortGUID], by: LookupInfo(user)) { _ = try result.get() }
+    }
+
+    /// The image of the invitation; `nil` if there is none that browsers show.
+    func thumbnail() throws -> (bytes: [UInt8], mediaType: String)? {
+        guard case .bytes(let bytes)? = try share.record.fields.values(of: [Share.thumbnailField])[Share.thumbnailField] else { return nil }
+        let type = AssetType(beginning: bytes, isWhole: true)
+        // An SVG image that is opened as a page of its own may do more than show itself.
+        return type.preview == .image && type.mediaType != "image/svg+xml" ? (bytes, type.mediaType) : nil
+    }
+}
+
+extension LookupInfo {
+    /// The addresses by which a user may have been invited.
+    init(_ user: User) {
+        self.init(emailAddress: user.emailAddress, userRecordName: user.userRecordName)
+    }
+}
+
+/// The link of a share. It leads to the page that shows the invitation.
+struct ShareLink: ViewModel {
+    static let path = "/share"
+
+    /// Within this server.
+    let href: String
+    /// With the address by which the browser knows the server.
+    let text: String
+    /// The right of everybody with the link.
+    let right: String
+
+    init(_ share: Share, title: String, server: String) {
+        href = "\(Self.path)/\(PercentEncoding.encoded(share.shortGUID))#\(PercentEncoding.encoded(title))"
+        text = server + href
+        right = share.linkRight
     }
 }

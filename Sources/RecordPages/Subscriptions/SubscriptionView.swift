@@ -4,6 +4,7 @@ internal import Foundation
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The form that makes or changes a subscription, with the latest changes that it would have been about.
 struct SubscriptionView: Page {
@@ -183,5 +184,184 @@ extension Visit {
     fileprivate func typeNames(and chosen: Name?) -> [Name] {
         let names = types.map(\.name)
         return names + (chosen.map { names.contains($0) ? [] : [$0] } ?? [])
+    }
+}
+
+// MARK: - Form
+
+/// The inputs of the form that makes or changes a subscription.
+struct SubscriptionForm: Sendable {
+    enum Kind: String, Sendable, CaseIterable {
+        case query
+        case zone
+        case database
+
+        /// The kinds that a database has.
+        static func kinds(in scope: DatabaseScope) -> [Kind] {
+            switch scope {
+            case .public: [.query]
+            case .private: allCases
+            case .shared: [.database]
+            }
+        }
+    }
+
+    /// The id of the subscription to change; `nil` for a new one.
+    var savedID: Name?
+    /// The id of a new one; empty to make one up.
+    var id: String
+    var kind: Kind
+    /// The type and the filters of a query.
+    var question: QueryForm
+    /// The only record type of a zone or database subscription; `nil` for all.
+    var recordType: Name?
+    /// `nil` for all zones.
+    var zoneID: ZoneID?
+    var firesOn: Set<Subscription.Event>
+    var firesOnce: Bool
+    /// False to send nothing.
+    var sends: Bool
+    var info: NotificationInfo
+
+    /// The form of a new subscription, or a submitted one.
+    init(_ fields: FormFields, in scope: DatabaseScope) {
+        let kinds = Kind.kinds(in: scope)
+        let isSubmitted = fields["kind"] != nil
+        savedID = fields.text("saved").map { Name($0) }
+        id = (fields["subscriptionID"] ?? "").trimmingSpaces
+        kind = fields["kind"].flatMap { Kind(rawValue: $0) }.flatMap { kinds.contains($0) ? $0 : nil } ?? kinds[0]
+        question = QueryForm(fields)
+        recordType = fields.text("only").map { Name($0) }
+        zoneID = if case .one(let zoneID) = Place.zone(fields["zone"], owner: nil, in: scope) { zoneID } else { nil }
+        firesOn = isSubmitted ? Set(fields.all("on").compactMap { Subscription.Event(rawValue: $0) }) : Set(Subscription.Event.allCases)
+        firesOnce = fields["once"] != nil
+        sends = isSubmitted ? fields["sends"] != nil : true
+        info = NotificationInfo()
+        for part in NotificationInfo.texts { info[keyPath: part.path] = fields.text(part.name.string) }
+        for part in NotificationInfo.lists {
+            info[keyPath: part.path] = (fields[part.name.string] ?? "").split(separator: ",").map { Name(String($0).trimmingSpaces) }.filter { $0 != "" }
+        }
+        for part in NotificationInfo.switches { info[keyPath: part.path] = fields[part.name.string] != nil }
+        if !isSubmitted { info.shouldSendContentAvailable = true }
+    }
+
+    /// The form of a saved subscription.
+    /// - Returns: `nil` if the form can't express its query.
+    init?(_ subscription: Subscription, type: (Name) -> RecordType?) {
+        self.init(FormFields(), in: .private)
+        (savedID, id, zoneID) = (subscription.subscriptionID, subscription.subscriptionID.string, subscription.zoneID)
+        (sends, info) = (subscription.notificationInfo != nil, subscription.notificationInfo ?? NotificationInfo())
+        switch subscription.subject {
+        case .query(let subject):
+            guard let question = QueryForm(subject.query, of: type(subject.query.recordType)) else { return nil }
+            (kind, self.question, firesOn, firesOnce) = (.query, question, subject.firesOn, subject.firesOnce)
+        case .zone(_, let recordType): (kind, self.recordType) = (.zone, recordType)
+        case .database(let recordType): (kind, self.recordType, zoneID) = (.database, recordType, nil)
+        }
+    }
+
+    /// - Parameter query: that of the form's type and filters.
+    /// - Throws: `RecordError` BAD_REQUEST for a zone subscription without a zone.
+    func subscription(_ query: Query, newID: Name) throws(RecordError) -> Subscription {
+        let subject: Subscription.Subject
+        switch kind {
+        case .query: subject = .query(Subscription.RecordSubject(query, firesOn: firesOn, firesOnce: firesOnce, zoneID: zoneID))
+        case .zone:
+            guard let zoneID else { throw RecordError(.badRequest, "Choose the zone that the subscription is about") }
+            subject = .zone(zoneID, recordType: recordType)
+        case .database: subject = .database(recordType: recordType)
+        }
+        return Subscription(savedID ?? (id.isEmpty ? newID : Name(id)), to: subject, notificationInfo: sends ? info : nil)
+    }
+}
+
+// MARK: - Latest changes
+
+/// The latest changes that would have fired a subscription, and why the others would not.
+struct FiredPanel: ViewModel {
+    /// The number of changes to look at.
+    static let limit = 200
+    /// The maximum number of changes to show.
+    private static let shownLimit = 50
+
+    struct Row: ViewModel {
+        let position: String
+        let time: ValueView?
+        let event: String
+        /// The record, or the zone.
+        let subject: RecordLink
+        let type: String
+        let by: String
+    }
+
+    let summary: String
+    /// The reasons of the others, with their number.
+    let misses: [String]
+    let rows: [Row]
+}
+
+extension FiredPanel {
+    static func load(_ subscription: Subscription, _ visit: Visit) async throws -> FiredPanel {
+        let database = try await visit.database(holding: subscription.subscriptionID)
+        let firings = try await visit.measure { try await database.latestFirings(of: subscription.withOwners(visit), limit: limit) }
+        let fired = firings.filter { !$0.subscriptions.isEmpty }
+        let standing = StandingSubscription(
+            user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0, isHeldToRoles: false,
+            subscription: subscription.withOwners(visit))
+        var counts: [(reason: String, count: Int)] = []
+        for firing in firings where firing.subscriptions.isEmpty {
+            let miss = SubscriptionMiss(of: standing, by: firing.change, in: visit.schema ?? Schema())
+            let reason = miss?.cause ?? "roles"
+            if let index = counts.firstIndex(where: { $0.reason == reason }) { counts[index].count += 1 } else { counts.append((reason, 1)) }
+        }
+        let of = firings.count < limit ? "the \(Digits.count(firings.count, "change")) of the database" : "the last \(limit) changes of the database"
+        let more = fired.count > shownLimit ? " The table has the latest \(shownLimit)." : ""
+        return FiredPanel(
+            summary: firings.isEmpty ? "The database has no changes yet." : "\(Digits.grouped(fired.count)) of \(of) would have fired it.\(more)",
+            misses: counts.sorted { $0.count > $1.count }.map { "\(Digits.grouped($0.count)) not, because of \($0.reason)" },
+            rows: try fired.prefix(shownLimit).map { try Row($0.change, visit) })
+    }
+}
+
+extension FiredPanel.Row {
+    fileprivate init(_ change: CommittedChange, _ visit: Visit) throws {
+        let zoneID = visit.place.address.scope == .shared ? change.zoneID : ZoneID(zoneName: change.zoneID.zoneName)
+        position = Digits.grouped(change.position)
+        guard let record = change.record else {
+            (time, event, type, by) = (nil, "zone", "", "")
+            subject = RecordLink(href: visit.place.inZone(zoneID).link("zone"), recordName: zoneID.zoneName.string, title: nil)
+            return
+        }
+        (event, type, by) = (record.event.rawValue, record.record.recordType.string, visit.people.name(of: record.signature.userRecordName))
+        time = ValueView(.time(record.signature.timestamp))
+        let name = record.record.recordID.recordName
+        subject = RecordLink(
+            href: visit.place.link(toRecord: name, in: zoneID), recordName: name.string, title: try visit.titles.title(of: record.record))
+    }
+}
+
+extension SubscriptionMiss {
+    /// The reason after "because of".
+    fileprivate var cause: String {
+        switch self {
+        case .otherDatabase: "their database"
+        case .otherZone: "their zone"
+        case .defaultZone: "their zone, which is the default zone"
+        case .notOfRecords: "their subject, which is a zone"
+        case .otherType: "their record type"
+        case .otherEvents: "their kind"
+        case .brokenQuery(let reason): "the query: \(reason)"
+        case .filter(let filter, _): "the filter \(filter.fieldName) \(filter.comparator.rawValue)"
+        case .tooEarly, .firedBefore: "their time"
+        }
+    }
+}
+
+extension Subscription {
+    /// The subscription as a save stores it: a zone has its owner.
+    fileprivate func withOwners(_ visit: Visit) -> Subscription {
+        guard let zoneID else { return self }
+        let owner = visit.place.address.scope == .public ? ZoneID.publicOwner : visit.people.actor.userRecordName
+        return inZone(ZoneID(zoneName: zoneID.zoneName, ownerRecordName: zoneID.ownerRecordName ?? owner))
     }
 }

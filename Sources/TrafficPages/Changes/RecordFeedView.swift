@@ -1,8 +1,10 @@
+internal import Accounts
 internal import AssetStore
 internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 
 /// The tab Changes in a zone: the current records, or the changes since a token, in commit order.
 struct RecordFeedView: Page {
@@ -281,4 +283,124 @@ extension RecordChange {
 
     /// The anchor of the change's line on a page.
     func anchor(at index: Int) -> String { position.map { "p\($0)" } ?? "line\(index)" }
+}
+
+// MARK: - Form
+
+/// The input of the page's form.
+struct RecordFeedForm: Sendable {
+    /// The part of the feed that the page lists.
+    enum Listing: Sendable, Equatable {
+        /// The requested part of the feed.
+        case asked
+        /// Records that changed again after the second token, starting at a token; `nil` for all of them.
+        case changedAgain(from: ChangeToken?)
+    }
+
+    let isSince: Bool
+    let tokenText: String
+    /// The end token; empty for the present.
+    let uptoText: String
+    let listing: Listing
+    /// True if the timeline shows only the requested part.
+    let isZoomed: Bool
+    let returnsSystemFieldsOnly: Bool
+    let isReverse: Bool
+    let type: Name?
+    let limit: Int
+
+    init(_ fields: FormFields) {
+        isSince = fields["since"] != nil
+        tokenText = (fields["token"] ?? "").filter { !$0.isWhitespace }
+        uptoText = (fields["upto"] ?? "").filter { !$0.isWhitespace }
+        let again = uptoText.isEmpty ? nil : fields["again"]
+        listing = again.map { .changedAgain(from: $0.isEmpty ? nil : ChangeToken(text: $0)) } ?? .asked
+        isZoomed = fields["zoom"] != nil
+        returnsSystemFieldsOnly = fields["return"] == "system"
+        isReverse = fields["order"] == "reverse"
+        type = fields.text("type").map { Name($0) }
+        limit = fields.number("limit", in: 1...200) ?? 100
+    }
+
+    var since: ChangeToken? { isSince && !tokenText.isEmpty ? ChangeToken(text: tokenText) : nil }
+
+    var upto: ChangeToken? { uptoText.isEmpty ? nil : ChangeToken(text: uptoText) }
+
+    /// The URL parameters of the same request for another part of the feed.
+    /// - Parameters:
+    ///   - token: the start token; `nil` for the beginning.
+    ///   - upto: the end token; `nil` for the present.
+    ///   - again: lists the records that changed again after the end, starting at this token. An empty token is the end itself.
+    func parameters(
+        since token: ChangeToken?, upto: ChangeToken? = nil, again: ChangeToken? = nil, isZoomed: Bool = false
+    ) -> [(name: String, value: String)] {
+        var parameters: [(String, String)] = []
+        if let token { parameters += [("since", "1"), ("token", token.text)] }
+        if let upto { parameters.append(("upto", upto.text)) }
+        if let again { parameters.append(("again", again.text)) }
+        if isZoomed { parameters.append(("zoom", "1")) }
+        if returnsSystemFieldsOnly { parameters.append(("return", "system")) }
+        if isReverse { parameters.append(("order", "reverse")) }
+        if let type { parameters.append(("type", type.string)) }
+        if limit != 100 { parameters.append(("limit", String(limit))) }
+        return parameters.map { (name: $0.0, value: $0.1) }
+    }
+}
+
+// MARK: - Replaying and following
+
+/// The data that a script needs to replay and follow a feed (docs/feeds.md): addresses, and names of users.
+struct FeedPanel: ViewModel {
+    struct Person: ViewModel {
+        let recordName: String
+        let name: String
+    }
+
+    let playback: String
+    let follow: String
+    /// The address of a record's page, without the record name.
+    let record: String
+    /// The address of the changes since a token, without the token.
+    let again: String
+    /// The address that explains a token, without the token.
+    let explain: String
+    /// The token at which following starts.
+    let start: String
+    /// The most recently active users. Pages show other users by their record names.
+    let people: [Person]
+    private static let peopleLimit = 200
+    /// The fields that usually have the title of a record, separated by spaces.
+    let usualTitles: String
+    /// The chosen fields, by type.
+    let titles: [TitleField]
+
+    struct TitleField: ViewModel {
+        let recordType: String
+        let field: String
+    }
+
+    init(_ visit: Visit, zoneID: ZoneID, form: RecordFeedForm, start token: ChangeToken) {
+        let place = visit.place.inZone(zoneID)
+        var parameters = [(name: "zone", value: zoneID.zoneName.string)]
+        if place.address.scope == .shared, let owner = zoneID.ownerRecordName { parameters.append(("owner", owner.string)) }
+        if let user = place.user { parameters.append(("skylightUser", user)) }
+        // Like every page, the panel shows the stored data, so it excludes injected faults.
+        parameters.append(("skylightRehearse", "none"))
+        playback = FormFields.url("\(place.feedPath)/playback", parameters)
+        follow = FormFields.url("\(place.feedPath)/follow", parameters)
+        record = place.link("record", [("name", "")])
+        again = place.link("changes", [("since", "1")] + form.parameters(since: nil) + [("token", "")])
+        explain = place.link("token", [("token", "")])
+        start = token.text
+        usualTitles = RecordTitles.usualFields.map(\.string).joined(separator: " ")
+        titles = visit.titles.chosen.map { TitleField(recordType: $0.key.string, field: $0.value.string) }
+        people = visit.people.recent(Self.peopleLimit).map { Person(recordName: $0.userRecordName.string, name: $0.displayName) }
+    }
+}
+
+extension Place {
+    /// The path of the feeds of this database in the web services.
+    fileprivate var feedPath: String {
+        "/skylight/1/\(PercentEncoding.encoded(address.container.description))/\(address.environment.rawValue)/\(address.scope.rawValue)/changes"
+    }
 }

@@ -4,6 +4,7 @@ internal import HTTPTypes
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The page of one request: everything that the log has about it.
@@ -205,5 +206,183 @@ struct MissingRequestView: Page {
         self.id = String(id.prefix(100))
         kept = Digits.count(visit.log.capacity, "request")
         requests = visit.place.link("requests")
+    }
+}
+
+// MARK: - Authentication
+
+/// The authentication of a request, and its errors.
+struct AuthenticationView: ViewModel {
+    /// `API token ‘Web app’`
+    let words: String
+    /// The page of the credential's container and environment; `nil` if there is none.
+    let href: String?
+    let note: String?
+    let diagnosis: Diagnosis?
+
+    init(_ authentication: Authentication, of request: ServedRequest, _ visit: Visit) {
+        let accounts = visit.accounts
+        let session = authentication.session.flatMap { id in accounts.webAuthSessions().first { $0.id == id } }
+        let key = authentication.way == .serverKey ? authentication.credential.flatMap { accounts.serverKey($0) } : nil
+        let token = authentication.way == .serverKey ? nil : authentication.credential.flatMap { id in accounts.apiTokens().first { $0.id == id } }
+        let credential = authentication.credential
+        switch authentication.way {
+        case .open: (words, note) = ("no credentials", "this server requires none")
+        case .nothing: (words, note) = ("no credentials", nil)
+        case .apiToken:
+            words = "API token" + (token.map { " ‘\($0.name)’" } ?? "")
+            note = credential ?? "unknown"
+        case .webAuth:
+            words = "web auth token" + (session.map { " of \(visit.people.name(of: $0.user))" } ?? "")
+            let parts = [
+                token.map { "under the API token ‘\($0.name)’" } ?? credential.map { "under the API token \($0)" }, authentication.session.map { "sign-in \($0)" },
+            ]
+            note = parts.compactMap(\.self).joined(separator: ", ")
+        case .serverKey:
+            words = "signature of the key" + (key.map { " ‘\($0.name)’" } ?? "")
+            note = credential.map { $0.utf8.count > 16 ? "\($0.prefix(12))…" : $0 } ?? "without a key ID"
+        case .mixed: (words, note) = ("a token and a signature", "a request may have only one of them")
+        case .administrator: (words, note) = ("the administrator", nil)
+        case .owner: (words, note) = ("the owner of the data", "roles do not apply")
+        }
+        // For unregistered credentials, the link leads to the page that registers them.
+        let isKnown = ![.open, .administrator, .owner].contains(authentication.way)
+        href = if isKnown, let container = request.container, let environment = request.environment, visit.containers.contains(container) {
+            visit.place.with {
+                $0.address = DatabaseAddress(container: container, environment: environment, scope: visit.place.address.scope)
+                $0.zone = .unspecified
+            }.link(Tab.keys.rawValue)
+        } else {
+            nil
+        }
+        diagnosis = authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
+    }
+}
+
+extension Authentication {
+    /// The error in a few words: `signature: body`, `expired session`; `nil` if there was none.
+    var problemWords: String? {
+        guard let problem else { return nil }
+        let words = problem.kind.uncapped
+        return way == .serverKey ? "signature: \(words)" : words
+    }
+}
+
+// MARK: - Command
+
+/// A request as a `curl` command. The page inserts the server's address between the two parts.
+struct CurlCommand: ViewModel {
+    let start: String
+    /// The target, headers and the body.
+    let rest: String
+
+    /// - Returns: `nil` if the body is truncated or is not text.
+    init?(_ request: ServedRequest, body: RequestBodies.Body?) {
+        let bytes = body?.bytes ?? []
+        guard !request.hasUnreadBody, bytes.count == request.bytesIn, let text = String(validating: bytes, as: UTF8.self), !text.utf8.contains(0) else { return nil }
+        start = request.method == "GET" || request.method == "POST" ? "curl " : "curl -X \(request.method) "
+        var rest = request.target.shellQuoted
+        if let user = request.userRecordName { rest += " \\\n  -H \("X-Skylight-User: \(user)".shellQuoted)" }
+        if let device = request.client.deviceID, !request.target.contains("clientId=") { rest += " \\\n  -H \("X-Skylight-Device: \(device)".shellQuoted)" }
+        if request.method != "GET" { rest += " \\\n  -H 'Content-Type: application/json' \\\n  --data-raw \(text.shellQuoted)" }
+        self.rest = rest
+    }
+}
+
+// MARK: - Warnings
+
+/// A warning about a likely mistake in a client, or another remarkable effect of a request, with a recommendation.
+struct WarningView: ViewModel {
+    let word: String
+    let sentence: String
+    /// The number of occurrences on the page; `nil` for a single request.
+    let count: String?
+    /// The names that the request's mistake is about.
+    let names: String?
+    /// Apple's page about it; `nil` for what is no mistake.
+    let reference: String?
+
+    init(word: String, sentence: String, count: String?, names: String? = nil, reference: String? = nil) {
+        (self.word, self.sentence, self.count, self.names, self.reference) = (word, sentence, count, names, reference)
+    }
+
+    init(_ warning: RequestWarning, count: Int? = nil, names: String? = nil) {
+        self.init(
+            word: warning.title, sentence: warning.sentence, count: count.map { $0 == 1 ? "once on this page" : "\(Digits.grouped($0)) times on this page" },
+            names: names, reference: warning.reference)
+    }
+
+    /// The distinct warnings of some requests.
+    static func all(on requests: [ServedRequest]) -> [WarningView] {
+        RequestWarning.allCases.compactMap { warning in
+            let count = requests.count { $0.warnings.contains(warning) }
+            return count == 0 ? nil : WarningView(warning, count: count)
+        }
+    }
+}
+
+/// The types and fields that requests created in development by naming them in a save. The schema history knows the moment of each, and the log
+/// the request that was being answered then.
+struct SchemaGrowth {
+    private let entries: [SchemaHistoryEntry]
+    private let log: RequestLog
+
+    /// The number of schema changes that are searched.
+    private static let searched = 200
+
+    init(of requests: [ServedRequest], _ visit: Visit) async throws {
+        log = visit.log
+        var address = visit.place.address
+        address.environment = .development
+        guard visit.connection == nil, visit.database.can(.showSchema), requests.contains(where: { $0.isSave(in: address.container) }) else {
+            entries = []
+            return
+        }
+        let (engine, caller) = (visit.engine, visit.database.caller)
+        entries = try await visit.measure { [address] in
+            try await engine.database(address, as: caller).schemaHistory(before: nil, limit: Self.searched)
+        }.filter { $0.reason == .save }
+    }
+
+    /// The mark of a request that created something; `nil` for all others.
+    func mark(of request: ServedRequest, in container: ContainerID) -> WarningView? {
+        guard !entries.isEmpty, request.isSave(in: container) else { return nil }
+        let end = request.started.milliseconds + Int64(request.milliseconds.rounded(.up))
+        let lines = entries.filter { entry in
+            entry.timestamp >= request.started && entry.timestamp.milliseconds <= end && entry.userRecordName == request.userRecordName
+        }.flatMap(\.changes).filter { $0.hasSuffix(" added") || $0.contains(": type added") }
+        // Another request of the same user may have been answered at the same time, so the answer has to name the type.
+        let answer = lines.isEmpty ? nil : log.bodies(of: request.id)?.response
+        let own = lines.filter { line in
+            guard let answer, !answer.isCut else { return true }
+            var writer = JSONWriter()
+            writer.value(line.prefix { $0 != ":" }.description)
+            return answer.bytes.holds(Array("\"recordType\":".utf8) + writer.bytes)
+        }
+        return own.isEmpty ? nil : WarningView(created: own)
+    }
+}
+
+extension ServedRequest {
+    /// True if the request saved records in development.
+    fileprivate func isSave(in container: ContainerID) -> Bool {
+        self.container == container && environment == .development && status == 200 && operation.hasSuffix("records/modify")
+    }
+}
+
+extension WarningView {
+    /// - Parameter lines: the lines of the schema history, such as `Note: type added with 1 field: 'title' STRING`.
+    fileprivate init(created lines: [String]) {
+        let types = lines.filter { $0.contains(": type added") }
+        let names = types.map { String($0.prefix { $0 != ":" }) }
+        let inside = types.reduce(0) { sum, line in sum + (line.firstRange(of: " with ").flatMap { Int(line[$0.upperBound...].prefix { $0.isNumber }) } ?? 0) }
+        let fields = lines.count - types.count + inside
+        let shown = names.prefix(2).joined(separator: ", ") + (names.count > 2 ? " and \(names.count - 2) more" : "")
+        let parts = [names.isEmpty ? nil : "\(names.count == 1 ? "record type" : "record types") \(shown)", fields == 0 ? nil : Digits.count(fields, "field")]
+        self.init(
+            word: "created \(parts.compactMap(\.self).joined(separator: " and "))",
+            sentence: "The save named what the schema did not have, and development created it: \(lines.joined(separator: "; ")). "
+                + "A misspelt name creates a type or field, too. Delete it on the page Types before you deploy the schema.",
+            count: nil)
     }
 }

@@ -3,6 +3,7 @@ internal import Console
 internal import JSON
 internal import RecordStore
 internal import Records
+internal import Text
 internal import Traffic
 
 /// The page Requests: the requests of clients to the web services, the latest first.
@@ -197,5 +198,210 @@ extension RequestsView.Nothing {
         } else {
             (heading, text, example) = ("No request found", "No kept request matches the form.", nil)
         }
+    }
+}
+
+// MARK: - Form
+
+/// The filters of the page's form.
+struct RequestsForm: Sendable {
+    /// The targets of the requests.
+    enum Area: String, CaseIterable {
+        case server = ""
+        case container
+        case database
+    }
+
+    let area: Area
+    let operation: String?
+    /// The handle of a user.
+    let by: String?
+    /// ``ClientIdentity/id`` of a client.
+    let client: String?
+    let text: String
+    let onlyErrors: Bool
+    let onlyWarnings: Bool
+    private let filter: RequestFilter
+    private let words: RequestFilter
+    private let bytes: [UInt8]
+    private let isOfNobody: Bool
+
+    init(_ visit: Visit) {
+        let fields = visit.fields
+        area = fields.text("in").flatMap(Area.init) ?? .server
+        operation = fields.text("operation")
+        by = fields.text("by")
+        client = fields.text("client")
+        text = fields["text"]?.trimmingSpaces ?? ""
+        onlyErrors = fields["errors"] == "1"
+        onlyWarnings = fields["warnings"] == "1"
+        bytes = Array(text.utf8)
+        let user = fields.text("by").flatMap { visit.people.user(named: $0)?.userRecordName }
+        isOfNobody = by != nil && user == nil
+        var filter = RequestFilter()
+        if area != .server {
+            filter.container = visit.place.address.container
+            filter.environment = visit.place.address.environment
+        }
+        if area == .database { filter.scope = visit.place.address.scope }
+        filter.operation = operation
+        filter.userRecordName = user
+        filter.client = client
+        filter.errorsOnly = onlyErrors
+        filter.warningsOnly = onlyWarnings
+        self.filter = filter
+        var words = RequestFilter()
+        words.text = text
+        self.words = words
+    }
+
+    var isEmpty: Bool { parameters.isEmpty }
+
+    var parameters: [(name: String, value: String)] {
+        let all: [(String, String?)] = [
+            ("in", area == .server ? nil : area.rawValue), ("operation", operation), ("by", by), ("client", client), ("text", text.isEmpty ? nil : text),
+            ("errors", onlyErrors ? "1" : nil), ("warnings", onlyWarnings ? "1" : nil),
+        ]
+        return all.compactMap { name, value in value.map { (name: name, value: $0) } }
+    }
+
+    /// True if a request passes the filters. A page of the console that followed changes is listed only if one asks for the console. The search text matches the row of the request or the raw bytes of its bodies.
+    func wants(_ request: ServedRequest, _ bodies: RequestBodies?) -> Bool {
+        guard !isOfNobody, filter.matches(request) else { return false }
+        if client == nil, request.isStream, request.client.isOfSkylight { return false }
+        if text.isEmpty || words.matches(request) { return true }
+        return bodies?.request?.bytes.holds(bytes) ?? false || bodies?.response?.bytes.holds(bytes) ?? false
+    }
+}
+
+extension [UInt8] {
+    /// True if the array contains the other bytes.
+    func holds(_ needle: [UInt8]) -> Bool {
+        guard let first = needle.first else { return true }
+        return withUnsafeBufferPointer { bytes in
+            needle.withUnsafeBufferPointer { needle in
+                guard bytes.count >= needle.count else { return false }
+                var start = 0
+                while start <= bytes.count - needle.count {
+                    if bytes[start] == first {
+                        var length = 1
+                        while length < needle.count, bytes[start + length] == needle[length] { length += 1 }
+                        if length == needle.count { return true }
+                    }
+                    start += 1
+                }
+                return false
+            }
+        }
+    }
+}
+
+// MARK: - Rows
+
+/// A row of the request table.
+struct RequestRow: ViewModel {
+    let href: String
+    let iso: String
+    /// The time in UTC, without the date if it is today.
+    let time: String
+    let operation: String
+    let status: String
+    /// `good`, `warn` or `bad`.
+    let tone: String
+    let errors: String?
+    let warnings: [WarningView]
+    /// The reason why the credentials were refused, in a few words and in a sentence.
+    let refusedFor: String?
+    let refusal: String?
+    let isFailed: Bool
+    let user: String
+    let client: String
+    let clientDetails: String
+    let database: String
+    let zones: String
+    /// The index that a query used.
+    let index: String?
+    let indexDetails: String?
+    let milliseconds: String
+    let records: String
+    let bytesIn: String
+    let bytesOut: String
+
+    init(_ request: ServedRequest, _ growth: SchemaGrowth, at now: Timestamp, visit: Visit) {
+        href = visit.place.link("requests", [("id", request.id)])
+        iso = request.started.isoText
+        let text = request.started.utcText
+        time = text.prefix(10) == now.utcText.prefix(10) ? String(text.dropFirst(11)) : text
+        operation = request.operation
+        status = request.statusWords
+        tone = request.tone
+        errors = request.errorWords
+        warnings = request.warnings.map { WarningView($0) } + [growth.mark(of: request, in: visit.place.address.container)].compactMap(\.self)
+        refusedFor = request.authentication?.problemWords
+        refusal = request.authentication?.problem?.sentence
+        isFailed = request.hasErrors
+        user = request.userRecordName.map(visit.people.name) ?? "–"
+        client = request.client.label
+        clientDetails = request.client.details ?? "The client sent no details"
+        database = request.address.map { visit.place.words(for: $0) } ?? request.container?.description ?? "–"
+        zones = request.zoneWords
+        index = request.plan.map { $0.index ?? "none" }
+        indexDetails = request.plan?.sentence
+        milliseconds = "\(Duration.milliseconds(request.milliseconds).millisecondsText) ms"
+        records = request.records == 0 ? "" : Digits.grouped(request.records)
+        bytesIn = Self.bytes(request.bytesIn)
+        bytesOut = Self.bytes(request.bytesOut)
+    }
+
+    /// A short size, because the table has many columns.
+    private static func bytes(_ count: Int) -> String {
+        count == 0 ? "" : count < 1000 ? "\(count) B" : Digits.bytes(Int64(count))
+    }
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "href": href
+        case "iso": iso
+        case "time": time
+        case "operation": operation
+        case "status": status
+        case "tone": tone
+        case "errors": errors ?? Absent()
+        case "warnings": warnings
+        case "refusedFor": refusedFor ?? Absent()
+        case "refusal": refusal ?? Absent()
+        case "isFailed": isFailed
+        case "user": user
+        case "client": client
+        case "clientDetails": clientDetails
+        case "database": database
+        case "zones": zones
+        case "index": index ?? Absent()
+        case "indexDetails": indexDetails ?? Absent()
+        case "milliseconds": milliseconds
+        case "records": records
+        case "bytesIn": bytesIn
+        case "bytesOut": bytesOut
+        default: nil
+        }
+    }
+}
+
+extension ServedRequest {
+    /// The first zones by name.
+    var zoneWords: String {
+        if zoneIDs.isEmpty { return "" }
+        let shown = zoneIDs.prefix(2).map { $0.isDefault ? "default" : $0.zoneName.string }.joined(separator: ", ")
+        return zoneIDs.count > 2 ? "\(shown) and \(zoneIDs.count - 2) more" : shown
+    }
+}
+
+extension Place {
+    /// A database, described by its differences from the current one.
+    func words(for other: DatabaseAddress) -> String {
+        var parts = [other.scope.rawValue]
+        if other.environment != address.environment { parts.append(other.environment.rawValue) }
+        if other.container != address.container { parts.append(other.container.description) }
+        return parts.joined(separator: ", ")
     }
 }

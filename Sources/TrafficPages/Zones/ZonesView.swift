@@ -127,3 +127,124 @@ extension ZoneCounts {
         return sorted.count > limit ? "\(text), …" : text
     }
 }
+
+// MARK: - Marks
+
+/// A special property of a zone that affects syncing clients.
+enum ZoneMark: String, Sendable, CaseIterable {
+    /// The zone has no change token.
+    case noToken
+    /// The changes of the database never list the zone.
+    case hidden
+    /// The zone was deleted by a client or in the console.
+    case deleted
+    /// The owner stopped sharing the zone with this user.
+    case unshared
+    /// The zone was deleted at the request of its user.
+    case purged
+
+    /// The marks of an existing zone.
+    static func all(of zoneID: ZoneID, in visit: Visit) -> [ZoneMark] {
+        if visit.hasFeed(zoneID) { return [] }
+        return visit.place.hasFeed ? [.noToken, .hidden] : [.noToken]
+    }
+
+    /// The mark of a deleted zone; `nil` for an existing one.
+    init?(_ kind: ZoneChange.Kind, in place: Place) {
+        switch kind {
+        case .changed: return nil
+        case .deleted: self = place.address.scope == .shared ? .unshared : .deleted
+        case .purged: self = .purged
+        }
+    }
+
+    var word: String {
+        switch self {
+        case .noToken: "no token"
+        case .hidden: "hidden"
+        case .deleted: "deleted"
+        case .unshared: "no longer shared"
+        case .purged: "purged"
+        }
+    }
+
+    /// The meaning for a client.
+    var meaning: String {
+        switch self {
+        case .noToken:
+            "The zone has no changes feed, so a pull of it is refused: ‘\(ZoneRules.noFeed.reason)’. Read it with Query or Fetch."
+        case .hidden:
+            "The database’s changes never list the zone. A client that relies on them does not know the zone. zones/list returns it."
+        case .deleted:
+            "The database’s changes list it once as deleted. Clients delete their copy and its token. A new zone with the same name starts empty."
+        case .unshared:
+            "It was deleted, or is no longer shared with this user. The changes of the shared database list it as deleted. Clients delete their copy."
+        case .purged:
+            "The user deleted the app’s data in the settings. CloudKit’s web services report the zone as deleted. Native clients get a separate error (zone was purged by user) and don’t upload their copies again."
+        }
+    }
+
+    var pill: Pill { Pill(text: word, tone: "lacks", explanation: meaning) }
+
+    /// The meaning of a mark on a page.
+    struct Meaning: ViewModel {
+        let word: String
+        let text: String
+    }
+
+    static func meanings(of marks: Set<ZoneMark>) -> [Meaning] {
+        allCases.filter(marks.contains).map { Meaning(word: $0.word, text: $0.meaning) }
+    }
+}
+
+// MARK: - Deleted zones
+
+/// Deleted zones. The database remembers them only to inform its clients.
+struct GoneZones: ViewModel {
+    struct Row: ViewModel {
+        let name: String
+        let owner: String?
+        let mark: Pill
+        let when: ValueView
+    }
+
+    let rows: [Row]
+    /// A note about zones that are not listed.
+    let more: String?
+    let marks: Set<ZoneMark>
+    let count: Int
+
+    /// The maximum number of zones to show, the most recently deleted first.
+    private static let limit = 100
+    /// The maximum number of zones to read at once. Zones are in the order of their latest change, so the most recently deleted ones come last.
+    private static let lookedThroughLimit = 100_000
+
+    /// - Returns: `nil` if there are none.
+    init?(_ visit: Visit) async throws {
+        guard visit.place.hasFeed else { return nil }
+        let request = DatabaseChangesRequest(includesGoneZones: true, limit: Self.lookedThroughLimit)
+        let page = try await visit.measure { try await visit.database.databaseChanges(request) }
+        let gone = page.changes.filter { $0.kind != .changed }
+        if gone.isEmpty { return nil }
+        let shown = gone.suffix(Self.limit).reversed().compactMap { change in ZoneMark(change.kind, in: visit.place).map { (change, $0) } }
+        rows = shown.map { change, mark in
+            Row(
+                name: visit.zoneName(change.zoneID), owner: visit.ownerName(change.zoneID), mark: mark.pill,
+                when: change.timestamp.map { ValueView(.time($0)) } ?? .missing)
+        }
+        let earlier = gone.count > shown.count ? "\(Digits.count(gone.count - shown.count, "more zone")) were deleted earlier." : nil
+        let later = page.moreComing ? "Only \(Digits.grouped(Self.lookedThroughLimit)) zones were checked; others may have been deleted later." : nil
+        let remarks = [earlier, later].compactMap { $0 }
+        more = remarks.isEmpty ? nil : remarks.joined(separator: " ")
+        marks = Set(shown.map { $0.1 })
+        count = gone.count
+    }
+
+    func child(named name: String) -> Any? {
+        switch name {
+        case "rows": rows
+        case "more": more ?? Absent()
+        default: nil
+        }
+    }
+}

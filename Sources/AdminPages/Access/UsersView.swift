@@ -1,0 +1,325 @@
+internal import Accounts
+internal import Console
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Text
+
+/// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
+struct UsersView: Page {
+    static let template = "users"
+    static let tab = Tab.users
+
+    struct Row: ViewModel {
+        let name: String
+        let handle: String
+        let emailAddress: String?
+        /// The name of the server key that owns this user.
+        let serverKey: String?
+        let userRecordName: String
+        let isActor: Bool
+        /// The page of the user.
+        let href: String
+        /// The summaries of the private databases, by environment.
+        let data: [UserDataCell]
+        let sharedZones: String
+        /// The page that the user is chosen for, or else this one, acting as that user.
+        let actAs: String
+        let sharedHref: String
+    }
+
+    let title = Self.tab.title
+    let rows: [Row]
+    let environments: [String]
+    /// True if requests name their user in a header.
+    let isOpen: Bool
+    let action: String
+    /// The search form, and the result.
+    let find: Frame.Find
+    let found: String
+    /// The title of the page that a user is chosen for, from the bar.
+    let chosenFor: String?
+    /// A message if no user was found.
+    let nothing: String?
+    let notice: String?
+    let nameLimit: String
+    let emailAddressLimit: String
+    let container: String
+    /// `Users 51 to 100 of 120`; `nil` if the page shows all.
+    let shown: String?
+    let previous: String?
+    let next: String?
+    let milliseconds: String
+
+    /// The number of users per page.
+    private static let limit = 20
+    /// The number of zones to examine per user.
+    fileprivate static let zoneLimit = 10
+    /// The number of changes to read at each end of the feeds, for the dates.
+    fileprivate static let changes = 200
+
+    static func load(_ visit: Visit, _ access: AccessControl) async throws -> UsersView {
+        let found = visit.fields[Frame.Find.parameter]?.trimmingSpaces ?? ""
+        // A container in iCloud has one user here: the one who signed in.
+        let all = visit.connection == nil ? visit.people.users : [visit.people.actor]
+        let users = found.isEmpty ? all : all.filter(Search(found).finds)
+        let last = max(1, (users.count + limit - 1) / limit)
+        let page = visit.fields.number("page", in: 1...last) ?? 1
+        let existing = try await UserData.environments(visit)
+        let same = SamePage(asked: visit)
+        var rows: [Row] = []
+        for user in users.dropFirst((page - 1) * limit).prefix(limit) { rows.append(try await Row(user, chosenFor: same, existing: existing, visit: visit)) }
+        func link(_ number: Int) -> String? {
+            guard number >= 1, number <= last else { return nil }
+            return visit.place.link("users", (same?.parameters ?? []) + [(Frame.Find.parameter, found), ("page", String(number))].filter { !$0.1.isEmpty })
+        }
+        let start = (page - 1) * limit
+        return UsersView(
+            rows: rows, environments: UserData.shown(existing, visit).map(\.rawValue), isOpen: access.mode == .open, action: visit.place.link("users/add"),
+            find: Frame.Find(on: .users, at: visit.place, label: "Find a user", for: same), found: found, chosenFor: same?.title,
+            nothing: rows.isEmpty ? "No user’s name, handle, e-mail address or user record name contains ‘\(found)’." : nil, notice: Notice.text(visit.fields["notice"]), nameLimit: String(Accounts.nameLimit), emailAddressLimit: String(Accounts.emailAddressLimit), container: visit.place.address.container.description,
+            shown: last == 1 ? nil : "Users \(Digits.grouped(start + 1)) to \(Digits.grouped(start + rows.count)) of \(Digits.grouped(users.count))",
+            previous: link(page - 1), next: link(page + 1), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    /// A case-insensitive search in the names and identifiers of users.
+    private struct Search {
+        private let text: [UInt8]
+
+        init(_ text: String) { self.text = Array(text.lowercased().utf8) }
+
+        func finds(_ user: User) -> Bool {
+            [user.displayName, user.handle, user.emailAddress ?? "", user.userRecordName.string].contains {
+                Array($0.lowercased().utf8).firstRange(of: text) != nil
+            }
+        }
+    }
+
+    static func add(_ visit: Visit) async throws -> String {
+        guard let name = visit.fields["name"]?.trimmingSpaces, !name.isEmpty else {
+            throw RecordError(.badRequest, "A user needs a name, such as Grace Hopper, or a handle, such as grace")
+        }
+        _ = try await UserCreation.make(name, emailAddress: visit.fields["email"]?.trimmingSpaces, in: visit.accounts)
+        return visit.place.link("users", [Notice.userAdded.parameter])
+    }
+}
+
+extension UsersView.Row {
+    fileprivate init(_ user: User, chosenFor page: SamePage?, existing: Set<Records.Environment>, visit: Visit) async throws {
+        @Sendable func place(_ scope: DatabaseScope) -> Place {
+            visit.place.with {
+                $0.user = user.handle == User.developerHandle ? nil : user.handle
+                $0.zone = .unspecified
+                $0.address.scope = scope
+            }
+        }
+        name = user.displayName
+        handle = user.handle
+        emailAddress = user.emailAddress
+        serverKey = visit.accounts.serverKeys().first { $0.userRecordName == user.userRecordName }?.name
+        userRecordName = user.userRecordName.string
+        isActor = user == visit.people.actor
+        href = visit.place.link("users/user", [("name", user.handle)])
+        var data: [UserDataCell] = []
+        for environment in UserData.shown(existing, visit) {
+            let found = try await UserData(
+                of: user, in: environment, zones: UsersView.zoneLimit, changes: UsersView.changes, existing: existing, visit: visit)
+            data.append(UserDataCell(found))
+        }
+        self.data = data
+        let environment = visit.place.address.environment
+        let shared = try await visit.measure {
+            let address = place(.shared).address
+            guard existing.contains(environment), UserData.reaches(address, visit), try await UserData.isKnown(user, in: environment, visit) else { return 0 }
+            let database = try await visit.engine.database(address, as: Caller(userRecordName: user.userRecordName))
+            return try await database.zones().count { !$0.zoneID.isDefault }
+        }
+        sharedZones = Digits.grouped(shared)
+        let own = place(visit.place.address.scope)
+        actAs = page?.link(at: own) ?? own.link("users")
+        sharedHref = place(.shared).link("zones")
+    }
+}
+
+// MARK: - Data of a user
+
+/// The content of a user's private database in one environment.
+struct UserData: Sendable {
+    let place: Place
+    /// The summaries of the first zones; empty if the user never used the environment.
+    /// `nil` if the engine can't summarize, or the environment does not exist.
+    let summaries: ZoneSummaries?
+    /// True if the environment exists.
+    let isThere: Bool
+    /// `nil` if the environment does not exist, or nobody can tell.
+    let answer: DataAnswer?
+
+    /// - Parameters:
+    ///   - zones: the number of zones to examine.
+    ///   - changes: the number of changes to read at each end of the feeds, in total, for the dates.
+    init(
+        of user: User, in environment: Records.Environment, zones: Int, changes: Int, existing: Set<Records.Environment>, visit: Visit
+    ) async throws {
+        let place = visit.place.with {
+            $0.address.environment = environment
+            $0.address.scope = .private
+            $0.user = user.handle == User.developerHandle ? nil : user.handle
+            $0.zone = .unspecified
+        }
+        self.place = place
+        isThere = existing.contains(environment)
+        guard isThere else {
+            (summaries, answer) = (nil, nil)
+            return
+        }
+        (summaries, answer) = try await visit.measure {
+            guard try await Self.isKnown(user, in: environment, visit) else { return (ZoneSummaries(zones: [], left: 0), nil) }
+            guard Self.reaches(place.address, visit) else { return (nil, nil) }
+            let database = try await visit.engine.database(place.address, as: Caller(userRecordName: user.userRecordName))
+            guard database.can(.summarizeZones) else {
+                return (nil, try await DataAnswer(byFeedsOf: database, limit: zones, mentionsObjects: visit.hasObjects))
+            }
+            let summaries = try await database.summaries(limit: zones, changes: changes)
+            return (summaries, DataAnswer(summaries, mentionsObjects: visit.hasObjects))
+        }
+    }
+
+    /// True if the store may have data of a user. Viewing a page does not create the user in the store.
+    static func isKnown(_ user: User, in environment: Records.Environment, _ visit: Visit) async throws -> Bool {
+        // iCloud knows the one who signed in.
+        guard visit.connection == nil, visit.engine.can(.knowUsers) else { return true }
+        return try await visit.engine.knows(user.userRecordName, in: visit.place.address.container, environment)
+    }
+
+    /// False for a database in iCloud that its credentials do not open.
+    static func reaches(_ address: DatabaseAddress, _ visit: Visit) -> Bool {
+        guard visit.connection != nil else { return true }
+        return visit.accounts.connections(of: address.container).contains { $0.environment == address.environment && $0.reach.contains(address.scope) }
+    }
+
+    /// The environments to show. For a container in iCloud, only those that are connected are known.
+    static func shown(_ existing: Set<Records.Environment>, _ visit: Visit) -> [Records.Environment] {
+        Records.Environment.allCases.filter { visit.connection == nil || existing.contains($0) }
+    }
+
+    /// The existing environments of the visit's container.
+    static func environments(_ visit: Visit) async throws -> Set<Records.Environment> {
+        guard visit.engine.can(.listEnvironments) else { return Set(Records.Environment.allCases) }
+        return Set(try await visit.measure { try await visit.engine.environments(of: visit.place.address.container) })
+    }
+
+    var records: Int { summaries?.zones.reduce(0) { $0 + $1.counts.total } ?? 0 }
+
+    /// The record counts by type, the highest first.
+    var types: [(name: Name, count: Int)] {
+        var counts: [Name: Int] = [:]
+        for zone in summaries?.zones ?? [] { counts.merge(zone.counts.records, uniquingKeysWith: +) }
+        return Self.sorted(counts)
+    }
+
+    static func sorted(_ counts: [Name: Int]) -> [(name: Name, count: Int)] {
+        counts.filter { $0.value > 0 }.sorted { $0.value == $1.value ? $0.key < $1.key : $0.value > $1.value }.map { ($0.key, $0.value) }
+    }
+
+    /// The number of zones. The default zone, which always exists, counts if it has records.
+    var zoneCount: Int { (summaries?.zones.count { !$0.zoneID.isDefault || $0.counts.total > 0 } ?? 0) + (summaries?.left ?? 0) }
+
+    var firstSave: Timestamp? { summaries?.zones.compactMap(\.firstSave).min() }
+    var isFirstCertain: Bool { summaries.map { $0.left == 0 && $0.zones.allSatisfy(\.isFirstCertain) } ?? false }
+    var lastSave: Timestamp? { summaries?.zones.compactMap(\.lastSave).max() }
+}
+
+/// A summary of a user's data for a table cell.
+struct UserDataCell: ViewModel {
+    /// The number of types that the summary names.
+    private static let typeLimit = 3
+
+    let environment: String
+    let href: String
+    /// `1,940 records`; `nil` if there are none.
+    let records: String?
+    let zones: String?
+    /// `Message 1,900, Room 30, 10 of 2 more types`
+    let types: String?
+    let first: ValueView?
+    let isFirstCertain: Bool
+    let last: ValueView?
+    /// The text in place of a summary without records.
+    let nothing: String?
+    /// `yes, in Notes and Chats, with Core Data objects`; `nil` if the other texts say it.
+    let answer: String?
+    /// The objects of Core Data.
+    let objects: String?
+
+    init(_ data: UserData) {
+        environment = data.place.address.environment.rawValue
+        href = data.place.link("zones")
+        let total = data.records
+        let zones = data.zoneCount
+        records = total == 0 ? nil : Digits.count(total, "record")
+        let left = data.summaries?.left ?? 0
+        let looked = data.summaries?.zones.count ?? 0
+        self.zones = zones == 0 ? nil : Digits.count(zones, "zone") + (left > 0 ? ", counted in \(Digits.grouped(looked))" : "")
+        let types = data.types
+        var words = types.prefix(Self.typeLimit).map { "\($0.name) \(Digits.grouped($0.count))" }
+        let others = types.dropFirst(Self.typeLimit)
+        if !others.isEmpty {
+            words.append("\(Digits.grouped(others.reduce(0) { $0 + $1.count })) of \(Digits.count(others.count, "more type"))")
+        }
+        self.types = words.isEmpty ? nil : words.joined(separator: ", ")
+        first = data.firstSave.map { ValueView(.time($0)) }
+        isFirstCertain = data.isFirstCertain
+        last = data.lastSave.map { ValueView(.time($0)) }
+        nothing =
+            total > 0 ? nil
+            : data.isThere && data.summaries == nil
+            ? "\(data.answer == nil ? "unknown" : "counts are unknown"): this store can't \(Capability.summarizeZones.rawValue)"
+            : left > 0 ? "no records in the first \(Digits.grouped(looked)) of \(Digits.count(looked + left, "zone"))"
+            : zones == 0 ? "no data yet" : "no records; \(Digits.count(zones, "zone"))"
+        answer = data.answer?.words
+        objects = data.answer?.hasObjects ?? false ? data.place.link("objects") : nil
+    }
+}
+
+// MARK: - Removal
+
+/// Removes a user, after a confirmation that lists the effects.
+enum UserRemovalActions {
+    private static let field = "name"
+
+    /// - Throws: `RecordError` NOT_FOUND if the user does not exist, BAD_REQUEST if the user can't be removed.
+    static func confirm(_ visit: Visit) throws -> ConfirmationView {
+        let user = try user(visit)
+        try visit.accounts.checkRemovable(user)
+        let now = Timestamp.now()
+        let sessions = visit.accounts.webAuthSessions().count { $0.user == user.userRecordName && $0.isLive(at: now) }
+        return ConfirmationView(
+            on: .users, title: "Delete the user ‘\(user.displayName)’?",
+            lines: [
+                "This deletes the name, the e-mail address and the user's sign-in sessions: "
+                    + (sessions == 0 ? "there are none." : "\(Digits.grouped(sessions)) \(sessions == 1 ? "ends" : "end") at once."),
+                "The user's data and the zones that others share with the user stay under \(user.userRecordName). "
+                    + "To delete the data too, purge the user's zones first.",
+                "Nobody can sign in with this name again. To restore the user with all data, create ‘\(user.handle)’ on the page Users, "
+                    + "or send a request that names the user.",
+            ], action: visit.place.link("users/remove"), fields: [Frame.Hidden(name: field, value: user.handle)], button: "Delete the user",
+            cancel: visit.place.link("users/user", [(field, user.handle)]))
+    }
+
+    /// - Returns: the page Users, as the developer if the acting user was removed.
+    static func remove(_ visit: Visit) async throws -> String {
+        let user = try user(visit)
+        _ = try await visit.accounts.removeUser(user.userRecordName)
+        let place = user == visit.people.actor ? visit.place.with { ($0.user, $0.zone) = (nil, .unspecified) } : visit.place
+        return place.link("users", [Notice.userRemoved.parameter])
+    }
+
+    private static func user(_ visit: Visit) throws -> User {
+        let name = visit.fields[field] ?? ""
+        guard let user = visit.people.user(named: name) else {
+            throw RecordError(.notFound, "There is no user '\(name.prefix(80))'")
+        }
+        return user
+    }
+}

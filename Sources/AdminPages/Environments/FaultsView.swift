@@ -1,0 +1,269 @@
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Text
+
+/// The fault injection page: the available faults, and the active ones.
+struct FaultsView: Page {
+    static let template = "rehearsals"
+    static let tab = Tab.rehearsals
+
+    /// An active fault, with the form that stops it.
+    struct Running: ViewModel {
+        /// The id of the form.
+        let id: String
+        let title: String
+        let name: String
+        let area: String
+        let remaining: String?
+        /// The items that fail, such as `1 of 3 items with CONFLICT`.
+        let items: String?
+        let since: ValueView
+        let fields: [Frame.Hidden]
+    }
+
+    struct Row: ViewModel {
+        let title: String
+        let name: String
+        let effect: String
+        let advice: String
+        /// True if the fault is active in some scope.
+        let isOn: Bool
+        /// The buttons that stop it, one for each scope.
+        let stops: [Stop]
+        /// The choice of the items that fail; `nil` for faults of whole requests.
+        let items: ItemChoice?
+    }
+
+    /// The items of a batch that a fault fails: every n-th, with a code.
+    struct ItemChoice: ViewModel {
+        let every: String
+        let most: String
+        let codes: [Choice]
+
+        init(_ standard: FailingItems) {
+            every = String(standard.every)
+            most = String(FailingItems.everyRange.upperBound)
+            codes = FailingItems.Code.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0 == standard.code) }
+        }
+    }
+
+    /// A button of a form among the active faults.
+    struct Stop: ViewModel {
+        let form: String
+        let text: String
+        let label: String
+    }
+
+    /// A one-time action, with a confirmation page.
+    struct Act: ViewModel {
+        let title: String
+        let name: String
+        let effect: String
+        let advice: String
+        /// The reason why the action is not possible here.
+        let obstacle: String?
+    }
+
+    let title = Self.tab.title
+    let notice: String?
+    let running: [Running]
+    let readings: [Row]
+    let failures: [Row]
+    let acts: [Act]
+    let areas: [Choice]
+    /// The zones that actions can affect.
+    let zones: [Choice]
+    let environment: String
+    let container: String
+    let hidden: [Frame.Hidden]
+    let start: String
+    let stop: String
+    let confirm: String
+    let milliseconds: String
+
+    static func load(_ visit: Visit, faults: FaultInjection) -> FaultsView {
+        let running = faults.running.enumerated().map { (fault: $1, shown: Running($1, number: $0)) }
+        func rows(_ kind: InjectedFault.Kind) -> [Row] {
+            InjectedFault.allCases.filter { $0.kind == kind }.map { fault in
+                let own = running.filter { $0.fault.fault == fault }.map(\.shown)
+                return Row(
+                    title: fault.title, name: fault.rawValue, effect: fault.effect, advice: fault.advice, isOn: !own.isEmpty,
+                    stops: own.map { shown in
+                        let text = own.count == 1 ? "Stop" : "Stop \(shown.area)"
+                        return Stop(form: shown.id, text: text, label: own.count == 1 ? "Stop \(fault.title)" : text)
+                    },
+                    items: fault == .partialFailure ? ItemChoice(.standard) : nil)
+            }
+        }
+        let place = visit.place
+        let isOwner = place.address.scope == .private
+        return FaultsView(
+            notice: Notice.text(visit.fields["notice"]), running: running.map(\.shown), readings: rows(.reading), failures: rows(.failure),
+            acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
+                Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, obstacle: obstacle(to: act, visit))
+            },
+            areas: FaultPlace.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
+            zones: (isOwner ? visit.customZones : []).map { zone in
+                Choice(
+                    place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
+                    isSelected: place.zoneID.map { place.isSame($0, zone.zoneID) } ?? false)
+            },
+            environment: place.address.environment.rawValue, container: place.address.container.description,
+            hidden: place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, start: place.link("rehearsals/start"),
+            stop: place.link("rehearsals/stop"), confirm: "\(place.path)/rehearsals/confirm",
+            milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func obstacle(to act: InjectedFault, _ visit: Visit) -> String? {
+        if let capability = act.capability, !visit.database.can(capability) { return visit.database.unable(capability).reason }
+        let hasZone = visit.place.address.scope == .private && !visit.customZones.isEmpty
+        return act.needsZone && !hasZone ? "no zone here" : nil
+    }
+}
+
+extension FaultsView.Running {
+    fileprivate init(_ running: ActiveFault, number: Int) {
+        id = "stop-\(number)"
+        title = running.fault.title
+        name = running.fault.rawValue
+        area = running.area.description
+        remaining = running.remaining.map { Digits.count($0, "more time") }
+        items = running.items?.description
+        since = ValueView(.time(running.since))
+        let place = running.area
+        let fields: [(String, String?)] = [
+            ("stop", running.fault.rawValue), ("container", place.container?.description), ("environment", place.environment?.rawValue),
+            ("database", place.scope?.rawValue), ("inZone", place.zoneID?.zoneName.string), ("owner", place.zoneID?.ownerRecordName?.string),
+        ]
+        self.fields = fields.compactMap { name, value in value.map { Frame.Hidden(name: name, value: $0) } }
+    }
+}
+
+// MARK: - Scope
+
+/// The scope of an injected fault, relative to the current place.
+enum FaultPlace: Hashable {
+    case everywhere, container, environment, database
+    case zone(ZoneID)
+
+    /// The maximum number of zones to choose from.
+    private static let zoneLimit = 200
+    private static let zonePrefix = "zone:"
+
+    static func allCases(in visit: Visit) -> [FaultPlace] {
+        [.everywhere, .container, .environment, .database] + visit.zones.prefix(zoneLimit).map { .zone($0.zoneID) }
+    }
+
+    /// The form value.
+    func value(in place: Place) -> String {
+        switch self {
+        case .everywhere: "everywhere"
+        case .container: "container"
+        case .environment: "environment"
+        case .database: "database"
+        case .zone(let zoneID): Self.zonePrefix + place.zoneText(zoneID)
+        }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST for an invalid form value.
+    init(_ value: String, in place: Place) throws {
+        switch value {
+        case "everywhere": self = .everywhere
+        case "container": self = .container
+        case "environment": self = .environment
+        case "database": self = .database
+        default:
+            guard value.hasPrefix(Self.zonePrefix),
+                case .one(let zoneID) = Place.zone(String(value.dropFirst(Self.zonePrefix.count)), owner: nil, in: place.address.scope)
+            else { throw RecordError(.badRequest, "Choose where to rehearse: everywhere, container, environment, database, or a zone") }
+            self = .zone(zoneID)
+        }
+    }
+
+    func area(in place: Place) -> FaultArea {
+        let address = place.address
+        return switch self {
+        case .everywhere: .everywhere
+        case .container: FaultArea(container: address.container)
+        case .environment: FaultArea(container: address.container, environment: address.environment)
+        case .database: FaultArea(container: address.container, environment: address.environment, scope: address.scope)
+        // Clients name their own zones with or without the owner. The owner matters only in the shared database, which has zones of several owners.
+        case .zone(let zoneID):
+            FaultArea(
+                container: address.container, environment: address.environment, scope: address.scope,
+                zoneID: ZoneID(zoneName: zoneID.zoneName, ownerRecordName: address.scope == .shared ? zoneID.ownerRecordName : nil))
+        }
+    }
+}
+
+// MARK: - Actions
+
+/// The actions of the fault injection page.
+enum FaultActions {
+    static func start(_ visit: Visit, faults: FaultInjection) async throws -> String {
+        let fault = try fault(visit.fields["start"])
+        if fault.kind == .act {
+            let zoneID = fault.needsZone ? try zoneID(visit) : nil
+            try await visit.measure { try await fault.perform(in: visit.database, zoneID: zoneID) }
+            return page(visit, fault == .expireTokens ? .tokensExpired : fault == .purgeZone ? .zonePurged : .zoneReset)
+        }
+        func number(_ field: String, _ name: String) throws -> Int? {
+            guard let text = visit.fields.text(field)?.trimmingSpaces else { return nil }
+            guard let number = Int(text) else { throw RecordError(.badRequest, "\(name) must be a whole number, not ‘\(text)’") }
+            return number
+        }
+        // One form starts all faults, so it sends what others need, too.
+        let hasItems = fault == .partialFailure
+        let setting = try FaultSetting(
+            fault, count: fault.kind == .failure ? try number("count", "The count") : nil,
+            every: hasItems ? try number("every", "The number of items") : nil, code: hasItems ? visit.fields.text("code") : nil)
+        let area = try FaultPlace(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
+        try faults.start(setting, in: area)
+        return page(visit, .rehearsalStarted)
+    }
+
+    static func stop(_ visit: Visit, faults: FaultInjection) throws -> String {
+        let fields = visit.fields
+        let area = FaultArea(
+            container: fields["container"].flatMap { ContainerID($0) }, environment: fields["environment"].flatMap { Environment(rawValue: $0) },
+            scope: fields["database"].flatMap { DatabaseScope(rawValue: $0) },
+            zoneID: fields.text("inZone").map { ZoneID(zoneName: Name($0), ownerRecordName: fields.text("owner").map { Name($0) }) })
+        faults.stop(try fault(fields["stop"]), in: area)
+        return page(visit, .rehearsalStopped)
+    }
+
+    /// The confirmation page for actions that can't be undone.
+    static func confirm(_ visit: Visit) throws -> ConfirmationView {
+        let act = try fault(visit.fields["start"])
+        guard act.kind == .act else { throw RecordError(.badRequest, "‘\(act.rawValue)’ is started and stopped without a confirmation") }
+        var fields = [Frame.Hidden(name: "start", value: act.rawValue)]
+        var title = "\(act.title) of \(visit.place.address.container), \(visit.place.address.environment.rawValue)?"
+        if act.needsZone {
+            let zoneID = try zoneID(visit)
+            fields.append(Frame.Hidden(name: "of", value: visit.place.zoneText(zoneID)))
+            title = act == .purgeZone ? "Purge the zone \(visit.zoneName(zoneID))?" : "Reset the zone \(visit.zoneName(zoneID))?"
+        }
+        return ConfirmationView(
+            on: .rehearsals, title: title, lines: [act.effect, act.advice],
+            action: visit.place.link("rehearsals/start"), fields: fields, button: act.title, cancel: visit.place.link("rehearsals"))
+    }
+
+    private static func page(_ visit: Visit, _ notice: Notice) -> String {
+        visit.place.link("rehearsals", [notice.parameter])
+    }
+
+    private static func fault(_ name: String?) throws -> InjectedFault {
+        try FaultSetting(name ?? "").fault
+    }
+
+    /// The zone of a one-time action.
+    private static func zoneID(_ visit: Visit) throws -> ZoneID {
+        guard case .one(let zoneID) = Place.zone(visit.fields.text("of"), owner: nil, in: visit.place.address.scope) else {
+            throw RecordError(.badRequest, "Choose a zone")
+        }
+        guard visit.zones.contains(where: { visit.place.isSame($0.zoneID, zoneID) }) else { throw RecordError.zoneNotFound }
+        return zoneID
+    }
+}

@@ -1,0 +1,290 @@
+internal import CloudKitRecordStore
+internal import Console
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
+struct BulkView: Page {
+    static let template = "bulk"
+    static let tab = Tab.query
+
+    struct Row: ViewModel {
+        let recordName: String
+        let title: String?
+        let href: String
+        let zone: String
+        /// `nil` for a deletion.
+        let before: ValueView?
+        let after: ValueView?
+    }
+
+    struct DryRun: ViewModel {
+        /// `1,940 records would be deleted`
+        let sentence: String
+        let isNothing: Bool
+        let notes: [String]
+        let rows: [Row]
+        let showsValues: Bool
+        let showsZones: Bool
+        let more: String?
+        let button: String
+        let isDeletion: Bool
+        let action: String
+        let fields: [Frame.Hidden]
+    }
+
+    struct Value: ViewModel {
+        let name: String
+        let type: String
+        let isList: Bool
+        let entries: [EntryView]
+        let count: String
+        let isEmptyList: Bool
+        let isEncrypted: Bool
+    }
+
+    let title = "Change all matches"
+    /// `Change all 2,098 Message records`, if their number is known without a dry run.
+    let heading: String
+    /// The query in words.
+    let query: String
+    let back: String
+    let action: String
+    let hidden: [Frame.Hidden]
+    let changes: [Choice]
+    /// `nil` for a deletion.
+    let fieldChoices: [Choice]
+    let needsField: Bool
+    /// The inputs of the new value; `nil` if no field is chosen, or the change sets no value.
+    let value: Value?
+    let problem: String?
+    let complaint: Complaint?
+    let remark: String?
+    let dryRun: DryRun?
+    /// The number of the field among the inputs. The ids of the inputs contain it.
+    let number = "1"
+    let milliseconds: String
+
+    // MARK: Pages
+
+    static func load(_ visit: Visit) async throws -> BulkView {
+        let form = try BulkForm(visit)
+        let isAsked = visit.fields["dry"] != nil && visit.fields["do"] == nil
+        return try await page(form, isAsked: isAsked, remark: nil, visit)
+    }
+
+    /// Starts the job of the dry run. If the records have changed since, shows a new dry run.
+    static func run(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
+        let form = try BulkForm(visit)
+        let type = try Self.type(form, visit)
+        let plan = QueryPlan(form.query, of: type)
+        guard plan.canRun else { return .page(try await page(form, isAsked: true, remark: nil, visit)) }
+        let input: FieldInput?
+        do {
+            input = form.change == .delete ? nil : try form.input(in: visit.place)
+        } catch {
+            return .page(try await page(form, isAsked: true, remark: nil, visit))
+        }
+        let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
+        guard Name(found.fingerprint) == Name(visit.fields["fingerprint"] ?? ""), !found.targets.isEmpty else {
+            let remark = "Nothing was changed: other records match since the dry run. This is the new dry run."
+            return .page(try await page(form, isAsked: true, remark: remark, visit))
+        }
+        // A job in the background can't ask before it changes a container in iCloud.
+        try visit.cloudKit()?.checkWritable()
+        let count = Digits.count(found.targets.count, "record")
+        let heading: String
+        switch form.change {
+        case .set: heading = "Set \(form.field?.name ?? "") of \(count)"
+        case .clear: heading = "Clear \(form.field?.name ?? "") of \(count)"
+        case .delete: heading = "Delete \(count)"
+        }
+        let work = BulkWork(
+            database: visit.database, place: visit.place, targets: found.targets,
+            change: form.field.flatMap { field in input.map { (field.name, $0) } })
+        let run = BackgroundRun(
+            heading: heading, verb: form.change == .delete ? "deleted" : "saved", total: found.targets.count, place: visit.place,
+            back: Frame.Link(text: "Back to the query", href: visit.place.link("query", form.query.parameters)))
+        try runs.start(run) { try await work.run($0) }
+        return .redirect(visit.place.link("run", [("id", run.id)]))
+    }
+
+    private static func type(_ form: BulkForm, _ visit: Visit) throws -> RecordType {
+        guard let name = form.query.type else { throw RecordError(.badRequest, "The address needs a record type: type=…") }
+        guard let type = visit.schema?.types[name], name != Schema.usersType else { throw RecordError(known: .unknownType, name) }
+        return type
+    }
+
+    private static func page(_ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit) async throws -> BulkView {
+        let type = try type(form, visit)
+        let plan = QueryPlan(form.query, of: type)
+        guard plan.canRun else {
+            let error = RecordError(.badRequest, "A value of the query can't be read")
+            return BulkView(form, type, plan, complaint: error, visit: visit)
+        }
+        let all = plan.query.filters.isEmpty ? await visit.recordCounts()?[type.name] : nil
+        guard isAsked else { return BulkView(form, type, plan, all: all, remark: remark, visit: visit) }
+        do {
+            let input = form.change == .delete ? nil : try form.input(in: visit.place)
+            let found = try await BulkTargets.find(form, plan: plan, input: input, visit: visit)
+            return BulkView(form, type, plan, found: found, input: input, all: all, remark: remark, visit: visit)
+        } catch let problem as EntryProblem {
+            return BulkView(form, type, plan, all: all, problem: problem.reason, visit: visit)
+        } catch let error as RecordError {
+            return BulkView(form, type, plan, all: all, complaint: error, visit: visit)
+        }
+    }
+
+    private init(
+        _ form: BulkForm, _ type: RecordType, _ plan: QueryPlan, found: BulkTargets? = nil, input: FieldInput? = nil, all: Int? = nil, problem: String? = nil,
+        complaint: RecordError? = nil, remark: String? = nil, visit: Visit
+    ) {
+        let place = visit.place
+        heading = all.map { "Change all \(Digits.count($0, "\(type.name) record"))" } ?? "Change all matching \(type.name) records"
+        query = QuerySentence.text(of: plan.query, type: type)
+        back = place.link("query", form.query.parameters)
+        action = place.link("bulk")
+        hidden = form.query.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }
+        changes = [("set", "set a field"), ("clear", "clear a field"), ("delete", "delete the records")].map { value, text in
+            Choice(value, text, isSelected: value == form.change.rawValue)
+        }
+        needsField = form.change != .delete
+        let chosen = form.field?.name
+        let fields = type.fields.filter { form.change == .clear || $0.value.type.valueType != .asset }.sorted { $0.key < $1.key }
+        fieldChoices = [Choice("", "choose a field", isSelected: chosen == nil)]
+            + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
+        value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
+        self.problem = problem
+        self.complaint = complaint.map { Complaint($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
+        self.remark = remark
+        dryRun = found.map { DryRun($0, form, input: input, visit: visit) }
+        milliseconds = visit.stopwatch.elapsed.millisecondsText
+    }
+}
+
+extension BulkView.Value {
+    fileprivate init(_ field: EditedField, isWrong: Bool, visit: Visit) {
+        name = field.name.string
+        type = field.type.label
+        isList = field.type.isList
+        entries = field.entries.enumerated().map { index, entry in
+            EntryView(entry, of: field, number: 1, element: index + 1, found: nil, isWrong: isWrong, offersTools: false, visit: visit)
+        }
+        count = String(field.entries.count)
+        isEmptyList = field.isEmptyList
+        isEncrypted = field.type.isEncrypted
+    }
+}
+
+extension BulkView.DryRun {
+    fileprivate init(_ found: BulkTargets, _ form: BulkForm, input: FieldInput?, visit: Visit) {
+        let count = Digits.count(found.targets.count, "record")
+        let field = form.field?.name.string ?? ""
+        isDeletion = form.change == .delete
+        isNothing = found.targets.isEmpty
+        switch form.change {
+        case .set: (sentence, button) = ("\(count) would get another \(field)", "Set \(field) of \(count)")
+        case .clear: (sentence, button) = ("\(count) would lose the value of \(field)", "Clear \(field) of \(count)")
+        case .delete: (sentence, button) = ("\(count) would be deleted", "Delete \(count)")
+        }
+        var notes: [String] = []
+        if found.isCutOff {
+            notes.append("More records match. One run changes \(Digits.grouped(BulkTargets.limit)), in the order of the query. Repeat it for the rest.")
+        }
+        if found.isCutShort {
+            notes.append("More records match. The first \(Digits.grouped(BulkTargets.lookLimit)) were read. Narrow the query to reach the rest.")
+        }
+        if found.unchanged > 0 { notes.append("\(Digits.count(found.unchanged, "record")) already \(found.unchanged == 1 ? "has" : "have") this value and \(found.unchanged == 1 ? "stays" : "stay") unchanged.") }
+        if isDeletion { notes.append("A record with a DELETE_SELF reference is deleted with its target. A target of a VALIDATE reference and a parent are deleted only together with the records that refer to them.") }
+        if !found.targets.isEmpty { notes.append("A record that is saved between the dry run and the change stays unchanged, and is listed.") }
+        self.notes = notes
+        showsValues = !isDeletion
+        showsZones = visit.queriesSeveralZones
+        let after: FieldValue? = if case .tagged(let value, _, _)? = input { value } else { nil }
+        let titles = visit.titles
+        rows = found.shown.map { record in
+            let zoneID = record.recordID.zoneID
+            let presenter = ValuePresenter(place: visit.place, zoneID: zoneID, links: nil)
+            // A value that can't be read is shown as empty. The page of the record describes the problem.
+            let held = form.field.flatMap { field in (try? record.fields.values(of: [field.name]))?[field.name] }
+            return BulkView.Row(
+                recordName: record.recordID.recordName.string, title: try? titles.title(of: record),
+                href: visit.place.link(toRecord: record.recordID.recordName, in: zoneID), zone: visit.zoneName(zoneID), before: form.field.map { presenter.view(held, of: $0.name) },
+                after: form.field.map { presenter.view(after, of: $0.name) })
+        }
+        let left = found.targets.count - found.shown.count
+        more = left > 0 ? "and \(Digits.grouped(left)) more" : nil
+        action = visit.place.link("bulk/run")
+        fields = (form.parameters + [("fingerprint", found.fingerprint)]).map { Frame.Hidden(name: $0.0, value: $0.1) }
+    }
+}
+
+// MARK: - Form
+
+/// A change of all records that match a query, as URL parameters: the parameters of the query, and `change=set&changed=rank&text-1-1=5`.
+struct BulkForm: Sendable {
+    enum Change: String, Sendable, CaseIterable {
+        case set, clear, delete
+    }
+
+    let query: QueryForm
+    let change: Change
+    /// The field that is set or cleared, with the new value in its inputs; `nil` if no field is chosen.
+    var field: EditedField?
+
+    init(_ visit: Visit) throws {
+        var query = QueryForm(visit.fields)
+        // The change covers all matching records, so it starts at the first page.
+        (query.markers, query.page, query.keys, query.returnsSystemFieldsOnly) = ([], 1, [], false)
+        self.query = query
+        change = visit.fields["change"].flatMap { Change(rawValue: $0) } ?? .set
+        guard change != .delete, let type = query.type.flatMap({ visit.schema?.types[$0] }), let name = visit.fields.text("changed").map({ Name($0) }),
+            let definition = type.fields[name], definition.type.valueType != .asset || change == .clear
+        else { return }
+        var field = EditedField(name, definition.type, was: nil, showing: nil, place: visit.place)
+        let sent = Dictionary(visit.fields.pairs.map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
+        if definition.type.isList {
+            let count = visit.fields.number("count1", in: 1...EditedField.elementLimit) ?? 1
+            field.entries = (1...count).map { FieldEntry(sent, suffix: "1-\($0)") }
+            field.isEmptyList = sent["emptylist1"] != nil
+            if visit.fields["do"] == "grow-1", count < EditedField.elementLimit { field.entries.append(FieldEntry()) }
+        } else {
+            field.entries = [FieldEntry(sent, suffix: "1-1")]
+        }
+        self.field = field
+    }
+
+    /// The URL parameters of this form.
+    var parameters: [(name: String, value: String)] {
+        query.parameters + [("change", change.rawValue)] + (field.map { [("changed", $0.name.string)] + Self.parameters(of: $0) } ?? [])
+    }
+
+    private static func parameters(of field: EditedField) -> [(name: String, value: String)] {
+        var parameters: [(name: String, value: String)] = field.type.isList ? [("count1", String(field.entries.count))] : []
+        if field.isEmptyList { parameters.append(("emptylist1", "1")) }
+        for (index, entry) in field.entries.enumerated() {
+            let suffix = "1-\(index + 1)"
+            if !entry.text.isEmpty { parameters.append(("text-\(suffix)", entry.text.string)) }
+            if entry.isEmptyText { parameters.append(("empty-\(suffix)", "1")) }
+            if entry.notation != .base64 { parameters.append(("as-\(suffix)", entry.notation.rawValue)) }
+            if entry.action != .none { parameters.append(("action-\(suffix)", entry.action.rawValue)) }
+            if !entry.zone.isEmpty { parameters.append(("zone-\(suffix)", entry.zone.string)) }
+            for part in FieldEntry.Part.allCases {
+                if let text = entry.parts[part] { parameters.append(("\(part.rawValue)-\(suffix)", text.string)) }
+            }
+        }
+        return parameters
+    }
+
+    /// The new value of the field in each record.
+    /// - Throws: ``EntryProblem`` if the input is not a value of the field's type, or is empty.
+    func input(in place: Place) throws(EntryProblem) -> FieldInput {
+        guard let field else { throw EntryProblem(reason: "Choose a field.") }
+        if change == .clear { return .cleared }
+        guard let value = try field.value(in: place) else {
+            throw EntryProblem(reason: "Enter a value for the field. To clear it, choose ‘clear a field’.")
+        }
+        return EditedField.input(value, field.type)
+    }
+}

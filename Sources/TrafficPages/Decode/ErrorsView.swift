@@ -1,0 +1,262 @@
+internal import Console
+internal import HTTPServing
+internal import JSON
+internal import RecordStore
+internal import Records
+internal import Traffic
+internal import Workbench
+
+/// The page Errors: explains a pasted error, with advice and the request that caused it.
+struct ErrorsView: Page {
+    static let template = "errors"
+    static let tab = Tab.errors
+
+    let title = Self.tab.title
+    let action: String
+    let text: String
+    let omission: String?
+    /// A message for a text without any readable error.
+    let problem: String?
+    /// The error that caused all the others, if it is known.
+    let cause: String?
+    let errors: [ErrorCard]
+    let isCut: Bool
+    /// True if no text was pasted, so that the code tables are the main content.
+    let isFirst: Bool
+    let hidden: [Frame.Hidden]
+    let find: String
+    let lists: [ErrorCodeList]
+    let hasNoCodes: Bool
+    let milliseconds: String
+}
+
+extension ErrorsView {
+    static func load(_ visit: Visit) async throws -> ErrorsView {
+        let text = visit.fields["error"] ?? ""
+        let isFirst = text.allSatisfy(\.isWhitespace)
+        let read = isFirst ? nil : try await WorkPool.prompt.run(on: text.utf8.count * 4) { ErrorText(text) }
+        let find = visit.fields["find"] ?? ""
+        let lists = ErrorCodeList.all(matching: find)
+        let pasted = try await PastedValue.read(text)
+        return ErrorsView(
+            action: visit.place.link("errors"), text: pasted.shown, omission: pasted.omission, problem: read.flatMap(problem),
+            cause: read.flatMap(cause), errors: read?.errors.map { ErrorCard($0, visit: visit) } ?? [], isCut: read?.isCut ?? false, isFirst: isFirst,
+            hidden: visit.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) }, find: find, lists: lists,
+            hasNoCodes: lists.allSatisfy(\.codes.isEmpty), milliseconds: visit.stopwatch.elapsed.millisecondsText)
+    }
+
+    private static func problem(_ read: ErrorText) -> String? {
+        if read.isTooLong { return "The text is longer than \(Digits.bytes(Int64(ErrorText.limit))). Paste the part that begins with ‘<CKError’." }
+        return read.isEmpty
+            ? "This text has no CloudKit error. Recognised are ‘<CKError …>’, ‘Error Domain=CKErrorDomain …’, a serverErrorCode, the names and numbers of codes, and \(KnownReason.allCases.count) messages." : nil
+    }
+
+    /// Batches fail as a whole, and errors wrap others. The root cause is the error that is neither a batch failure nor a wrapper.
+    private static func cause(_ read: ErrorText) -> String? {
+        guard read.errors.count > 1 else { return nil }
+        let telling = read.errors.filter { error in
+            guard let code = error.code, code.family != .internal else { return error.message != nil && error.domain == nil }
+            return !["partialFailure", "batchRequestFailed", "ATOMIC_ERROR"].contains(code.name)
+        }
+        guard let error = telling.max(by: { $0.depth < $1.depth }) else { return nil }
+        let name = error.code?.name ?? error.name ?? "an error"
+        let subject = error.subject.map { " of \($0)" } ?? ""
+        let message = error.message.map { ": ‘\($0)’" } ?? ""
+        return "\(name)\(subject)\(message)"
+    }
+}
+
+// MARK: - One error
+
+/// One error from a pasted text.
+struct ErrorCard: ViewModel {
+    struct Fact: ViewModel {
+        let name: String
+        let text: String
+        /// True if users are likely to copy the text, as with identifiers.
+        let isCode: Bool
+    }
+
+    /// A CSS class for the indentation.
+    let depth: String
+    let name: String
+    /// `CKErrorDomain 21`, `HTTP 404 where the whole request fails`.
+    let numbers: String?
+    let subject: String?
+    /// The server's message.
+    let message: String?
+    let meaning: String?
+    let remedy: String?
+    /// The cause behind the server's message.
+    let cause: String?
+    let causeRemedy: String?
+    /// How sure the cause is.
+    let evidence: String?
+    /// Why the server refused the credentials of the request; it knows more than it answers.
+    let diagnosis: Diagnosis?
+    let retry: String?
+    /// `good`, `warn` or `bad`.
+    let retryTone: String?
+    let facts: [Fact]
+    /// The request that caused the error, if the log of this server has it.
+    let request: Frame.Link?
+    let requestFacts: String?
+    let hasNoRequest: Bool
+
+    /// The maximum indentation. Deeper errors use it too.
+    private static let depths = 4
+
+    init(_ error: ReadError, visit: Visit) {
+        let code = error.code
+        let known = error.knownReason
+        depth = "depth\(min(error.depth, Self.depths))"
+        name = code?.name ?? error.name ?? error.domain ?? "An error recognised by its text"
+        numbers = Self.numbers(error, code)
+        subject = error.subject
+        message = error.message
+        meaning = code?.meaning ?? (error.domain == nil || error.domain == "CKErrorDomain" ? nil : Self.meaning(of: error.domain))
+        remedy = code?.remedy
+        cause = known?.cause
+        causeRemedy = known?.remedy
+        evidence = known?.evidence.title
+        retry = code?.retry.title
+        retryTone = code.map(Self.tone)
+        facts = Self.facts(error)
+        let request = error.uuid.flatMap { visit.log.request($0.lowercased()) }
+        self.request = request.map { request in
+            Frame.Link(text: "\(request.method) \(request.operation)", href: visit.place.link("requests", [("id", request.id)]))
+        }
+        diagnosis = request?.authentication.flatMap { authentication in
+            authentication.problem.map { Diagnosis($0, isSignature: authentication.way == .serverKey) }
+        }
+        requestFacts = request.map { request in
+            "\(request.started.utcText) UTC, \(request.started.agoText(at: .now())), answered \(request.status) after \(Digits.fixed(request.milliseconds, 1)) ms"
+        }
+        hasNoRequest = error.uuid != nil && request == nil
+    }
+
+    private static func numbers(_ error: ReadError, _ code: ErrorCode?) -> String? {
+        if error.domain == "CKErrorDomain", let number = error.number {
+            let behind = error.internalNumber.map { number in ", internally \(number)" + (error.internalCode.map { ": \($0.name)" } ?? "") }
+            return "CKErrorDomain \(number)" + (behind ?? "")
+        }
+        if let domain = error.domain { return error.number.map { "\(domain) \($0)" } }
+        return code?.status.map { "HTTP \($0) when the whole request fails, 200 when only this item does" }
+    }
+
+    private static func meaning(of domain: String?) -> String {
+        domain == ErrorCode.internalDomain
+            ? "An internal CloudKit number. Apple does not document it. Handle the code of the surrounding error."
+            : "An error of another framework that wraps a CloudKit error. Handle the error inside."
+    }
+
+    private static func tone(_ code: ErrorCode) -> String {
+        switch code.retry {
+        case .later: "good"
+        case .mended, .checked, .perItem: "warn"
+        case .never: "bad"
+        }
+    }
+
+    private static func facts(_ error: ReadError) -> [Fact] {
+        var facts: [Fact] = []
+        func add(_ name: String, _ text: String?, isCode: Bool = true) {
+            if let text { facts.append(Fact(name: name, text: text, isCode: isCode)) }
+        }
+        add("wait", error.retryAfter.map { "\(Digits.fixed($0, $0 == $0.rounded() ? 0 : 1)) seconds before the retry" }, isCode: false)
+        add("change tags", error.clientTag.flatMap { client in error.serverTag.map { "the client sent \(client), the server has \($0)" } }, isCode: false)
+        add("uuid", error.uuid)
+        add("operation", error.operationID)
+        add("container", error.container)
+        return facts
+    }
+}
+
+// MARK: - Codes
+
+/// The codes of one family, as a table.
+struct ErrorCodeList: ViewModel {
+    struct Code: ViewModel {
+        let number: String?
+        /// True if the family has numbers. A single code may lack one.
+        let hasNumber: Bool
+        let name: String
+        let meaning: String
+        let remedy: String
+        /// When to retry, or how sure the cause is.
+        let last: String
+        /// The text that the filter of the table searches; empty if all of it is in the row.
+        let words: String
+        /// The text that the filter searches without scripts.
+        let searched: String
+
+        func child(named name: String) -> Any? {
+            switch name {
+            case "number": number ?? Absent()
+            case "hasNumber": hasNumber
+            case "name": self.name
+            case "meaning": meaning
+            case "remedy": remedy
+            case "last": last
+            case "words": words
+            default: nil
+            }
+        }
+    }
+
+    let title: String
+    let note: String
+    /// The title of the first column; `nil` for families without numbers.
+    let numberTitle: String?
+    let lastTitle: String
+    let codes: [Code]
+
+    /// - Parameter find: the search words. A code must contain all of them.
+    static func all(matching find: String) -> [ErrorCodeList] {
+        let words = find.lowercased().split(separator: " ")
+        func list(_ title: String, _ note: String, _ number: String?, last: String = "retry?", _ codes: [Code]) -> ErrorCodeList {
+            ErrorCodeList(
+                title: title, note: note, numberTitle: number, lastTitle: last,
+                codes: codes.filter { code in words.allSatisfy { code.searched.contains($0) } })
+        }
+        return [
+            list("CKError of CloudKit.framework", "CKErrorDomain, by number.", "code", ErrorCode.framework.map { Code($0) }),
+            list(
+                "serverErrorCode of the web services",
+                "With the status of a request that fails as a whole. The error of a single item is in a response with status 200.", "HTTP",
+                ErrorCode.server.map { Code($0) }),
+            list(
+                "CKInternalErrorDomain", "The second number, as in (15/2000). Apple documents none of them; these are quoted in public logs.", "number",
+                ErrorCode.internal.map { Code($0) }),
+            list("ckErrorCode of CloudKit JS", "Errors that the library itself reports.", nil, ErrorCode.javaScript.map { Code($0) }),
+            list(
+                "Messages of CloudKit", "With the number of the CKError. Skylight sends many of them too; its own messages are explained when they are pasted.", "CKError",
+                last: "how sure", KnownReason.allCases.filter { $0.evidence != .skylight }.map { Code($0) }),
+        ]
+    }
+}
+
+extension ErrorCodeList.Code {
+    fileprivate init(_ code: ErrorCode) {
+        number = (code.number ?? code.status).map { String($0) }
+        hasNumber = code.family != .javaScript
+        name = code.name
+        meaning = code.meaning
+        remedy = code.remedy
+        last = code.retry.title
+        searched = [number ?? "", code.name, code.title, code.meaning, code.remedy, last].joined(separator: " ").lowercased()
+        // The title of a framework code is not in its row: changeTokenExpired is also found as Change Token Expired.
+        words = code.family == .framework ? searched : ""
+    }
+
+    fileprivate init(_ known: KnownReason) {
+        number = known.framework.map { String($0) }
+        hasNumber = true
+        name = known.texts.joined(separator: " · ")
+        meaning = known.cause
+        remedy = known.remedy
+        last = known.evidence.title
+        words = ""
+        searched = [number ?? "", name, meaning, remedy, last].joined(separator: " ").lowercased()
+    }
+}
