@@ -10,7 +10,7 @@ import servers
 import skylight
 import tools
 
-_TABLES = tools.FOLDER.parent / "Sources/SQLRecordStore/SQL/SQLite/Tables"
+_MIGRATIONS = tools.FOLDER.parent / "Sources/SQLRecordStore/Drivers/SQLite"
 
 #: Containers and what part of the records each holds.
 MILLION, HUNDRED_THOUSAND, THOUSAND, ONE = (f"iCloud.bench.{name}" for name in ("Million", "HundredThousand", "Thousand", "One"))
@@ -30,7 +30,7 @@ class Bench:
         self.records, self.rounds, self.quick, self.say = records, rounds, quick, say
         self.sizes = {MILLION: records, HUNDRED_THOUSAND: peer_records, THOUSAND: max(records // 1000, 20), ONE: 1}
         self.legend = {}
-        self._filled = cache / f"filled-{records}-{peer_records}-{_digest(sorted(_TABLES.iterdir()))}"
+        self._filled = cache / f"filled-{records}-{peer_records}-{_digest(sorted(_MIGRATIONS.glob('StoreMigrations*.swift')))}"
         sources = [tools.FOLDER / name for name in ("baseline/store.c", "baseline/notes.c", "BenchmarkRecords/benchmark_records.c")]
         self._baseline = cache / f"baseline-{records}-{_digest(sources)}.sqlite"
         self.peers = cache / f"peers-{peer_records}"

@@ -1,4 +1,6 @@
 internal import Crypto
+internal import CryptoExtras
+internal import Dispatch
 internal import Foundation
 internal import GRDB
 internal import Records
@@ -163,4 +165,112 @@ public struct ConsoleSession: Sendable, Hashable {
     public let token: String
     /// The token in each form that protects against cross-site request forgery.
     public let csrf: String
+}
+
+// MARK: - State in memory
+
+/// The administrator's state in memory.
+struct Administration {
+    var password: StoredPassword?
+    /// A keyed hash of the last correct password, so that a program that sends it with each request does not wait for
+    /// scrypt each time. The key is known only to this process.
+    var remembered: [UInt8]?
+    let key = SymmetricKey(size: .bits256)
+    var tries = FailedTries()
+    /// Keyed by the hashes of their tokens.
+    var sessions: [[UInt8]: Session] = [:]
+
+    struct Session {
+        let made: ContinuousClock.Instant
+        let csrf: String
+        var expires: ContinuousClock.Instant
+    }
+
+    init(password: StoredPassword?) {
+        self.password = password
+    }
+
+    func keyedHash(_ password: String) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(password.utf8), using: key))
+    }
+
+    /// True if the password equals the last correct one.
+    func isRemembered(_ password: String) -> Bool {
+        remembered?.isSame(as: keyedHash(password)) ?? false
+    }
+}
+
+// MARK: - Stored password
+
+/// The stored form of the administrator's password.
+struct StoredPassword: Sendable, Hashable {
+    /// Minimum length in Unicode scalars.
+    static let shortest = 8
+    /// Maximum length in bytes.
+    static let longest = 1024
+
+    let salt: [UInt8]
+    let hash: [UInt8]
+    let cost: PasswordHashing.Cost
+
+    init(salt: [UInt8], hash: [UInt8], cost: PasswordHashing.Cost) {
+        self.salt = salt
+        self.hash = hash
+        self.cost = cost
+    }
+
+    init?(_ database: Database) throws {
+        guard let row = try Row.fetchOne(database, sql: "SELECT * FROM administrator") else { return nil }
+        salt = Array(try row.value("salt") as Data)
+        hash = Array(try row.value("hash") as Data)
+        cost = PasswordHashing.Cost(rounds: try row.value("rounds"), blockSize: try row.value("blockSize"), parallelism: try row.value("parallelism"))
+    }
+
+    func write(_ database: Database) throws {
+        try database.execute(
+            sql: "INSERT OR REPLACE INTO administrator (number, salt, hash, rounds, blockSize, parallelism) VALUES (1, ?, ?, ?, ?, ?)",
+            arguments: [Data(salt), Data(hash), cost.rounds, cost.blockSize, cost.parallelism])
+    }
+}
+
+// MARK: - Hashing
+
+/// Hashes passwords with scrypt (RFC 7914), one at a time on a separate thread, because each takes much time and
+/// memory.
+final class PasswordHashing: Sendable {
+    /// The cost parameters of a hash.
+    struct Cost: Sendable, Hashable {
+        var rounds: Int
+        var blockSize: Int
+        var parallelism: Int
+
+        /// 32 MiB and some tenths of a second.
+        static let standard = Cost(rounds: 1 << 15, blockSize: 8, parallelism: 1)
+    }
+
+    /// Maximum number of waiting passwords. Further ones are refused.
+    private static let waitingLimit = 8
+
+    private let queue = DispatchQueue(label: "skylight.accounts.passwords", qos: .utility)
+    private let waiting = Mutex(0)
+
+    /// - Returns: `nil` if too many passwords are waiting.
+    func hash(_ password: String, salt: [UInt8], cost: Cost) async throws -> [UInt8]? {
+        let hasRoom = waiting.withLock { waiting in
+            if waiting >= Self.waitingLimit { return false }
+            waiting += 1
+            return true
+        }
+        guard hasRoom else { return nil }
+        defer { waiting.withLock { $0 -= 1 } }
+        return try await withCheckedThrowingContinuation { continuation in
+            queue.async { continuation.resume(with: Result { try Self.hash(password, salt, cost) }) }
+        }
+    }
+
+    private static func hash(_ password: String, _ salt: [UInt8], _ cost: Cost) throws -> [UInt8] {
+        let key = try KDF.Scrypt.deriveKey(
+            from: Array(password.utf8), salt: salt, outputByteCount: 32, rounds: cost.rounds, blockSize: cost.blockSize, parallelism: cost.parallelism)
+        return key.withUnsafeBytes { Array($0) }
+    }
 }

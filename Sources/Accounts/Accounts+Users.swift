@@ -243,3 +243,122 @@ extension Accounts {
         return address
     }
 }
+
+// MARK: - Removal
+
+extension Accounts {
+    /// Maximum number of removed users that are remembered, so that new users don't get their data.
+    static let removedLimit = 100_000
+
+    /// Removes a user with name and e-mail address, and ends the user's sessions. This makes room for another user.
+    ///
+    /// The user's data stay in the containers under the user record name. Sign-ins can't use that name again; an
+    /// administrator restores the user by naming the handle.
+    /// - Returns: the user, and the number of valid sessions that ended.
+    /// - Throws: `RecordError` NOT_FOUND if there is no such user; BAD_REQUEST for the developer, for the user of a
+    ///   valid server key, and if ``removedLimit`` users were removed; a file error.
+    public func removeUser(_ userRecordName: Name) async throws -> (user: User, endedSessions: Int) {
+        let now = Timestamp(Date())
+        return try await queue.write { [self] database in
+            guard let user = known.withLock({ $0.user(recordName: userRecordName) }) else {
+                throw Records.RecordError(.notFound, "There is no user '\(userRecordName.string.prefix(80))'; use a handle or a user record name from the list")
+            }
+            try checkRemovable(user)
+            let sessions = credentials.withLock { $0.sessions.values.filter { $0.user == userRecordName } }
+            try database.execute(sql: "DELETE FROM webAuthSession WHERE user = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "DELETE FROM notificationToken WHERE user = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "DELETE FROM user WHERE userRecordName = ?", arguments: [userRecordName.string])
+            try database.execute(sql: "INSERT OR IGNORE INTO removedUser (userRecordName) VALUES (?)", arguments: [userRecordName.string])
+            database.afterNextTransaction { [self] _ in
+                known.withLock { $0.forget(user) }
+                credentials.withLock { credentials in
+                    credentials.notificationTokens = credentials.notificationTokens.filter { $0.value.first?.user != userRecordName }
+                    credentials.unwritten.subtract([.newUser(userRecordName), .user(userRecordName)])
+                    for session in sessions {
+                        credentials.sessions[session.id] = nil
+                        credentials.rotations[session.id] = nil
+                        credentials.unwritten.remove(.session(session.id))
+                    }
+                }
+            }
+            return (user, sessions.count { $0.isLive(at: now) })
+        }
+    }
+
+    /// True if the user with this name was removed and has not been brought back.
+    public func wasRemoved(_ userRecordName: Name) -> Bool {
+        known.withLock { $0.removed.contains(userRecordName) }
+    }
+
+    /// - Throws: `RecordError` BAD_REQUEST if the user can't be removed.
+    public func checkRemovable(_ user: User) throws(Records.RecordError) {
+        guard user.handle != User.developerHandle else {
+            throw Records.RecordError(.badRequest, "The user 'developer' can't be deleted: requests without a user act as this one")
+        }
+        let key = credentials.withLock { $0.keys.values.first { $0.userRecordName == user.userRecordName && $0.isLive } }
+        if let key {
+            throw Records.RecordError(
+                .badRequest, "'\(user.handle)' is the user of the server key \(key.keyID.prefix(8))…, which is active; revoke the key first")
+        }
+        guard known.withLock({ $0.removed.count }) < Self.removedLimit else {
+            throw Records.RecordError(.badRequest, "\(Self.removedLimit) users were deleted, which is the limit: no more can be deleted")
+        }
+    }
+}
+
+// MARK: - Limits of new users
+
+/// Limits the rate and number of users created by sign-ins, per address and per API token, so that strangers can't
+/// exhaust the limit.
+///
+/// Administrators are not limited, and some places are reserved for them.
+struct UserAdmission {
+    /// Maximum number of users created by sign-ins without an API token, and by sign-ins with the same one.
+    static let (strangerLimit, tokenLimit) = (1000, 2500)
+    /// Number of users from which sign-ins create no more.
+    static let signInLimit = 9000
+
+    /// Per address without an API token: ten at once, then one every ten minutes.
+    private var strangers = Budget<String>(atOnce: 10, interval: .seconds(600), keyLimit: 4096)
+    /// Per address with API tokens: thirty at once, then one per minute.
+    private var places = Budget<String>(atOnce: 30, interval: .seconds(60), keyLimit: 4096)
+    /// Per API token: a hundred at once, then one every ten seconds.
+    private var tokens = Budget<String>(atOnce: 100, interval: .seconds(10), keyLimit: APIToken.countLimit)
+
+    /// Counts a user to be created.
+    /// - Throws: `RecordError` BAD_REQUEST if there are too many users, THROTTLED with the time to wait if they are
+    ///   created too fast.
+    mutating func admit(_ signIn: UserSignIn, among users: KnownUsers, at now: ContinuousClock.Instant) throws(Records.RecordError) {
+        let remedy = "choose one of them, or ask the server's administrator to delete some"
+        guard users.count < Self.signInLimit else {
+            throw Records.RecordError(.badRequest, "There are \(users.count) users, and sign-ins create users only up to \(Self.signInLimit): \(remedy)")
+        }
+        let place = PeerPlace.of(signIn.peer)
+        guard let token = signIn.apiTokenID else {
+            guard users.count(by: .stranger) < Self.strangerLimit else {
+                throw Records.RecordError(
+                    .badRequest,
+                    "Sign-ins without an API token created \(Self.strangerLimit) users, which is the limit: let the app send its API token, or ask the "
+                        + "server's administrator to delete some")
+            }
+            return try Self.take(place, from: &strangers, "from your address without an API token", at: now)
+        }
+        guard users.count(by: .apiToken(token)) < Self.tokenLimit else {
+            throw Records.RecordError(.badRequest, "Sign-ins with the app's API token created \(Self.tokenLimit) users, which is the limit: \(remedy)")
+        }
+        try Self.take(place, from: &places, "from your address", at: now)
+        do throws(Records.RecordError) {
+            try Self.take(token, from: &tokens, "with the app's API token", at: now)
+        } catch {
+            places.giveBack(place)
+            throw error
+        }
+    }
+
+    private static func take(
+        _ key: String, from budget: inout Budget<String>, _ words: String, at now: ContinuousClock.Instant
+    ) throws(Records.RecordError) {
+        guard case .refused(let seconds) = budget.take(key, at: now) else { return }
+        throw Records.RecordError(.throttled, "Too many users were created \(words); wait, then try again", retryAfter: seconds)
+    }
+}

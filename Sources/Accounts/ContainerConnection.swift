@@ -1,6 +1,8 @@
 internal import Foundation
+internal import GRDB
 public import JSON
 public import Records
+internal import Synchronization
 
 /// A connection to one environment of a container in iCloud, with its credentials. Neither its description nor its reflection contains a secret.
 public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
@@ -80,4 +82,147 @@ public struct ContainerConnection: Sendable, Hashable, CustomStringConvertible, 
     public var description: String { "\(place) with \(credentials)" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["place": place]) }
+}
+
+// MARK: - Connections of the accounts
+
+// The credentials of connected containers are needed in plain text, to send them. They are in the accounts file, which only its owner can read.
+
+extension Accounts {
+    /// All connections, ordered by container and environment.
+    public func connections() -> [ContainerConnection] {
+        connected.withLock { $0.values.flatMap { $0 } }.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
+    }
+
+    /// The connections of a container, one for each environment that is connected.
+    public func connections(of container: ContainerID) -> [ContainerConnection] {
+        connected.withLock { $0[container] ?? [] }
+    }
+
+    /// The connection of the container that a container is the mirror of, by its usual name.
+    /// - Returns: `nil` if it mirrors none that is connected.
+    public func connection(mirroredIn container: ContainerID, _ environment: Records.Environment) -> ContainerConnection? {
+        connections().first { $0.environment == environment && $0.container.mirror == container }
+    }
+
+    /// Saves a connection, which replaces one of the same container and environment.
+    /// - Throws: `RecordError` BAD_REQUEST if the credentials are empty or too long, or there are too many connections; ACCESS_DENIED if others could read
+    ///   them; a file error.
+    public func connect(_ connection: ContainerConnection) async throws {
+        for secret in connection.credentials.secrets where secret.isEmpty || secret.utf8.count > ContainerConnection.secretLimit {
+            throw Records.RecordError(.badRequest, "A key or token has 1 to \(ContainerConnection.secretLimit) bytes, not \(secret.utf8.count)")
+        }
+        try checkOnlyOwnerReads()
+        try await queue.write { [self] database in
+            let others = connected.withLock { $0.values.flatMap { $0 } }.filter { !$0.isOfSamePlace(as: connection) }
+            guard others.count < ContainerConnection.countLimit else {
+                throw Records.RecordError(.badRequest, "\(ContainerConnection.countLimit) containers are connected, which is the limit; disconnect one first")
+            }
+            try database.execute(
+                sql: """
+                    INSERT OR REPLACE INTO connection
+                        (container, environment, id, address, origin, keyID, privateKey, apiToken, webAuthToken, userRecordName, isWritable, made)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    """,
+                arguments: [
+                    connection.container.description, connection.environment.rawValue, connection.id, connection.address, connection.origin,
+                    connection.credentials.keyID, connection.credentials.privateKey, connection.credentials.apiToken, connection.credentials.webAuthToken,
+                    connection.userRecordName?.string, connection.isWritable, connection.made.milliseconds,
+                ])
+            database.afterNextTransaction { [self] _ in
+                connected.withLock { connected in
+                    let others = (connected[connection.container] ?? []).filter { !$0.isOfSamePlace(as: connection) }
+                    connected[connection.container] = others + [connection]
+                }
+            }
+        }
+    }
+
+    /// Saves a web auth token that replaces the one of a connection. Nothing happens if the connection was replaced or forgotten.
+    /// - Throws: a file error.
+    public func keepWebAuthToken(_ token: String, of id: String) async throws {
+        try await queue.write { [self] database in
+            try database.execute(
+                sql: "UPDATE connection SET webAuthToken = ? WHERE id = ? AND webAuthToken IS NOT NULL", arguments: [token, id])
+            database.afterNextTransaction { [self] _ in
+                connected.withLock { connected in
+                    for (container, connections) in connected {
+                        guard let index = connections.firstIndex(where: { $0.id == id }), case .webAuth(let apiToken, _) = connections[index].credentials
+                        else { continue }
+                        connected[container]?[index].credentials = .webAuth(apiToken: apiToken, webAuthToken: token)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Forgets a connection and its credentials, which are overwritten in the file.
+    /// - Throws: `RecordError` NOT_FOUND if there is none; a file error.
+    public func disconnect(_ container: ContainerID, _ environment: Records.Environment) async throws -> ContainerConnection {
+        try await queue.write { [self] database in
+            let found = connected.withLock { $0[container] ?? [] }.first { $0.environment == environment }
+            guard let found else {
+                throw Records.RecordError(.notFound, "\(container) is not connected in \(environment.rawValue)")
+            }
+            try database.execute(
+                sql: "DELETE FROM connection WHERE container = ? AND environment = ?", arguments: [container.description, environment.rawValue])
+            database.afterNextTransaction { [self] _ in
+                connected.withLock { connected in
+                    let others = (connected[container] ?? []).filter { $0.environment != environment }
+                    connected[container] = others.isEmpty ? nil : others
+                }
+            }
+            return found
+        }
+    }
+
+    /// A file system without permissions, or a file of another owner, would show the credentials to others.
+    private func checkOnlyOwnerReads() throws {
+        guard queue.path != ":memory:" else { return }
+        let permissions = try FileManager.default.attributesOfItem(atPath: queue.path)[.posixPermissions] as? NSNumber
+        guard let permissions, permissions.intValue & 0o077 == 0 else {
+            throw Records.RecordError(
+                .accessDenied, "Other users can read accounts.sqlite, so no credentials are stored in it; make it your own file, with chmod 600")
+        }
+    }
+
+    /// Reads the connections from the file, skipping unreadable ones.
+    static func connections(in database: Database) throws -> [ContainerID: [ContainerConnection]] {
+        let connections = try Row.fetchAll(database, sql: "SELECT * FROM connection").compactMap { try ContainerConnection($0) }
+        return Dictionary(grouping: connections, by: \.container)
+    }
+}
+
+extension ContainerConnection {
+    fileprivate func isOfSamePlace(as other: ContainerConnection) -> Bool {
+        container == other.container && environment == other.environment
+    }
+
+    fileprivate init?(_ row: Row) throws {
+        guard let container = ContainerID(try row.value("container") as String), let environment = Environment(rawValue: try row.value("environment")),
+            let credentials = try Credentials(row)
+        else { return nil }
+        self.init(
+            id: try row.value("id"), container: container, environment: environment, address: try row.value("address"), origin: try row.value("origin"),
+            credentials: credentials, userRecordName: (try row.value("userRecordName") as String?).map { Name($0) }, isWritable: try row.value("isWritable"),
+            made: Timestamp(milliseconds: try row.value("made")))
+    }
+}
+
+extension ContainerConnection.Credentials {
+    fileprivate init?(_ row: Row) throws {
+        if let keyID: String = try row.value("keyID"), let pem: String = try row.value("privateKey") {
+            self = .serverKey(keyID: keyID, pem: pem)
+        } else if let apiToken: String = try row.value("apiToken"), let webAuthToken: String = try row.value("webAuthToken") {
+            self = .webAuth(apiToken: apiToken, webAuthToken: webAuthToken)
+        } else {
+            return nil
+        }
+    }
+
+    fileprivate var keyID: String? { if case .serverKey(let keyID, _) = self { keyID } else { nil } }
+    fileprivate var privateKey: String? { if case .serverKey(_, let pem) = self { pem } else { nil } }
+    fileprivate var apiToken: String? { if case .webAuth(let apiToken, _) = self { apiToken } else { nil } }
+    fileprivate var webAuthToken: String? { if case .webAuth(_, let token) = self { token } else { nil } }
+    fileprivate var secrets: [String] { [keyID, privateKey, apiToken, webAuthToken].compactMap(\.self) }
 }

@@ -150,3 +150,193 @@ extension AssetStore {
         return Data(hash.finalize().prefix(16)).base64EncodedString()
     }
 }
+
+// MARK: - Locks
+
+extension AssetStore {
+    /// The time between two attempts to take a lock that another process has.
+    private static let lockInterval = Duration.milliseconds(5)
+    /// As long as a commit may take whose answer is late.
+    private static let lockPatience = Duration.seconds(60)
+
+    /// Waits until no other process removes files of a subfolder, and then keeps them from it: a file must not be removed between its placing and
+    /// its entry. Within this process, ``FileHolds`` see to that. No thread is blocked meanwhile.
+    /// - Returns: the locked file, which the caller must unlock; `nil` if no other process has the folder.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER after a minute, `CancellationError`, ``DiskFailure``.
+    func lockForUpload(of checksum: FileChecksum) async throws -> DiskFile? {
+        guard folder.isShared else { return nil }
+        let file = try await threads.run(.writing) { [folder] in try folder.openLock(of: checksum) }
+        let start = ContinuousClock.now
+        while try await !threads.run(.writing, { file.tryLock(.shared) }) {
+            guard ContinuousClock.now - start < Self.lockPatience else {
+                throw RecordError(.tryAgainLater, "Another server is removing files; send the file again", retryAfter: 1)
+            }
+            try await Task.sleep(for: Self.lockInterval)
+        }
+        return file
+    }
+}
+
+// MARK: - Incoming files
+
+/// An upload in progress: written and hashed in parts, under a temporary name. All calls block.
+final class IncomingFile: Sendable {
+    private struct State {
+        var file: DiskFile?
+        var path = ""
+        var hash = SHA256()
+        var size: Int64 = 0
+        /// The offset up to which the disk has been told to start writing.
+        var syncing: Int64 = 0
+        var beginning: [UInt8] = []
+    }
+
+    /// The number of bytes between these requests.
+    private static let syncStep: Int64 = 8 << 20
+
+    private let folder: AssetFolder
+    private let state = Mutex(State())
+
+    init(in folder: AssetFolder) {
+        self.folder = folder
+    }
+
+    /// Appends bytes.
+    func append(_ bytes: ByteBuffer) throws(DiskFailure) {
+        let folder = folder
+        try state.withLock { (state) throws(DiskFailure) in
+            let file: DiskFile
+            if let open = state.file {
+                file = open
+            } else {
+                (file, state.path) = try folder.makeIncomingFile()
+                state.file = file
+            }
+            if state.beginning.count < AssetType.beginningLength {
+                state.beginning += bytes.readableBytesView.prefix(AssetType.beginningLength - state.beginning.count)
+            }
+            var failure: DiskFailure?
+            bytes.withUnsafeReadableBytes { bytes in
+                // Hashes the bytes while they are in the processor's cache.
+                state.hash.update(bufferPointer: bytes)
+                do throws(DiskFailure) { try file.write(bytes, at: state.size) } catch { failure = error }
+            }
+            if let failure { throw failure }
+            state.size += Int64(bytes.readableBytes)
+            if state.size - state.syncing >= Self.syncStep {
+                file.beginSync(from: state.syncing, length: state.size - state.syncing)
+                state.syncing = state.size
+            }
+        }
+    }
+
+    /// The properties of the complete upload.
+    func finish() throws(DiskFailure) -> Received {
+        try state.withLock { (state) throws(DiskFailure) in
+            guard let checksum = FileChecksum(bytes: state.hash.finalize()) else { preconditionFailure("SHA-256 has 32 bytes") }
+            let type = AssetType(beginning: state.beginning, isWhole: state.size <= state.beginning.count)
+            return Received(checksum: checksum, size: state.size, type: type)
+        }
+    }
+
+    struct Received: Sendable {
+        let checksum: FileChecksum
+        let size: Int64
+        let type: AssetType
+    }
+
+    /// Moves the file to its final name. Verifies an existing file first, so that an upload repairs a damaged file.
+    /// - Returns: true if the file was missing or damaged, so that cached properties are invalid.
+    func place(as received: Received) throws(DiskFailure) -> Bool {
+        let folder = folder
+        return try state.withLock { (state) throws(DiskFailure) in
+            guard let file = state.file else { return false }
+            let isStored = try Self.isStored(received, in: folder)
+            if isStored {
+                folder.discard(state.path)
+                try folder.keep(received.checksum)
+            } else {
+                try file.sync()
+                // The compressed form may be based on damaged data.
+                try folder.removeCompressed(received.checksum)
+                try folder.place(state.path, as: received.checksum)
+            }
+            state.file = nil
+            return !isStored
+        }
+    }
+
+    private static func isStored(_ received: Received, in folder: AssetFolder) throws(DiskFailure) -> Bool {
+        guard try folder.status(of: received.checksum)?.size == received.size else { return false }
+        do {
+            let file = try DiskFile(reading: folder.path(of: received.checksum))
+            let hashing = FileHashing(file)
+            while try hashing.step() {}
+            guard hashing.checksum == received.checksum else { return false }
+            try file.sync()
+            return true
+        } catch {
+            // An unreadable file is replaced.
+            return false
+        }
+    }
+
+    /// Removes the temporary file.
+    func discard() {
+        let folder = folder
+        state.withLock { state in
+            if state.file != nil { folder.discard(state.path) }
+            state.file = nil
+        }
+    }
+}
+
+// MARK: - Running uploads
+
+/// The running uploads of a store, so that closing it can end them.
+final class UploadsUnderWay: Sendable {
+    private struct Upload {
+        let cancel: @Sendable () -> Void
+        let finish: @Sendable () async -> Void
+    }
+
+    private struct State {
+        var isClosed = false
+        var next = 0
+        var uploads: [Int: Upload] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs an upload in its own task, which is cancelled with the caller's.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed before or during the upload; errors of `work`.
+    func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {
+        let (number, task) = try state.withLock { state in
+            if state.isClosed { throw Self.closed }
+            let task = Task { try await work() }
+            state.next += 1
+            state.uploads[state.next] = Upload(cancel: { task.cancel() }, finish: { _ = await task.result })
+            return (state.next, task)
+        }
+        defer { state.withLock { $0.uploads[number] = nil } }
+        do {
+            return try await withTaskCancellationHandler { try await task.value } onCancel: { task.cancel() }
+        } catch {
+            // Reports the closed store instead of the resulting error of the body.
+            if !Task.isCancelled, state.withLock({ $0.isClosed }) { throw Self.closed }
+            throw error
+        }
+    }
+
+    /// Cancels all uploads and refuses new ones.
+    func close() async {
+        let uploads = state.withLock { state in
+            state.isClosed = true
+            return Array(state.uploads.values)
+        }
+        for upload in uploads { upload.cancel() }
+        for upload in uploads { await upload.finish() }
+    }
+
+    private static let closed = RecordError(.tryAgainLater, "The store was closed; send the file again", retryAfter: 1)
+}

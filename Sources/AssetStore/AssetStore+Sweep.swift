@@ -1,6 +1,6 @@
 internal import Foundation
 internal import RecordStore
-internal import Records
+public import Records
 internal import Synchronization
 
 extension AssetStore {
@@ -223,5 +223,65 @@ extension AssetStore {
                 return leaving
             }
         }
+    }
+}
+
+// MARK: - Result
+
+/// The result of a sweep or of its dry run.
+public struct AssetSweep: Sendable, Hashable {
+    public struct File: Sendable, Hashable {
+        /// `nil` for an unfinished upload.
+        public var checksum: FileChecksum?
+        public var name: String
+        /// The size on disk in bytes, including the compressed form.
+        public var bytes: Int64
+
+        public init(checksum: FileChecksum?, name: String, bytes: Int64) {
+            self.checksum = checksum
+            self.name = name
+            self.bytes = bytes
+        }
+    }
+
+    public var removed: [File] = []
+    /// The number of unused files that are within their grace time or being downloaded.
+    public var waiting = 0
+    public var isDryRun = false
+    public var removedBytes: Int64 { removed.map(\.bytes).saturatedSum }
+
+    public init() {}
+}
+
+// MARK: - Locks
+
+/// Keeps other processes from entering files while this one strikes them off and removes them.
+struct RemovalLocks: Sendable {
+    /// The locked files, one in each subfolder; `nil` if no other process has the folder.
+    private let files: [UInt8: DiskFile]?
+    /// The error of a subfolder that could not be locked.
+    let failure: DiskFailure?
+
+    /// Locks the subfolders of some files, except those to which other processes are uploading. Blocks on the disk, but does not wait for a lock.
+    init(for checksums: [FileChecksum], in folder: AssetFolder) {
+        var files: [UInt8: DiskFile] = [:]
+        var failure: DiskFailure?
+        for checksum in checksums where folder.isShared && files[checksum.bytes[0]] == nil {
+            do throws(DiskFailure) {
+                let file = try folder.openLock(of: checksum)
+                if file.tryLock(.exclusive) { files[checksum.bytes[0]] = file }
+            } catch {
+                failure = error
+            }
+        }
+        self.files = folder.isShared ? files : nil
+        self.failure = failure
+    }
+
+    /// True if the file can be removed.
+    func covers(_ checksum: FileChecksum) -> Bool { files.map { $0[checksum.bytes[0]] != nil } ?? true }
+
+    func release() {
+        for file in (files ?? [:]).values { file.unlock() }
     }
 }

@@ -1,4 +1,7 @@
+internal import Crypto
+internal import Gzip
 internal import Logging
+internal import NIOCore
 internal import Records
 internal import Synchronization
 
@@ -156,5 +159,183 @@ final class Compressor: Sendable {
             do { try await threads.run(kind) { compression.discard() } } catch { compression.discard() }
             throw error
         }
+    }
+}
+
+// MARK: - Compression
+
+/// Creates the compressed form of one file in steps. All calls block.
+final class FileCompression: Sendable {
+    private struct State {
+        var read: Int64 = 0
+        var written: Int64 = 0
+        /// The hash of the bytes read so far.
+        var hash = SHA256()
+        var isWorthIt = true
+        var isPlaced = false
+    }
+
+    /// The number of bytes per step.
+    private static let stepLength = 256 << 10
+    /// The number of bytes after which the compression ratio is representative.
+    private static let probeLength: Int64 = 4 << 20
+
+    /// The compression level. Files are compressed once and sent often.
+    private static let level = 6
+
+    private let folder: AssetFolder
+    private let checksum: FileChecksum
+    private let size: Int64
+    private let source: DiskFile
+    private let target: DiskFile
+    private let path: String
+    private let deflater: Mutex<Deflater>
+    private let state = Mutex(State())
+
+    init(of checksum: FileChecksum, size: Int64, in folder: AssetFolder) throws {
+        self.folder = folder
+        self.checksum = checksum
+        self.size = size
+        do throws(DiskFailure) {
+            source = try DiskFile(reading: folder.path(of: checksum))
+        } catch {
+            // The file was swept before the compression started.
+            if error.isMissing { throw CancellationError() }
+            throw error
+        }
+        deflater = Mutex(try Deflater(level: Self.level))
+        (target, path) = try folder.makeIncomingFile()
+    }
+
+    /// Compresses the next part.
+    /// - Returns: `false` at the end, or if the compression is not worthwhile.
+    func step() throws -> Bool {
+        let (source, target) = (source, target)
+        return try state.withLock { state in
+            let input = try source.read(Self.stepLength, at: state.read)
+            state.read += Int64(input.readableBytes)
+            input.withUnsafeReadableBytes { state.hash.update(bufferPointer: $0) }
+            let isLast = input.readableBytes < Self.stepLength
+            let output = try deflater.withLock { try $0.compress(input, isLast ? .last : .whenFull) }
+            if output.readableBytes > 0 { try output.withUnsafeReadableBytes { try target.write($0, at: state.written) } }
+            state.written += Int64(output.readableBytes)
+            // The compressed form must be at least 10 % smaller.
+            let sofar = isLast || state.read >= Self.probeLength ? state.read : size
+            state.isWorthIt = state.written <= sofar / 10 * 9
+            return state.isWorthIt && !isLast
+        }
+    }
+
+    /// Moves the compressed form to its final name. Stores an empty file instead if the compression is not worthwhile.
+    /// - Returns: true if the compression is worthwhile.
+    func place() throws -> Bool {
+        let (folder, checksum, path, target) = (folder, checksum, path, target)
+        return try state.withLock { state in
+            // A damaged file gets no compressed form, which would remain after a repair. A verification reports the damage.
+            if state.isWorthIt, state.read != size || FileChecksum(bytes: state.hash.finalize()) != checksum { throw CancellationError() }
+            if !state.isWorthIt { try target.truncate() }
+            try target.sync()
+            try folder.placeCompressed(path, of: checksum)
+            state.isPlaced = true
+            return state.isWorthIt
+        }
+    }
+
+    /// Removes the temporary file.
+    func discard() {
+        let (folder, path) = (folder, path)
+        state.withLock { state in
+            if !state.isPlaced { folder.discard(path) }
+        }
+    }
+}
+
+// MARK: - Decompression
+
+/// Unpacks a compressed form in steps, to compare it with the file. All calls block.
+final class FileUnpacking: Sendable {
+    private struct State {
+        var read: Int64 = 0
+        var size: Int64 = 0
+        var hash = SHA256()
+        var isDamaged = false
+        var isWhole = false
+    }
+
+    private static let stepLength = 256 << 10
+    /// The number of bytes to unpack at a time.
+    private static let pieceLength = 64 << 10
+
+    private let checksum: FileChecksum
+    private let size: Int64
+    private let file: DiskFile
+    private let inflater: Mutex<Inflater>
+    private let state = Mutex(State())
+
+    /// - Returns: `nil` if there is no compressed form.
+    init?(of checksum: FileChecksum, size: Int64, in folder: AssetFolder) throws {
+        self.checksum = checksum
+        self.size = size
+        do throws(DiskFailure) {
+            file = try DiskFile(reading: folder.compressedPath(of: checksum))
+            if try file.status().size == 0 { return nil }
+        } catch {
+            if error.isMissing { return nil }
+            throw error
+        }
+        inflater = Mutex(try Inflater())
+    }
+
+    /// - Returns: `false` at the end, or once damage is detected.
+    func step() throws -> Bool {
+        let (file, limit) = (file, size)
+        return try state.withLock { state in
+            var input = try file.read(Self.stepLength, at: state.read)
+            let count = input.readableBytes
+            state.read += Int64(count)
+            do {
+                try inflater.withLock { inflater in
+                    var piece = ByteBuffer()
+                    repeat {
+                        piece.clear()
+                        _ = try inflater.inflate(&input, into: &piece, atMost: Self.pieceLength)
+                        piece.withUnsafeReadableBytes { state.hash.update(bufferPointer: $0) }
+                        state.size += Int64(piece.readableBytes)
+                        // The content is already larger than the file.
+                        if state.size > limit { throw Inflater.Failed.malformed }
+                    } while piece.readableBytes == Self.pieceLength
+                    state.isWhole = inflater.isComplete
+                }
+            } catch Inflater.Failed.malformed {
+                state.isDamaged = true
+            }
+            return !state.isDamaged && count == Self.stepLength
+        }
+    }
+
+    /// True if the complete content matches the file. Valid only at the end.
+    var isRight: Bool {
+        state.withLock { !$0.isDamaged && $0.isWhole && $0.size == size && FileChecksum(bytes: $0.hash.finalize()) == checksum }
+    }
+}
+
+// MARK: - Trailer
+
+/// The trailer of gzip data.
+struct GzipTrailer {
+    /// The uncompressed length, modulo 2³².
+    let length: UInt32
+
+    /// - Returns: `nil` if the file is too short.
+    init?(of file: DiskFile, size: Int64) throws(DiskFailure) {
+        // The minimum is ten bytes of header, two bytes of content, and the checksum and length of four bytes each.
+        guard size >= 20 else { return nil }
+        var bytes: [UInt8] = [0, 0, 0, 0]
+        var failure: DiskFailure?
+        bytes.withUnsafeMutableBytes { space in
+            do throws(DiskFailure) { _ = try file.read(into: space, at: size - 4) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        length = bytes.reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 }

@@ -1,6 +1,10 @@
 internal import CCachedReading
+internal import Crypto
 internal import Foundation
 internal import NIOCore
+internal import NIOPosix
+internal import Records
+internal import Synchronization
 
 /// An open file. All calls except one block, so they must run on ``FileThreads``.
 final class DiskFile: Sendable {
@@ -137,4 +141,174 @@ struct FileStatus: Sendable, Hashable {
         }
         self.init(status)
     }
+}
+
+// MARK: - Locks
+
+/// Advisory locks. Each open file has its own, also within one process. The system releases them when the file is closed or the process ends.
+extension DiskFile {
+    enum Lock: Sendable {
+        /// Others may have it shared, too.
+        case shared
+        case exclusive
+    }
+
+    /// Takes a lock without waiting.
+    /// - Returns: `false` if a lock of another open file excludes it.
+    func tryLock(_ lock: Lock) -> Bool {
+        while flock(descriptor, (lock == .shared ? LOCK_SH : LOCK_EX) | LOCK_NB) != 0 {
+            if errno == EINTR { continue }
+            // If the file system has no locks, nothing keeps processes apart. Uploads must still work there.
+            return errno != EWOULDBLOCK
+        }
+        return true
+    }
+
+    func unlock() {
+        flock(descriptor, LOCK_UN)
+    }
+}
+
+// MARK: - Errors
+
+/// A failed file system call.
+struct DiskFailure: Error, Hashable, CustomStringConvertible {
+    /// The value of `errno`.
+    let code: Int32
+    /// The attempted operation, as in "read the asset".
+    let attempt: String
+
+    /// Captures the error of the last call.
+    init(_ attempt: String) {
+        self.init(attempt, code: errno)
+    }
+
+    init(_ attempt: String, code: Int32) {
+        self.code = code
+        self.attempt = attempt
+    }
+
+    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+    /// The message for the log.
+    var description: String { "could not \(attempt): \(String(cString: strerror(code)))" }
+
+    /// The error for the client.
+    var recordError: RecordError {
+        switch code {
+        case ENOSPC, EDQUOT:
+            RecordError(.quotaExceeded, "The disk is full; the upload was not stored. Free some space and upload again")
+        case EMFILE, ENFILE:
+            RecordError(.tryAgainLater, "Too many files are open, so the server could not \(attempt); try again", retryAfter: 1)
+        default:
+            RecordError(.internalError, "The server \(self)")
+        }
+    }
+}
+
+// MARK: - Threads
+
+/// Threads for blocking calls, in separate pools so that no kind of work delays another:
+/// writing uploads, opening downloads, compression for waiting clients, and background work.
+final class FileThreads: Sendable {
+    private let writing: NIOThreadPool
+    private let reading: NIOThreadPool
+    private let compressing: NIOThreadPool
+    private let background: NIOThreadPool
+    private let stopped = Atomic(false)
+    /// True if the store is closed.
+    var isStopped: Bool { stopped.load(ordering: .relaxed) }
+    private var all: [NIOThreadPool] { [writing, reading, compressing, background] }
+
+    enum Kind: Sendable {
+        case writing, reading, compressing, background
+    }
+
+    init() {
+        writing = NIOThreadPool(numberOfThreads: 4)
+        reading = NIOThreadPool(numberOfThreads: 4)
+        compressing = NIOThreadPool(numberOfThreads: 2)
+        background = NIOThreadPool(numberOfThreads: 1)
+        for pool in all { pool.start() }
+        #if os(Linux)
+            // Lowers the priority of the background thread. On Linux, this call applies to single threads.
+            background.submit { _ in setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10) }
+        #endif
+    }
+
+    deinit {
+        for pool in all { pool.shutdownGracefully { _ in } }
+    }
+
+    /// Runs blocking work. The work runs to its end even if the calling task is cancelled.
+    /// - Throws: errors of the work, or `RecordError` TRY_AGAIN_LATER if the store is closed.
+    func run<Value: Sendable>(_ kind: Kind, _ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            pool(kind).submit { state in
+                switch state {
+                case .active: continuation.resume(with: Result(catching: work))
+                case .cancelled: continuation.resume(throwing: RecordError(.tryAgainLater, "The store is closed", retryAfter: 1))
+                }
+            }
+        }
+    }
+
+    func stop() async {
+        stopped.store(true, ordering: .relaxed)
+        // This fails for a pool that was never started.
+        for pool in all { try? await pool.shutdownGracefully() }
+    }
+
+    private func pool(_ kind: Kind) -> NIOThreadPool {
+        switch kind {
+        case .writing: writing
+        case .reading: reading
+        case .compressing: compressing
+        case .background: background
+        }
+    }
+}
+
+// MARK: - Checksums
+
+/// Computes the checksum of a file in steps. All calls block.
+final class FileHashing: Sendable {
+    private struct State {
+        var hash = SHA256()
+        var size: Int64 = 0
+        var space = [UInt8](repeating: 0, count: stepLength)
+    }
+
+    private static let stepLength = 1 << 20
+
+    private let file: DiskFile
+    private let state = Mutex(State())
+
+    init(_ file: DiskFile) {
+        self.file = file
+    }
+
+    /// Reads the next part.
+    /// - Returns: `false` at the end.
+    func step() throws(DiskFailure) -> Bool {
+        let file = file
+        return try state.withLock { (state) throws(DiskFailure) in
+            let offset = state.size
+            var failure: DiskFailure?
+            let count = state.space.withUnsafeMutableBytes { space in
+                do throws(DiskFailure) { return try file.read(into: space, at: offset) } catch { failure = error }
+                return 0
+            }
+            if let failure { throw failure }
+            state.space.withUnsafeBytes { state.hash.update(bufferPointer: UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+            state.size += Int64(count)
+            return count == Self.stepLength
+        }
+    }
+
+    /// The number of bytes read.
+    var size: Int64 { state.withLock { $0.size } }
+
+    /// The checksum of the bytes read.
+    var checksum: FileChecksum? { state.withLock { FileChecksum(bytes: $0.hash.finalize()) } }
 }

@@ -212,3 +212,75 @@ public final class SQLRecordEngine: RecordEngine {
         return health.sorted { ($0.container, $0.environment.rawValue) < ($1.container, $1.environment.rawValue) }
     }
 }
+
+// MARK: - Containers
+
+extension SQLRecordEngine {
+    public func deleteContainer(_ container: ContainerID) async throws {
+        try await move([container], "\(container) can't be deleted") { try $0.delete(container) }
+    }
+
+    public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
+        let taken = try await containers().first { $0 != container && $0.description.lowercased() == name.description.lowercased() }
+        if let taken { throw RecordError.containerExists(taken) }
+        if name == container { return }
+        try await move([container, name], "\(container) can't be renamed") { try $0.rename(container, to: name) }
+    }
+
+    /// Closes the containers' stores and keeps them closed while `body` moves them.
+    /// - Parameter failure: what is said if the database fails.
+    private func move(_ containers: Set<ContainerID>, _ failure: String, _ body: @escaping @Sendable (any StoreHome) throws -> Void) async throws {
+        let open = try stores.withLock { stores in
+            guard stores != nil else { throw RecordError.storeClosed }
+            try moving.withLock { moving in
+                if let busy = containers.first(where: moving.contains) { throw RecordError.containerBusy(busy) }
+                moving.formUnion(containers)
+            }
+            let open = stores?.filter { containers.contains($0.key.container) } ?? [:]
+            for key in open.keys { stores?[key] = nil }
+            return open.values
+        }
+        defer { moving.withLock { $0.subtract(containers) } }
+        for place in open { await place.end() }
+        try await ask(failure, body)
+    }
+}
+
+// MARK: - Settings
+
+/// Settings shared by all stores of an engine.
+struct StoreSettings: Sendable {
+    let home: any StoreHome
+    /// Time for which deletions are kept; `nil` means forever.
+    var tokenLifetime: Duration?
+    /// Limits for earlier versions of records; `nil` means the setting stored in the file.
+    var journal: JournalLimits?
+    var indexLimits = IndexLimits()
+    var cascadeLimits = CascadeLimits()
+    let clock: @Sendable () -> Timestamp
+    var logger = Logger(label: "skylight.store")
+    let threads = WriterThreads()
+    let newKeys: NewStoreKeys
+    let empty = EmptyContainer()
+}
+
+// MARK: - Keys of stores
+
+/// A container and environment. Each one has its own file.
+struct StoreKey: Hashable, Sendable, CustomStringConvertible {
+    let container: ContainerID
+    let environment: Records.Environment
+
+    /// Path of the file, relative to the data folder.
+    var description: String { "\(container)/\(fileName)" }
+    var fileName: String { "\(environment.rawValue).sqlite" }
+
+    func folder(in data: URL) -> URL { data.appending(path: container.description, directoryHint: .isDirectory) }
+    func file(in data: URL) -> URL { folder(in: data).appending(path: fileName, directoryHint: .notDirectory) }
+}
+
+// MARK: - Type aliases
+
+// GRDB and Foundation have types with the same names.
+typealias RecordError = Records.RecordError
+typealias Comparator = Records.Comparator

@@ -1,5 +1,7 @@
 internal import Foundation
+internal import JSON
 internal import Records
+internal import Synchronization
 
 /// An error that keeps a store from being opened, read or written, with texts for clients and for the log.
 struct StoreProblem {
@@ -86,4 +88,65 @@ struct StoreProblem {
 
 extension RecordError {
     static let diskFull = RecordError(.quotaExceeded, "The disk is full; nothing was saved. Free some space and save again")
+}
+
+// MARK: - Trouble of a store
+
+/// Why a store can't be opened or read, and since when.
+struct StoreTrouble: Sendable, Equatable {
+    let reason: RecordError
+    let since: Timestamp
+
+    init(_ reason: RecordError, since: Timestamp) {
+        self.reason = reason
+        self.since = since
+    }
+}
+
+// MARK: - Damaged rows
+
+/// Reports an invalid value in a row of a damaged file. It is thrown instead of trapping, because no file content may
+/// crash the process.
+struct DamagedRow: Error, CustomStringConvertible {
+    /// Table, column and what is wrong, without the value.
+    let description: String
+
+    /// - Parameter problem: the predicate of a sentence whose subject is the table.
+    init(in table: String, _ problem: String) {
+        description = "the table '\(table)' \(problem)"
+    }
+
+    init(in table: String, column: String, holding kind: SQLCell.Kind) {
+        let kind =
+            switch kind {
+            case .null: "NULL"
+            case .text: "text"
+            case .bytes, .textOrBytes: "bytes"
+            default: "a number of another kind"
+            }
+        self.init(in: table, "holds \(kind) in its column '\(column)', which has the wrong type")
+    }
+}
+
+// MARK: - Messages in the log
+
+/// Messages logged recently. Prevents repeated requests from filling the log with the same error.
+final class RecentMessages: Sendable {
+    /// A message is logged again after this time, since it may be a new incident.
+    private static let pause = Duration.seconds(3600)
+    /// Maximum number of different messages within ``pause``. Further ones are not logged.
+    private static let limit = 64
+
+    private let told = Mutex<[String: ContinuousClock.Instant]>([:])
+
+    /// True if the message should be logged. It is then remembered as logged.
+    func isNew(_ message: String, at now: ContinuousClock.Instant = .now) -> Bool {
+        told.withLock { told in
+            if let last = told[message], now - last < Self.pause { return false }
+            if told.count >= Self.limit { told = told.filter { now - $0.value < Self.pause } }
+            guard told.count < Self.limit else { return false }
+            told[message] = now
+            return true
+        }
+    }
 }

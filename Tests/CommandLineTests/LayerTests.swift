@@ -88,7 +88,7 @@ import Testing
 
     /// The engine is written once for all databases; each driver knows one of them.
     @Test func onlyADriverKnowsItsDatabase() throws {
-        let drivers = ["GRDB": "SQL/SQLite/", "GRDBSQLite": "SQL/SQLite/", "CPostgreSQL": "SQL/PostgreSQL/"]
+        let drivers = ["GRDB": "Drivers/SQLite/", "GRDBSQLite": "Drivers/SQLite/", "CPostgreSQL": "Drivers/PostgreSQL/"]
         var found: Set<String> = []
         for source in try sources(of: "SQLRecordStore") {
             for module in imports(of: source.text) {

@@ -1,4 +1,8 @@
+internal import Crypto
+public import Foundation
 public import Records
+internal import Synchronization
+internal import Text
 
 /// A request with the three headers of a server-to-server key.
 public struct SignedRequest: Sendable, Hashable {
@@ -29,5 +33,197 @@ public struct SignedRequest: Sendable, Hashable {
         self.container = container
         self.environment = environment
         self.origin = origin
+    }
+}
+
+// MARK: - Message
+
+/// The message that a server-to-server key signs: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`
+/// (Apple: "Composing Web Service Requests", authenticate with a server-to-server key).
+public enum RequestSignature {
+    /// Maximum difference in seconds between a request's date and the server's time.
+    public static let window = 600
+
+    /// The message of a request.
+    /// - Parameter target: path and query as in the request line.
+    public static func message(date: String, body: [UInt8], target: String) -> String {
+        message(date: date, bodyHash: bodyHash(body), target: target)
+    }
+
+    /// The part of the message for a body: the base64 of its SHA-256.
+    public static func bodyHash(_ body: [UInt8]) -> String {
+        Data(SHA256.hash(data: body)).base64EncodedString()
+    }
+
+    static func message(date: String, bodyHash: String, target: String) -> String {
+        "\(date):\(bodyHash):\(target)"
+    }
+
+    /// Parses a date in the header's format, `yyyy-MM-ddTHH:mm:ssZ`, into seconds since 1970; `nil` for any other
+    /// format.
+    public static func moment(of date: String) -> Int64? {
+        let bytes = Array(date.utf8)
+        guard bytes.count == 20 else { return nil }
+        var numbers: [Int64] = []
+        var number: Int64 = 0
+        for (byte, form) in zip(bytes, "dddd-dd-ddTdd:dd:ddZ".utf8) {
+            if form == UInt8(ascii: "d") {
+                guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { return nil }
+                number = number * 10 + Int64(byte - UInt8(ascii: "0"))
+            } else {
+                guard byte == form else { return nil }
+                numbers.append(number)
+                number = 0
+            }
+        }
+        let (year, month, day) = (numbers[0], numbers[1], numbers[2])
+        let (hour, minute, second) = (numbers[3], numbers[4], numbers[5])
+        guard year >= 1, let days = CivilDate(year: year, month: month, day: day)?.daysSince1970, hour < 24, minute < 60, second < 60 else { return nil }
+        return days * 86_400 + hour * 3600 + minute * 60 + second
+    }
+
+    /// Formats a time for the header.
+    /// - Parameter moment: seconds since 1970.
+    public static func date(of moment: Int64) -> String {
+        UTCTime(seconds: moment).isoText
+    }
+}
+
+// MARK: - Verification
+
+extension Accounts {
+    /// Verifies the signature of a request and explains an invalid one.
+    ///
+    /// Verifying a valid signature takes as long as hashing the body. An invalid one takes up to some tens of
+    /// milliseconds more.
+    /// - Parameters:
+    /// - knownTargets: paths without queries that the client may have meant: the services of the request's container
+    ///   and environment.
+    /// - now: the time with which the request's date is compared.
+    /// - isUse: `true` for a real request. Its key then counts as used, and its signature is remembered.
+    public func verify(_ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true) -> SignatureVerdict {
+        verify(request, knownTargets: knownTargets, now: now, isUse: isUse, at: .now)
+    }
+
+    /// - Parameter moment: time on the monotonic clock, for limiting diagnoses.
+    func verify(
+        _ request: SignedRequest, knownTargets: [String], now: Date, isUse: Bool = true, at moment: ContinuousClock.Instant
+    ) -> SignatureVerdict {
+        let (key, problem) = knownKey(of: request)
+        guard let key, let publicKey = signatures.withLock({ $0.publicKey(of: key) }) else {
+            return .refused(problem ?? .unknownKey(request.keyID, of: serverKeys(), for: request))
+        }
+        let diagnosis = SignatureDiagnosis(request, of: key, publicKey, knownTargets: knownTargets, now: now)
+        if let signature = diagnosis.signature, let bodyHash = diagnosis.signedBodyHash {
+            if let problem = diagnosis.problemOfDateAlone { return .refused(problem) }
+            guard isUse else { return .accepted(key) }
+            let message = SignatureMemory.Message(keyID: key.keyID, date: request.date, bodyHash: bodyHash, target: request.target)
+            signatures.withLock { $0.accepted(signature, message) }
+            credentials.withLock { $0.keys[key.keyID]?.lastUsed = Timestamp(now) }
+            noteUse(.key(key.keyID))
+            return .accepted(serverKey(key.keyID) ?? key)
+        }
+        let keys = serverKeys()
+        let (remembered, others, earlier) = signatures.withLock { memory in
+            let others = keys.filter { $0.keyID != key.keyID }.prefix(SignatureDiagnosis.otherKeyLimit).compactMap { other in
+                memory.publicKey(of: other).map { (other, $0) }
+            }
+            return (diagnosis.signature.flatMap { memory.message(of: $0) }, others, memory.latest(of: key.keyID))
+        }
+        let found = diagnosis.problem(remembered: remembered, otherKeys: others, earlier: earlier) {
+            signatures.withLock { $0.diagnoses.take(keyID: key.keyID, at: moment) }
+        }
+        return .refused(found)
+    }
+
+    /// The key of a request, or the reason why there is none.
+    private func knownKey(of request: SignedRequest) -> (ServerKey?, SignatureProblem?) {
+        if let problem = SignatureProblem.incomplete(request) { return (nil, problem) }
+        guard let key = serverKey(request.keyID) else { return (nil, .unknownKey(request.keyID, of: serverKeys(), for: request)) }
+        guard key.isLive else { return (nil, .revokedKey(key)) }
+        guard key.container == request.container, key.environment == request.environment else { return (nil, .otherPlace(key, request)) }
+        return (key, nil)
+    }
+}
+
+// MARK: - Accepted signatures
+
+/// Parsed keys, and recently accepted signatures with their messages.
+struct SignatureMemory {
+    /// The parts of a signed message.
+    struct Message: Sendable, Hashable {
+        let keyID: String
+        let date: String
+        let bodyHash: String
+        let target: String
+    }
+
+    /// Maximum number of remembered signatures. The oldest are dropped.
+    static let limit = 4096
+    /// Maximum length of a remembered target in bytes.
+    static let targetLimit = 2048
+
+    /// Maximum number of messages returned by ``latest(of:)``, and number of signatures it searches.
+    private static let (latestLimit, lookBack) = (4, 64)
+
+    private var keys: [String: P256.Signing.PublicKey] = [:]
+    private var messages: [[UInt8]: Message] = [:]
+    private var order: [[UInt8]] = []
+    private var next = 0
+    var diagnoses = DiagnosisBudgets()
+
+    mutating func publicKey(of key: ServerKey) -> P256.Signing.PublicKey? {
+        if let known = keys[key.keyID] { return known }
+        // The key was valid when it was registered. If the file was changed since, no signature verifies with it.
+        let read = try? P256.Signing.PublicKey(pemRepresentation: key.publicKeyPEM)
+        keys[key.keyID] = read
+        return read
+    }
+
+    /// The message for which a signature was accepted; `nil` if unknown or too long ago.
+    func message(of signature: P256.Signing.ECDSASignature) -> Message? {
+        messages[Array(signature.rawRepresentation)]
+    }
+
+    /// The latest messages of a key, newest first, limited in number.
+    func latest(of keyID: String) -> [Message] {
+        var found: [Message] = []
+        for step in 1...Self.lookBack where step <= order.count {
+            let index = (next - step + 2 * order.count) % order.count
+            if let message = messages[order[index]], message.keyID == keyID { found.append(message) }
+            if found.count == Self.latestLimit { break }
+        }
+        return found
+    }
+
+    mutating func accepted(_ signature: P256.Signing.ECDSASignature, _ message: Message) {
+        guard message.target.utf8.count <= Self.targetLimit else { return }
+        let key = Array(signature.rawRepresentation)
+        guard messages.updateValue(message, forKey: key) == nil else { return }
+        if order.count < Self.limit {
+            order.append(key)
+        } else {
+            messages[order[next]] = nil
+            order[next] = key
+            next = (next + 1) % Self.limit
+        }
+    }
+}
+
+/// Limits diagnoses, which take some milliseconds each, so that strangers can't overload the server. Each key has a
+/// budget, so that one client's mistakes don't affect others, and all together have one.
+struct DiagnosisBudgets {
+    /// Diagnoses per key and in total, both as burst size and per second.
+    static let (limitOfKey, limit) = (5, 10)
+
+    enum All { case all }
+
+    private var all = Budget<All>(atOnce: limit, interval: .seconds(1) / limit, keyLimit: 1)
+    private var ofKeys = Budget<String>(atOnce: limitOfKey, interval: .seconds(1) / limitOfKey, keyLimit: 2 * ServerKey.countLimit)
+
+    /// - Returns: `true` if another diagnosis is allowed.
+    mutating func take(keyID: String, at now: ContinuousClock.Instant) -> Bool {
+        guard case .after = ofKeys.take(keyID, at: now), case .after = all.take(.all, at: now) else { return false }
+        return true
     }
 }

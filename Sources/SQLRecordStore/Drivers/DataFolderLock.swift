@@ -1,0 +1,185 @@
+internal import Foundation
+internal import Logging
+internal import RecordStore
+internal import Records
+
+/// Thrown if another process has locked the data folder.
+public struct DataFolderInUse: Error, Sendable, CustomStringConvertible {
+    /// The folder's path.
+    public let path: String
+
+    public var description: String { "The data folder \(path) is open in another process" }
+}
+
+/// Locks a data folder against other processes, or those that don't share it, with advisory locks, which the system releases when the process ends.
+///
+/// The folder itself is locked, because a lock file could be removed while the server runs. The file `.lock` is
+/// locked too: it also keeps out versions of Skylight that lock only the file, and some file systems can't lock
+/// folders.
+final class DataFolderLock: Sendable {
+    private let descriptors: [Int32]
+
+    /// - Parameter isShared: `true` to let other processes in that share the folder, because its records are in a database.
+    /// - Throws: ``DataFolderInUse``, or an error of the file system.
+    init(folder: URL, isShared: Bool = false) throws {
+        let path = folder.path(percentEncoded: false)
+        var taken: [Int32] = []
+        do {
+            for (path, flags) in [(path, O_RDONLY | O_DIRECTORY), (folder.appending(path: ".lock").path(percentEncoded: false), O_RDWR | O_CREAT)] {
+                let descriptor = open(path, flags | O_CLOEXEC, 0o644)
+                guard descriptor >= 0 else { throw Self.failure(errno, path) }
+                taken.append(descriptor)
+                guard Self.take(descriptor, isShared ? LOCK_SH : LOCK_EX) else { throw DataFolderInUse(path: folder.path(percentEncoded: false)) }
+            }
+        } catch {
+            for descriptor in taken { Foundation.close(descriptor) }
+            throw error
+        }
+        descriptors = taken
+    }
+
+    private static func failure(_ number: Int32, _ path: String) -> CocoaError {
+        let code: CocoaError.Code =
+            switch number {
+            case EACCES, EPERM: .fileWriteNoPermission
+            case EROFS: .fileWriteVolumeReadOnly
+            case ENOSPC: .fileWriteOutOfSpace
+            default: .fileWriteUnknown
+            }
+        return CocoaError(code, userInfo: [NSFilePathErrorKey: path])
+    }
+
+    /// Retries for about 50 milliseconds, because a command that checks whether the folder is locked holds the lock
+    /// briefly itself.
+    private static func take(_ descriptor: Int32, _ kind: Int32) -> Bool {
+        for _ in 0..<5 {
+            // If the file system can't lock this item, it counts as locked. The lock on the other item still keeps
+            // other processes out.
+            if flock(descriptor, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK && errno != EINTR { return true }
+            usleep(10_000)
+        }
+        return false
+    }
+
+    func release() {
+        for descriptor in descriptors { flock(descriptor, LOCK_UN) }
+    }
+
+    deinit {
+        for descriptor in descriptors { Foundation.close(descriptor) }
+    }
+}
+
+// MARK: - Folders of containers
+
+/// The folders of containers in the data folder: with their files of assets and snapshots, and with their records if these are in SQLite.
+struct ContainerFolders: Sendable {
+    private let folder: URL
+    private let logger: Logger
+
+    init(_ folder: URL, _ logger: Logger) {
+        self.folder = folder
+        self.logger = logger
+    }
+
+    func contains(_ container: ContainerID) -> Bool {
+        FileManager.default.fileExists(atPath: folder.appending(path: container.description).path(percentEncoded: false))
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND if there is none, BAD_REQUEST if the new name is taken.
+    func rename(_ container: ContainerID, to name: ContainerID) throws { try move(container, to: name.description, name) }
+
+    func delete(_ container: ContainerID) throws {
+        // Renamed first, because removing many files takes long and a power cut must not leave half a container.
+        try move(container, to: "\(Self.deletedPrefix)\(UUID().uuidString)", nil)
+        sweepDeleted()
+    }
+
+    /// Prefix of the folders of deleted containers until they are removed. No container name starts with it.
+    private static let deletedPrefix = ".deleted-"
+
+    private func move(_ container: ContainerID, to folderName: String, _ name: ContainerID?) throws {
+        let (from, to) = (folder.appending(path: container.description), folder.appending(path: folderName))
+        guard contains(container) else { throw RecordError.noContainer(container) }
+        // On a case-insensitive file system a name that differs only in case refers to the same folder.
+        let isOccupied = FileManager.default.fileExists(atPath: to.path(percentEncoded: false)) && container.description.lowercased() != folderName.lowercased()
+        if let name, isOccupied { throw RecordError.containerExists(name) }
+        do {
+            try FileManager.default.moveItem(at: from, to: to)
+            try FileManager.default.syncDirectory(at: folder)
+        } catch {
+            throw RecordError(.internalError, "The folder of the container '\(container)' can't be moved: \(StoreProblem.words(for: error))")
+        }
+    }
+
+    /// Removes the folders of deleted containers in the background. Failures are retried at the next start.
+    func sweepDeleted() {
+        DispatchQueue.global(qos: .utility).async { [folder, logger] in
+            do {
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+                for name in names where name.hasPrefix(Self.deletedPrefix) { try FileManager.default.removeItem(at: folder.appending(path: name)) }
+            } catch {
+                logger.warning("The files of a deleted container are kept for now: \(StoreProblem.words(for: error))")
+            }
+        }
+    }
+}
+
+// MARK: - Durable folders
+
+extension FileManager {
+    /// Creates a folder durably: syncs the parent folder, which holds the new name.
+    func createDurableDirectory(at url: URL) throws {
+        if fileExists(atPath: url.path(percentEncoded: false)) { return }
+        try createDirectory(at: url, withIntermediateDirectories: true)
+        try syncDirectory(at: url.deletingLastPathComponent())
+    }
+
+    /// Syncs the folder's list of names to disk.
+    func syncDirectory(at url: URL) throws {
+        let descriptor = open(url.path(percentEncoded: false), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+        defer { close(descriptor) }
+        // Some file systems return EINVAL because they can't sync folders. They persist names by other means.
+        guard fsync(descriptor) == 0 || errno == EINVAL else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    }
+}
+
+// MARK: - Open files
+
+/// The limit on open files of this process. Each container needs several, and each connection one.
+public enum OpenFiles {
+    #if os(Linux)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let resource = RLIMIT_NOFILE
+    #endif
+
+    /// The soft limit set by the system; 256 if it can't be read.
+    static var limit: Int {
+        var limit = rlimit()
+        return getrlimit(resource, &limit) == 0 ? Int(clamping: limit.rlim_cur) : 256
+    }
+
+    /// Raises the soft limit as far as permitted. If that fails, the existing limit applies.
+    public static func raiseLimit() {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }
+        // Some systems report no hard limit, but refuse values above the size of their file table.
+        limit.rlim_cur = max(limit.rlim_cur, min(limit.rlim_max, 65_536))
+        setrlimit(resource, &limit)
+    }
+
+    /// True if no more files can be opened at present.
+    static var isAtLimit: Bool {
+        let descriptor = open("/", O_RDONLY | O_CLOEXEC)
+        if descriptor >= 0 { close(descriptor) }
+        return descriptor < 0 && (errno == EMFILE || errno == ENFILE)
+    }
+
+    static var shortage: RecordError {
+        RecordError(
+            .tryAgainLater,
+            "The server has \(limit) files open, the system's limit. Try again later, or start it with a higher limit (ulimit -n)", retryAfter: 1)
+    }
+}

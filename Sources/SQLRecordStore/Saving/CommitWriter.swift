@@ -1,0 +1,383 @@
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+/// Group-commits the writes of one store. They are committed together and then acknowledged. A write that fails or is
+/// refused is undone alone: the first by its transaction, each other one by its own savepoint. If it is unclear whose
+/// error it was, each write is committed alone.
+///
+/// While writes are waiting, one of the ``WriterThreads`` runs them, never two at a time. Writes don't run in the
+/// task of the request. A client that disconnects therefore can't abort its own write halfway or affect the writes of
+/// others.
+final class CommitWriter: Sendable {
+    /// Maximum number of waiting writes. Further ones are refused.
+    static let queueLimit = 4096
+    /// Maximum number of writes in one commit.
+    static let groupLimit = 256
+    /// Estimated log bytes after which a commit takes no more writes. This limits how much the log grows at once.
+    static let logLimit = 8 << 20
+    /// How often a commit is repeated that the database ended.
+    private static let repetitionLimit = 3
+    /// Commits that take longer are logged.
+    private static let longCommit = Duration.seconds(1)
+    /// State besides the tables. A successful write passes its changes on to the next write.
+    struct State: Sendable {
+        /// The last assigned position.
+        var position: Int64
+        /// True if the file records the epoch that new positions belong to.
+        var isBegun = true
+        var catalog: SchemaCatalog
+        var journalLimits = JournalLimits.standard
+        /// Total size of the journal in bytes.
+        var journalBytes: Int64 = 0
+        var cascades = CascadeState()
+        /// False if no hierarchy was ever shared, so that saves need not look for those of their zones.
+        var hasHierarchies = true
+        /// How often values were removed from records without a new position. Index builds then read these records again.
+        var strips = 0
+        /// Grows with changes of facts that are read when a store is opened.
+        var factsVersion: Int64 = 0
+        /// Counts and zone positions of the current commit's batches that are not written yet.
+        var tally = ChangeTally()
+        /// Estimated number of log bytes that the current commit needs.
+        var logEstimate = 0
+        /// True if the current write has an answer, but must be undone.
+        var isRefused = false
+    }
+
+    private struct Queue {
+        var waiting: [any PendingWrite] = []
+        /// True if the writer is scheduled on a thread or running.
+        var isScheduled = false
+        var isClosed = false
+        /// The reason why the store no longer takes writes.
+        var failure: RecordError?
+    }
+
+    private let connections: any WritableConnections
+    /// Sent after each commit, once its writes are acknowledged.
+    private let signals: Signals
+    /// Its catalog is updated after commits that change the schema or index work. It also records damage.
+    private let reader: StoreReader
+    /// Sent after commits that change the schema or index work.
+    private let schemaSignals: Signals
+    /// Sent after a commit that leaves cascade work.
+    private let cascadeSignals: Signals
+    /// Number of writes processed so far, including failed ones.
+    let count = Atomic<Int>(0)
+    private let queue = Mutex(Queue())
+    private let threads: WriterThreads
+    /// Records the current epoch in the file. Runs before the first write.
+    private let begin: @Sendable (SQLConnection) throws -> Void
+    private let logger: Logger
+    private let messages = RecentMessages()
+    /// Finishes when the writer is closed and has processed all waiting writes.
+    private let ending = AsyncStream.makeStream(of: Void.self)
+    private let state: Mutex<State>
+
+    init(
+        _ connections: any WritableConnections, reader: StoreReader, signals: Signals,
+        schemaSignals: Signals, cascadeSignals: Signals, threads: WriterThreads, logger: Logger, state: State,
+        begin: @escaping @Sendable (SQLConnection) throws -> Void
+    ) {
+        self.connections = connections
+        self.signals = signals
+        self.threads = threads
+        self.logger = logger
+        self.begin = begin
+        self.reader = reader
+        self.schemaSignals = schemaSignals
+        self.cascadeSignals = cascadeSignals
+        self.state = Mutex(state)
+    }
+
+    /// The reason why the store refuses writes; `nil` while it accepts them.
+    var failure: RecordError? { queue.withLock { $0.failure } }
+    /// True if no write is running or waiting.
+    var isIdle: Bool { queue.withLock { !$0.isScheduled } }
+    /// The state after the last commit.
+    var present: State { state.withLock { $0 } }
+
+    /// Runs a write and returns once it is on disk.
+    /// - Parameter isAlone: `true` to commit it without other writes. Use it for large writes: in a savepoint SQLite
+    ///   would keep every touched page in memory for a possible rollback.
+    /// - Parameter isBatch: `true` for a batch of records, which reads neither counts nor positions of zones. Those of the
+    ///   batches before it are not written yet.
+    /// - Parameter body: runs again if the database ended the transaction, so it changes nothing but the tables and the state.
+    /// - Throws: the error of `body`, after rolling back; `RecordError` TRY_AGAIN_LATER if too many writes are
+    ///   waiting, INTERNAL_ERROR if the disk failed.
+    func write<Value: Sendable>(
+        isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout State) throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await withCheckedThrowingContinuation { continuation in
+                enqueue(Write(isAlone: isAlone, isBatch: isBatch, body: body, continuation: continuation))
+            }
+        } catch let error as SQLError {
+            throw refusal(after: error)
+        } catch where error is DamagedRow {
+            throw RecordError(.internalError, "Nothing was saved: \(reader.refusal(after: error)?.reason ?? StoreProblem.words(for: error))")
+        }
+    }
+
+    private func enqueue(_ write: any PendingWrite) {
+        let (refusal, isNew): (RecordError?, Bool) = queue.withLock { queue in
+            if let failure = queue.failure { return (failure, false) }
+            if queue.isClosed { return (RecordError(.tryAgainLater, "The store is closing", retryAfter: 1), false) }
+            if queue.waiting.count >= Self.queueLimit {
+                return (RecordError(.tryAgainLater, "Too many saves are waiting", retryAfter: 1), false)
+            }
+            queue.waiting.append(write)
+            defer { queue.isScheduled = true }
+            return (nil, !queue.isScheduled)
+        }
+        if let refusal { write.fail(refusal) }
+        if isNew { threads.schedule(self) }
+    }
+
+    // MARK: On the thread
+
+    /// Refuses further writes and returns once all waiting ones are done.
+    func close() async {
+        let isIdle = queue.withLock { queue in
+            queue.isClosed = true
+            return !queue.isScheduled
+        }
+        if isIdle { ending.continuation.finish() }
+        for await _ in ending.stream {}
+    }
+
+    /// Commits the next group of waiting writes.
+    /// - Returns: `true` if more are waiting.
+    func commitNext() -> Bool {
+        if let group = nextGroup() { commit(group) }
+        let (isLeft, isClosed) = queue.withLock { queue in
+            queue.isScheduled = !queue.waiting.isEmpty
+            return (queue.isScheduled, queue.isClosed)
+        }
+        if isClosed, !isLeft { ending.continuation.finish() }
+        return isLeft
+    }
+
+    private func nextGroup() -> [any PendingWrite]? {
+        queue.withLock { queue in
+            if queue.waiting.isEmpty { return nil }
+            let others = queue.waiting.prefix(Self.groupLimit).prefix { !$0.isAlone }
+            let group = others.isEmpty ? [queue.waiting[0]] : Array(others)
+            queue.waiting.removeFirst(group.count)
+            return group
+        }
+    }
+
+    private func commit(_ group: [any PendingWrite]) {
+        if let failure {
+            for write in group { write.fail(failure) }
+            return
+        }
+        let before = state.withLock { $0 }
+        let start = ContinuousClock.now
+        do {
+            let (after, taken) = try attempt(group, from: before)
+            state.withLock { $0 = after }
+            queue.withLock { $0.waiting.insert(contentsOf: group[taken...], at: 0) }
+            if after.catalog.version != before.catalog.version { reader.catalog.take(after.catalog) }
+            count.add(taken, ordering: .relaxed)
+            let time = ContinuousClock.now - start
+            if time > Self.longCommit { logger.warning("A commit of \(taken) saves took \(time)") }
+            for write in group[..<taken] { write.succeed() }
+            signals.send()
+            if after.catalog.version != before.catalog.version { schemaSignals.send() }
+            if after.cascades.count > 0 { cascadeSignals.send() }
+            tidy()
+        } catch let error as SQLError where error.isOfOneWrite && group.count > 1 {
+            // PostgreSQL reports some errors after the statements of the next write were sent.
+            for write in group { commit([write]) }
+        } catch {
+            let refusal = refusal(after: error)
+            for write in group { write.fail(refusal) }
+        }
+    }
+
+    /// Commits writes of the group, again if the database ended the transaction before the commit.
+    /// - Returns: the state after them, and how many writes it was.
+    private func attempt(_ group: [any PendingWrite], from before: State) throws -> (after: State, taken: Int) {
+        var repetitions = 0
+        while true {
+            do {
+                return try write(group, from: before)
+            } catch let error as SQLError where (error.cause == .conflict || error.cause == .connectionLost) && !error.isOfConnecting && repetitions < Self.repetitionLimit {
+                repetitions += 1
+            }
+        }
+    }
+
+    private func write(_ group: [any PendingWrite], from before: State) throws -> (after: State, taken: Int) {
+        var taken = 0
+        let after = try connections.write { db in
+            var state = before
+            var isKept = false
+            while !isKept, taken < group.count {
+                state = before
+                state.logEstimate = 0
+                try db.writing {
+                    if let notes = connections.notesOfOthers { try state.adopt(notes, db) }
+                    if !before.isBegun {
+                        try begin(db)
+                        state.isBegun = true
+                    }
+                    // Nothing precedes this write, so a rollback of the transaction undoes it alone. A savepoint would copy
+                    // every page that it changes.
+                    taken += 1
+                    isKept = try group[taken - 1].run(db, &state)
+                    guard isKept else { return false }
+                    for write in group[taken...] where state.logEstimate < Self.logLimit {
+                        taken += 1
+                        if !write.isBatch { try state.tally.flush(db) }
+                        try write.runInSavepoint(db, &state)
+                    }
+                    try state.tally.flush(db)
+                    connections.leave(state.notes)
+                    return true
+                }
+            }
+            return isKept ? state : before
+        }
+        return (after, taken)
+    }
+
+    /// The error reported to clients for a database error. If it is unclear what is on disk, the store refuses all
+    /// further writes.
+    private func refusal(after error: any Error) -> RecordError {
+        // Readers that are in the way are not a failure, which is not logged.
+        let details = StoreProblem.details(of: error)
+        if (error as? SQLError)?.cause != .busy, messages.isNew(details) { logger.error("Writing failed: \(details)") }
+        guard let error = error as? SQLError else { return RecordError(.internalError, "The save failed: \(StoreProblem.words(for: error))") }
+        // The error occurs before anything is written.
+        if let shortage = StoreProblem.shortageOfFiles(error) { return shortage }
+        switch error.cause {
+        case .full: return .diskFull
+        case .noTemporaryFolder:
+            // The error occurs before anything is written, so the state on disk is certain.
+            return RecordError(
+                .internalError, "There is no writable folder for temporary files; nothing was saved. Make the data folder writable")
+        case _ where error.isPassing:
+            return RecordError(.tryAgainLater, "The database does not answer (\(error.reason)); nothing was saved", retryAfter: 1)
+        case .unknown: return RecordError(.tryAgainLater, "It is not known whether this was saved: \(error.message)", retryAfter: 1)
+        case .disk, .damaged: break
+        default: return RecordError(.internalError, "The save failed (\(error.code)); nothing was saved")
+        }
+        let refusal = RecordError(
+            .internalError, "The disk reported an error (\(error.code)); the store is read-only until it is opened again")
+        // The state on disk is unknown, and a later sync may report success without having written the data. So all
+        // waiting writes fail too.
+        let waiting = queue.withLock { queue in
+            queue.failure = queue.failure ?? refusal
+            defer { queue.waiting = [] }
+            return queue.waiting
+        }
+        for write in waiting { write.fail(refusal) }
+        return refusal
+    }
+
+    private func tidy() {
+        do {
+            try connections.tidy()
+        } catch {
+            // After an I/O error the file can't be trusted, so further writes are refused. Busy and full are
+            // temporary.
+            _ = refusal(after: error)
+        }
+    }
+}
+
+// MARK: - Positions
+
+extension CommitWriter.State {
+    /// The position of the next change.
+    /// - Throws: `RecordError` INTERNAL_ERROR if the position is outside the range that a row id can hold, as in a
+    ///   damaged file.
+    mutating func nextPosition() throws -> Int64 {
+        guard 0..<StoredRow.lastPosition ~= position else {
+            throw RecordError(
+                .internalError,
+                "The store is at position \(position), the last possible one (of \(StoredRow.lastPosition)): its file is damaged. "
+                    + "Restore a backup of the container's folder, or export the readable records with `skylight export`")
+        }
+        position += 1
+        return position
+    }
+}
+
+// MARK: - Pending writes
+
+/// A write waiting for its commit.
+protocol PendingWrite: Sendable {
+    /// True if it is committed without other writes.
+    var isAlone: Bool { get }
+    /// True if it reads neither counts nor positions of zones.
+    var isBatch: Bool { get }
+    /// Runs the write. An error of the write itself is kept and reported by `succeed()` after the commit.
+    /// - Returns: `false` if the write failed or was refused and its changes must be rolled back.
+    /// - Throws: an error after which the database has rolled back the whole transaction, such as a full disk, or must.
+    func run(_ db: SQLConnection, _ state: inout CommitWriter.State) throws -> Bool
+    func succeed()
+    func fail(_ error: any Error)
+}
+
+extension PendingWrite {
+    /// Runs the write as one of several in a transaction. The others continue if it fails.
+    func runInSavepoint(_ db: SQLConnection, _ state: inout CommitWriter.State) throws {
+        do {
+            try db.attempt {
+                if try !run(db, &state) { throw WorkFailed() }
+            }
+        } catch is WorkFailed {}
+    }
+}
+
+/// Makes the savepoint roll back.
+private struct WorkFailed: Error {}
+
+final class Write<Value: Sendable>: PendingWrite {
+    let isAlone: Bool
+    let isBatch: Bool
+    private let body: @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
+    private let continuation: CheckedContinuation<Value, any Error>
+    private let result = Mutex<Result<Value, any Error>?>(nil)
+
+    init(
+        isAlone: Bool, isBatch: Bool, body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value,
+        continuation: CheckedContinuation<Value, any Error>
+    ) {
+        self.isAlone = isAlone
+        self.isBatch = isBatch
+        self.body = body
+        self.continuation = continuation
+    }
+
+    func run(_ db: SQLConnection, _ state: inout CommitWriter.State) throws -> Bool {
+        let before = state
+        do {
+            let value = try body(db, &state)
+            result.withLock { $0 = .success(value) }
+            if !state.isRefused { return true }
+            state = before
+            return false
+        } catch {
+            state = before
+            if !db.isInsideTransaction || (error as? SQLError)?.cause == .conflict { throw error }
+            result.withLock { $0 = .failure(error) }
+            return false
+        }
+    }
+
+    func succeed() {
+        let result = result.withLock { $0 }
+        continuation.resume(with: result ?? .failure(RecordError(.internalError, "The save was not run")))
+    }
+
+    func fail(_ error: any Error) {
+        continuation.resume(throwing: error)
+    }
+}

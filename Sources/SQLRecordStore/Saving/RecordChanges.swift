@@ -1,0 +1,267 @@
+internal import Foundation
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Record changes of one request inside the writer's transaction. Base class for batches and background cascades.
+class RecordChanges: CascadeTransaction {
+    final let db: SQLConnection
+    final let now: Timestamp
+    /// The id of the request, as stored in the tables.
+    final let request: SQLValue
+    final let words: TransactionWords
+    /// State that `attempt` restores together with the tables.
+    final var kept: Kept
+    /// The row last looked up. An operation looks up its record before changing it, so the row is kept until the next
+    /// change.
+    final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
+    /// Rows of the request's other records.
+    final var ahead: RowsAhead?
+    final var zoneIDs: [Int64: ZoneID] = [:]
+    /// The zones among them that mirror those of another container.
+    final var mirrors: Set<Int64> = []
+    /// The zones among them that are views of guests.
+    final var views: Set<Int64> = []
+    /// True if a view ended, whose rows are left to the sweep.
+    final var hasEndedView = false
+    /// True if changes of mirrors are edits, which the other container does not have.
+    var takesEdits: Bool { true }
+
+    struct Kept {
+        var state: CommitWriter.State
+        var tally = ChangeTally()
+        /// Not written yet.
+        var newWords = NewWords()
+        /// Number of states added to the journal.
+        var journalled = 0
+        /// Types that saves created or extended, in their previous version; `nil` for new types.
+        var grownTypes: [Name: RecordType?] = [:]
+    }
+
+    /// Estimated log bytes of a change besides its fields: four pages, for the record, its name and an index entry
+    /// before and after.
+    static let logPerSave = 4 * 4096
+
+    init(_ db: SQLConnection, state: CommitWriter.State, now: Timestamp, request: SQLValue, words: TransactionWords = TransactionWords()) {
+        self.db = db
+        self.words = words
+        self.now = now
+        self.request = request
+        kept = Kept(state: state)
+    }
+
+    /// Writes the collected words. Counts and zone positions are left to the commit, which writes those of all its
+    /// batches.
+    /// - Returns: the state for the next write.
+    func finish() throws -> CommitWriter.State {
+        try kept.newWords.write(db)
+        let excess = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes).subtractingSaturated(kept.state.journalLimits.bytes)
+        // Removes up to twice as many rows as were added, so that a journal above its limit shrinks.
+        if excess > 0, kept.journalled > 0 { try JournalRows.removeOldest(excess, rows: 2 * kept.journalled, &kept.tally, db) }
+        kept.state.journalBytes = kept.state.journalBytes.addingSaturated(kept.tally.journalBytes)
+        kept.state.tally.add(kept.tally, at: now)
+        kept.tally = ChangeTally()
+        return kept.state
+    }
+
+    final func record(named name: Name, in zone: Int64) throws -> StoredRecord? {
+        guard let row = try row(named: name, in: zone), !row.isDeleted else { return nil }
+        return row.record
+    }
+
+    /// The row of a record name, which may be a deletion.
+    final func row(named name: Name, in zone: Int64) throws -> StoredRow? {
+        if let lookup, lookup.zone == zone, lookup.name == name { return lookup.row }
+        let zoneID = try zoneID(of: zone)
+        let read = { [db, catalog = kept.state.catalog] in try db.rows(named: $0, in: zone, zoneID, catalog) }
+        let row = if let known = try ahead?.take(name, in: zone, read) { known } else { try db.row(named: name, in: zone, zoneID, kept.state.catalog) }
+        lookup = (zone, name, row)
+        return row
+    }
+
+    /// The zone ID for a zone number.
+    final func zoneID(of zone: Int64) throws -> ZoneID {
+        if let known = zoneIDs[zone] { return known }
+        guard let row = try ZoneRow.fetchOne(db, ZoneRow.sql("WHERE z.number = ?"), [zone]) else { throw DamagedRow(in: "zones", "has no zone of the number \(zone)") }
+        note(row)
+        return row.zoneID
+    }
+
+    final func note(_ zone: ZoneRow) {
+        zoneIDs[zone.number] = zone.zoneID
+        if zone.isMirror { mirrors.insert(zone.number) }
+        if zone.base != nil { views.insert(zone.number) }
+    }
+
+    final func save(_ draft: RecordDraft, replacing previous: StoredRecord?, in zone: Int64) throws -> StoredRecord {
+        let before = try row(named: draft.recordID.recordName, in: zone)
+        lookup = nil
+        let position = try nextPosition()
+        let record = StoredRecord(
+            recordID: draft.recordID, recordType: draft.recordType, recordChangeTag: draft.recordChangeTag ?? StoredRow.changeTag(of: position),
+            created: draft.created,
+            modified: draft.modified, parent: draft.parent, fields: draft.text, sharing: draft.sharing)
+        let id = try StoredRow.id(zone: zone, position: position)
+        let type = try kept.state.catalog.typeNumber(of: draft.recordType)
+        let isRenewed = before.map { $0.isDeleted || $0.isRenewed } ?? false
+        let born = before.flatMap { $0.isDeleted ? nil : $0.born } ?? position
+        var version: Int64 = 1
+        try noteEdit(of: record, replacing: before, isDeletion: false, at: position, in: zone)
+        if let before {
+            try keep(before, replacedAt: position, in: zone)
+            guard let versionBefore = try Int64.fetchOne(db, sql: "DELETE FROM records WHERE id = ? RETURNING version", [before.id]) else {
+                throw DamagedRow(in: "records", "has lost a row that its index has")
+            }
+            version = version.addingSaturated(versionBefore)
+            try trimJournal(after: version, at: position, in: zone)
+        }
+        try draft.text.bytes.withUnsafeBytes { fields in
+            try db.run(
+                """
+                INSERT INTO records
+                (id, zone, name, type, born, state, createdAt, createdBy, createdOn, modifiedAt, modifiedBy, modifiedOn, parent, fields, request, version,
+                tag, hierarchy, sharing)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """,
+                [
+                    id, zone, draft.recordID.recordName.string, type, born, isRenewed ? 2 : 0,
+                    draft.created.timestamp.milliseconds, draft.created.userRecordName.string, draft.created.deviceID,
+                    draft.modified.timestamp.milliseconds, draft.modified.userRecordName.string, draft.modified.deviceID,
+                    draft.parent?.string, BorrowedBytes(bytes: fields), request, version, draft.recordChangeTag,
+                    draft.sharing?.hierarchy, draft.sharing?.storedText.map { Data($0) },
+                ])
+        }
+        let catalog = kept.state.catalog
+        if let previous {
+            let (old, new) = try IndexEntries.difference(from: (previous, draft.previousFields), to: (record, draft.fields), catalog: catalog, words: words)
+            try new.write(replacing: old, of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+        } else {
+            try IndexEntries(of: record, fields: draft.fields, catalog: catalog, words: words)
+                .write(replacing: IndexEntries(), of: draft.recordID.recordName, in: zone, &kept.newWords, db)
+        }
+        let (filesBefore, files) = (self.files(of: draft.previousFields.values, in: zone), self.files(of: draft.fields.values, in: zone))
+        try AssetRows.write(files.uses, replacing: filesBefore.uses, of: draft.recordID.recordName, in: zone, now: now, db)
+        kept.state.logEstimate += Self.logPerSave + draft.text.bytes.count
+        if let before {
+            // Deletions are counted under type 0, since their type may no longer exist.
+            let typeBefore = before.isDeleted ? 0 : try kept.state.catalog.typeNumber(of: before.record.recordType)
+            kept.tally.remove(before, type: typeBefore, assetBytes: filesBefore.bytes, from: zone)
+        }
+        kept.tally.add(type: type, bytes: draft.text.bytes.count, assetBytes: files.bytes, position: position, to: zone)
+        return record
+    }
+
+    final func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion? {
+        guard let before = try row(named: record.recordID.recordName, in: zone), !before.isDeleted else { return nil }
+        lookup = nil
+        let position = try nextPosition()
+        let type = try kept.state.catalog.typeNumber(of: record.recordType)
+        try noteEdit(of: record, replacing: before, isDeletion: true, at: position, in: zone)
+        try keep(before, replacedAt: position, in: zone)
+        guard let version = try Int64.fetchOne(
+            db,
+            sql: """
+                UPDATE records SET id = ?, state = state | 1, modifiedAt = ?, modifiedBy = ?, modifiedOn = ?, parent = NULL, fields = NULL,
+                request = ?, version = version + 1, tag = NULL, hierarchy = NULL, sharing = NULL WHERE id = ? RETURNING version
+                """,
+            [
+                try StoredRow.id(zone: zone, position: position), signature.timestamp.milliseconds, signature.userRecordName.string,
+                signature.deviceID, request, before.id,
+            ])
+        else { throw DamagedRow(in: "records", "has lost a row that its index has") }
+        try trimJournal(after: version, at: position, in: zone)
+        let fields = Dictionary(try before.record.fields.decoded().map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let entries = try IndexEntries(of: before.record, fields: fields, catalog: kept.state.catalog, words: words)
+        try IndexEntries().write(replacing: entries, of: record.recordID.recordName, in: zone, &kept.newWords, db)
+        let files = files(of: fields.values, in: zone)
+        try AssetRows.write([], replacing: files.uses, of: record.recordID.recordName, in: zone, now: now, db)
+        kept.tally.remove(before, type: type, assetBytes: files.bytes, from: zone)
+        kept.state.logEstimate += Self.logPerSave
+        kept.tally.addDeletion(position: position, to: zone)
+        return RecordDeletion(position: position, validated: entries.links.filter { $0.action == .validate }.map(\.target).sorted())
+    }
+
+    /// Notes a change of a mirror that the origin does not have.
+    final func noteEdit(of record: StoredRecord, replacing before: StoredRow?, isDeletion: Bool, at position: Int64, in zone: Int64) throws {
+        // Records of users come into being without a client.
+        guard takesEdits, mirrors.contains(zone), record.recordType != Schema.usersType else { return }
+        try MirrorRows.begin(record.recordID.recordName, replacing: before, isDeletion: isDeletion, at: position, in: zone, db)
+    }
+
+    /// Copies the replaced state to the journal.
+    final func keep(_ before: StoredRow, replacedAt position: Int64, in zone: Int64) throws {
+        if kept.state.journalLimits.isOff || views.contains(zone) { return }
+        try JournalRows.keep(before, replacedAt: position, now: now, db)
+        let bytes = JournalRows.bytes(of: before)
+        kept.tally.journal(bytes, in: zone)
+        kept.state.logEstimate += Int(bytes)
+        kept.journalled += 1
+    }
+
+    /// Removes versions beyond the limit per record.
+    /// - Parameter version: number of the change just made, counted per record name.
+    final func trimJournal(after version: Int64, at position: Int64, in zone: Int64) throws {
+        let limits = kept.state.journalLimits
+        if limits.isOff || views.contains(zone) { return }
+        let removed = try JournalRows.trim(after: version, at: position, keeping: limits.versions, db)
+        if removed.bytes > 0 { kept.tally.journal(-removed.bytes, in: zone) }
+    }
+
+    /// The files of a record. The copies in views have none of their own.
+    private func files(of fields: some Sequence<Field>, in zone: Int64) -> (uses: Set<AssetRows.Use>, bytes: Int64) {
+        views.contains(zone) ? ([], 0) : AssetRows.measured(fields)
+    }
+
+    // MARK: Cascades
+
+    final func doomed(by target: FallenTarget) throws -> [Name] {
+        try LinkRows.doomed(by: target, db)
+    }
+
+    final func isDoomed(_ record: HeldRecord) throws -> Bool {
+        try LinkRows.isDoomed(record, db)
+    }
+
+    final func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action> {
+        try LinkRows.actions(on: name, in: zone, db)
+    }
+
+    // MARK: The transaction
+
+    final func attempt<Value>(_ body: () throws -> Value) throws -> Value {
+        let before = kept
+        do {
+            return try db.attempt(body)
+        } catch {
+            kept = before
+            (lookup, ahead) = (nil, nil)
+            throw error
+        }
+    }
+
+    final func nextPosition() throws -> Int64 { try kept.state.nextPosition() }
+}
+
+// MARK: - Request ids
+
+/// Converts request ids for storage: a lowercase UUID becomes 16 bytes, other ids stay text.
+enum RequestMark {
+    static func value(of requestID: String?) -> SQLValue {
+        guard let requestID else { return .null }
+        guard let uuid = UUID(uuidString: requestID), Name(uuid.uuidString.lowercased()) == Name(requestID) else { return .text(requestID) }
+        return .bytes(withUnsafeBytes(of: uuid.uuid, Array.init))
+    }
+
+    static func requestID(of value: SQLValue) -> String? {
+        switch value {
+        case .text(let text): text
+        case .bytes(let bytes): uuid(of: bytes)?.uuidString.lowercased()
+        default: nil
+        }
+    }
+
+    private static func uuid(of bytes: [UInt8]) -> UUID? {
+        guard bytes.count == MemoryLayout<uuid_t>.size else { return nil }
+        return UUID(uuid: bytes.withUnsafeBytes { $0.loadUnaligned(as: uuid_t.self) })
+    }
+}

@@ -1,0 +1,235 @@
+internal import Foundation
+internal import Logging
+internal import RecordStore
+internal import Records
+internal import Synchronization
+
+extension StorePlace {
+    /// - Parameters:
+    /// - makes: `true` to create a missing file.
+    /// - isRetry: `true` if the store was read-only before. The time is noted to avoid immediate further attempts.
+    func openFile(makes: Bool, isRetry: Bool = false) async throws {
+        do {
+            let last = state.withLock { $0.last }
+            used.store(Self.now, ordering: .relaxed)
+            // Opening a container without data must not close other stores.
+            let isThere = try await DiskThreads.run { [key, settings] in try settings.home.holds(key) }
+            if isThere || makes { try await open.admit(self) }
+            let phase = try await DiskThreads.run { [self] in try openNow(makes: makes, continuing: last) }
+            // The container may be another one of the same name.
+            subscriptionIndex.forget()
+            state.withLock { state in
+                state.phase = phase
+                state.reader = phase.reader
+                state.trouble = nil
+                if isRetry { state.lastRetry = Self.now }
+                if let users = phase.users { state.users = UserNumbers(users, visitors: state.users.visitors) }
+            }
+            if case .absent = phase { open.remove(self) }
+        } catch {
+            let problem = StoreProblem(error, reading: key)
+            let refusal = error as? RecordError ?? problem?.refusal ?? RecordError(.internalError, "\(key) can't be opened: \(StoreProblem.words(for: error))")
+            // Too many open stores is not a problem of the file.
+            let isTrouble = refusal.code == .internalError
+            // The reason does not say why a connection failed.
+            if isTrouble || (error as? SQLError)?.isForLog == true, messages.isNew(problem?.details ?? refusal.reason) {
+                settings.logger.error("\(refusal.reason)", metadata: problem.map { ["details": "\($0.details)"] })
+            }
+            open.remove(self)
+            state.withLock { state in
+                state.phase = .closed
+                if isTrouble { state.trouble = StoreTrouble(refusal, since: state.trouble?.since ?? settings.clock()) }
+            }
+            throw refusal
+        }
+    }
+
+    /// Blocks on the disk.
+    private func openNow(makes: Bool, continuing last: StoreOpening?) throws -> Phase {
+        let keys = try settings.newKeys.keys(of: key)
+        var last = last
+        if try !settings.home.holds(key) {
+            guard makes else { return .absent(try StoreReader(of: key, keys, settings)) }
+            do {
+                // Another process may make it at the same time, with the same keys.
+                _ = try settings.home.make(key) { try StoreFacts.fill($0, keys) }
+            } catch where StoreProblem.isOfWriting(error) || (error as? POSIXError)?.code == .ENOSPC || (error as? CocoaError)?.code == .fileWriteOutOfSpace {
+                throw StoreProblem.readOnly(key, because: error)
+            }
+            settings.newKeys.use(of: key)
+            last = StoreOpening(making: keys)
+        }
+        do {
+            return .open(try SQLStore(key, continuing: last, signals: signals, settings))
+        } catch where StoreProblem.isOfWriting(error) {
+            do {
+                let store = try ReadOnlyStore(key, continuing: last, refusing: StoreProblem.readOnly(key, because: error), settings)
+                tell("\(key) is open for reading alone: \(StoreProblem.details(of: error))", .warning)
+                return .readOnly(store)
+            } catch let another {
+                // The first error is the cause.
+                tell("\(key) can't be opened for reading alone: \(StoreProblem.details(of: another))", .error)
+                throw error
+            }
+        }
+    }
+
+    private func tell(_ message: String, _ level: Logger.Level) {
+        if messages.isNew(message) { settings.logger.log(level: level, "\(message)") }
+    }
+
+    /// Closes the store unless it is in use or has work to do.
+    /// - Returns: `true` if it was closed.
+    func closeUnlessUsed() async -> Bool {
+        let task = state.withLock { state -> Task<Void, any Error>? in
+            guard let reader = state.phase.reader else { return nil }
+            if case .open(let store) = state.phase, !store.isIdle { return nil }
+            guard reader.gate.shutIfEmpty() else { return nil }
+            let phase = state.phase
+            return change(&state) { place in
+                await place.closeFile(phase)
+                place.state.withLock { $0.phase = .closed }
+            }
+        }
+        guard let task else { return false }
+        // Closing logs its own errors.
+        _ = await task.result
+        return true
+    }
+
+    func closeFile(_ phase: Phase) async {
+        var last: StoreOpening?
+        switch phase {
+        case .open(let store):
+            if state.withLock({ $0.amounts != nil }) {
+                // If reading fails, the previous amounts are kept.
+                let amounts = try? await store.reader.readAtLength(for: .scan) { db, catalog in try ZoneTypeAmount.all(db, catalog) }
+                if let amounts { state.withLock { $0.amounts = amounts } }
+            }
+            last = await store.close()
+        case .readOnly(let store): await store.close()
+        case .absent(let reader): await reader.gate.shut()
+        case .closed, .changing, .ended: break
+        }
+        open.remove(self)
+        let damage = phase.reader?.damage
+        state.withLock { state in
+            state.last = last ?? state.last
+            // Kept until the file is opened again.
+            state.trouble = state.trouble ?? damage
+        }
+    }
+
+    /// Closes the store permanently after its users are done.
+    func end() async {
+        while true {
+            let (phase, task) = state.withLock { state -> (Phase?, Task<Void, any Error>?) in
+                if case .changing(let task) = state.phase { return (nil, task) }
+                defer { state.phase = .ended }
+                return (state.phase, nil)
+            }
+            if let task { _ = await task.result }
+            guard let phase else { continue }
+            await closeFile(phase)
+            signals.finish()
+            return
+        }
+    }
+}
+
+// MARK: - Limits of open stores
+
+/// Limits the number of open stores of an engine.
+///
+/// An open store uses memory and file handles, and most containers are idle most of the time. Above the limit the
+/// least recently used store is closed. Each idle store is closed after a while.
+final class OpenStores: Sendable {
+    struct Limits: Sendable {
+        /// Maximum number of idle stores that stay open.
+        var unused = 24
+        /// Maximum number of open stores. Each one uses several file handles.
+        var all: Int
+        /// Time after which an idle store is closed.
+        var patience = Duration.seconds(60)
+        /// Number of places above which empty ones are dropped.
+        var places = 10_000
+
+        /// File handles for everything else: connections, asset files, accounts.
+        static let reserve = 64
+
+        /// Derives the limit from the system's limit on open files. Half of it is left for connections and asset
+        /// files.
+        init(openFiles: Int = OpenFiles.limit, handlesPerStore: Int) {
+            all = max(2, (openFiles / 2 - Self.reserve / 2) / handlesPerStore)
+            unused = min(unused, max(1, all / 2))
+        }
+    }
+
+    /// Number of attempts to find a store that can be closed, and the pause between them.
+    private static let tries = 20
+    private static let pause = Duration.milliseconds(10)
+
+    let limits: Limits
+    private let open = Mutex<[StoreKey: StorePlace]>([:])
+
+    init(_ limits: Limits) {
+        self.limits = limits
+    }
+
+    var count: Int { open.withLock { $0.count } }
+    var places: [StorePlace] { open.withLock { Array($0.values) } }
+
+    /// Makes room for a store about to be opened and counts it as open.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if the maximum number of stores is in use.
+    func admit(_ place: StorePlace) async throws {
+        for _ in 0..<Self.tries {
+            // Waiting stores are not counted. Otherwise many concurrent openings could block each other.
+            let isIn = enter(place)
+            let hasClosed = await closeUnused(besides: place)
+            if isIn { return }
+            // Most stores are in use only briefly.
+            if !hasClosed { try? await Task.sleep(for: Self.pause) }
+        }
+        throw RecordError(
+            .tryAgainLater,
+            "\(limits.all) containers are in use, as many as the system's limit of \(OpenFiles.limit) open files allows. Ask again later, or start the server "
+                + "with a higher limit (ulimit -n)", retryAfter: 1)
+    }
+
+    /// - Returns: `false` if there is no room.
+    private func enter(_ place: StorePlace) -> Bool {
+        open.withLock { open in
+            guard open.count < limits.all || open[place.key] != nil else { return false }
+            open[place.key] = place
+            return true
+        }
+    }
+
+    /// Closes the least recently used idle stores until the limit for idle stores is met, counting `place` as one of
+    /// them.
+    /// - Returns: `true` if a store was closed.
+    private func closeUnused(besides place: StorePlace) async -> Bool {
+        let others = places.filter { $0 !== place }
+        var excess = others.count + 1 - limits.unused
+        var hasClosed = false
+        for other in others.sorted(by: { $0.lastUse < $1.lastUse }) where excess > 0 {
+            guard await other.closeUnlessUsed() else { continue }
+            excess -= 1
+            hasClosed = true
+        }
+        return hasClosed
+    }
+
+    func remove(_ place: StorePlace) {
+        open.withLock { if $0[place.key] === place { $0[place.key] = nil } }
+    }
+
+    /// Closes idle stores regularly until the task is cancelled.
+    func tidyRegularly() async {
+        // The sleep throws when the engine cancels the task.
+        while (try? await Task.sleep(for: limits.patience / 4)) != nil {
+            let oldest = StorePlace.now - Int64(limits.patience / .nanoseconds(1))
+            for place in places where place.lastUse < oldest { _ = await place.closeUnlessUsed() }
+        }
+    }
+}
