@@ -3,6 +3,98 @@ public import Foundation
 public import JSON
 public import Records
 
+/// Finds records (CKQueryOperation).
+public struct QueryRecords: DatabaseOperation {
+    /// The way to the records after those of an operation. It remembers the query and its zone.
+    public struct Cursor: Sendable, Hashable {
+        fileprivate let query: Query
+        fileprivate let area: DatabaseClient.QueryArea
+        fileprivate let marker: String
+    }
+
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not read.
+        case matched(RecordID?, Result<Record, OperationError>)
+    }
+
+    /// `nil` for all keys, empty for none.
+    public var desiredKeys: Set<Name>?
+    /// The number of records; `nil` or 0 for what the server gives at once, at most 200.
+    public var resultsLimit: Int?
+
+    private let start: Start
+
+    private enum Start: Sendable {
+        case query(Query, ZoneID?)
+        case cursor(Cursor)
+    }
+
+    /// - Parameters:
+    ///   - query: the condition and the order.
+    ///   - zoneID: `nil` for all zones of the database; the shared database requires one.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    public init(_ query: Query, in zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
+        start = .query(query, zoneID)
+        self.desiredKeys = desiredKeys
+        self.resultsLimit = resultsLimit
+    }
+
+    /// - Parameters:
+    ///   - cursor: the output of the operation before.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    public init(continuing cursor: Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
+        start = .cursor(cursor)
+        self.desiredKeys = desiredKeys
+        self.resultsLimit = resultsLimit
+    }
+
+    /// - Returns: the way to more records; `nil` if these were all.
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> Cursor? {
+        let query: Query
+        let area: DatabaseClient.QueryArea
+        var marker: String?
+        switch start {
+        case .cursor(let cursor): (query, area, marker) = (cursor.query, cursor.area, cursor.marker)
+        case .query(let asked, let zoneID?): (query, area) = (asked, .zone(zoneID))
+        case .query(let asked, nil):
+            guard context.scope != .shared else { throw OperationError(.invalidArguments, "A query of the shared database needs a zone") }
+            // The public database has one zone only.
+            (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
+        }
+        var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
+        var trail = context.client.trail(of: "records/query", after: marker)
+        while true {
+            let after = marker
+            let limit = left.map { min($0, DatabaseClient.itemLimit) }
+            let page = try await context.request { try await $0.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: after) }
+            for answer in page.records {
+                let recordID: RecordID? =
+                    switch (answer, area) {
+                    case (.success(let received), _): context.local(received.recordID)
+                    case (.failure(let error), .zone(let zoneID)): error.recordName.map { RecordID(recordName: $0, zoneID: zoneID) }
+                    case (.failure, .allZones): nil
+                    }
+                await deliver(.matched(recordID, context.record(answer)))
+            }
+            guard let next = page.continuationMarker else { return nil }
+            marker = next
+            left = left.map { $0 - page.records.count }
+            if Task.isCancelled { throw .cancelled }
+            let goesOn = (left ?? 0) > 0
+            try await trail.followed(next, isEmpty: goesOn && page.records.isEmpty)
+            guard goesOn else { break }
+        }
+        return marker.map { Cursor(query: query, area: area, marker: $0) }
+    }
+}
+
+// MARK: - Fetch
+
 /// Fetches records by their IDs (CKFetchRecordsOperation). It sees every save at once, unlike queries.
 public struct FetchRecords: DatabaseOperation {
     /// A step of the operation.
@@ -177,5 +269,91 @@ extension DatabaseScope {
             return .success(record)
         case .failure(let error): return .failure(OperationError(error))
         }
+    }
+}
+
+// MARK: - Modify
+
+/// Saves and deletes records (CKModifyRecordsOperation).
+///
+/// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server refuses as a whole, because it is
+/// too large or because of one of its records, in halves, unless it is atomic. Another error of a request, such as one of the network, ends the
+/// operation before the zones and batches that are left. If an answer is lost, the records are looked up to find out which were saved: no change is
+/// made twice.
+public struct ModifyRecords: DatabaseOperation {
+    /// The fields that a save sends, and the condition for it.
+    public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
+        /// Send the changed keys, if nobody else saved the record since.
+        case ifServerRecordUnchanged
+        /// Send the changed keys, whatever others saved.
+        case changedKeys
+        /// Send all keys, whatever others saved. Keys that only the server has stay.
+        case allKeys
+    }
+
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record that is sent. It may fall
+        /// when an upload begins anew.
+        case progress(RecordID, Double)
+        /// The record with its new change tag, or its error.
+        case saved(RecordID, Result<Record, OperationError>)
+        /// The ID of a record that was deleted, or its error. Deleting one that does not exist succeeds.
+        case deleted(RecordID, Result<Void, OperationError>)
+    }
+
+    /// The records to create or change. Each record is in the operation once.
+    public var recordsToSave: [Record]
+    /// The records to delete.
+    public var recordIDsToDelete: [RecordID]
+    /// The condition for saves, and their fields.
+    public var savePolicy: SavePolicy
+    /// True for all or nothing in each zone. The public database and default zones have no such batches, and ignore it.
+    public var isAtomic: Bool
+    /// Records that an earlier operation sent without an answer.
+    var unanswered: Set<RecordID> = []
+
+    /// Changes of records in any zones.
+    public init(
+        saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [], savePolicy: SavePolicy = .ifServerRecordUnchanged,
+        isAtomic: Bool = true
+    ) {
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+        self.savePolicy = savePolicy
+        self.isAtomic = isAtomic
+    }
+
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) {
+        var seen: Set<RecordID> = []
+        for recordID in recordsToSave.map(\.recordID) + recordIDsToDelete where !seen.insert(recordID).inserted {
+            throw OperationError(.invalidArguments, "The record '\(recordID.recordName)' is in the operation twice")
+        }
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (zoneID, changes) in zones {
+            let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
+            let sender = ChangeSender(
+                zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context, deliver: deliver)
+            errors.merge(try await sender.send(changes)) { first, _ in first }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+    }
+
+    /// The changes of each zone, zones and changes in the order of the operation.
+    private var zones: [(ZoneID, [ChangeSender.Change])] {
+        var zones: [(ZoneID, [ChangeSender.Change])] = []
+        var places: [ZoneID: Int] = [:]
+        for change in recordsToSave.map(ChangeSender.Change.save) + recordIDsToDelete.map(ChangeSender.Change.delete) {
+            let zoneID = change.recordID.zoneID
+            if let place = places[zoneID] {
+                zones[place].1.append(change)
+            } else {
+                places[zoneID] = zones.count
+                zones.append((zoneID, [change]))
+            }
+        }
+        return zones
     }
 }
