@@ -1,4 +1,4 @@
-internal import JSON
+public import JSON
 public import Records
 
 /// A zone as CloudKit's answer has it.
@@ -71,6 +71,157 @@ extension DatabaseClient {
                 }
             }
             return try await send(call) { answer in try answer.objects("zones", count: part.count).map { try $0.result { try ReceivedZone($0) } } }
+        }
+    }
+}
+
+// MARK: - Changes
+
+/// A page of the zones that changed in a database.
+public struct DatabaseFeedPage: Sendable, Hashable {
+    /// The zones that changed or were deleted. CloudKit does not tell whether a user or an app deleted one.
+    public var zones: [ReceivedZone]
+    /// The position after the page: for the next page, or for later changes.
+    public var syncToken: SyncToken
+    /// True if the feed goes on after the token, even if the page is empty.
+    public var moreComing: Bool
+}
+
+/// A page of the records that changed in a zone.
+public struct ZoneFeedPage: Sendable, Hashable {
+    /// One entry of the feed. CloudKit does not tell whether a record was created or modified.
+    public enum Change: Sendable, Hashable {
+        /// A record in its latest version.
+        case saved(ReceivedRecord)
+        /// A record that is gone.
+        case deleted(ReceivedDeletion)
+        /// A record that could not be read.
+        case failed(ServerError)
+    }
+
+    /// The zone of the answer; the one that was asked for if the answer does not repeat it.
+    public var zoneID: ZoneID
+    /// Each record once, at its latest version.
+    public var changes: [Change]
+    /// The position after the page: for the next page, or for later changes.
+    public var syncToken: SyncToken
+    /// True if the feed goes on after the token, even if the page is empty.
+    public var moreComing: Bool
+}
+
+/// A request for the changes of one zone.
+public struct ZonePull: Sendable, Hashable {
+    /// The zone to pull. In the shared database it has its owner's name.
+    public var zoneID: ZoneID
+    /// The token of the page before, or the one of the last pull; `nil` for what exists now, without deletions.
+    public var since: SyncToken?
+    /// The number of records, at most 200; `nil` for CloudKit's choice.
+    public var limit: Int?
+    /// The fields to get; `nil` for all, empty for none.
+    public var desiredKeys: Set<Name>?
+    /// `nil` for all types.
+    public var desiredRecordTypes: Set<Name>?
+    /// True for the newest changes first. The shared database refuses it.
+    public var reverse: Bool
+
+    /// A pull of one zone; of all that is there now, unless a token says since when.
+    public init(
+        _ zoneID: ZoneID, since: SyncToken? = nil, limit: Int? = nil, desiredKeys: Set<Name>? = nil, desiredRecordTypes: Set<Name>? = nil,
+        reverse: Bool = false
+    ) {
+        self.zoneID = zoneID
+        self.since = since
+        self.limit = limit
+        self.desiredKeys = desiredKeys
+        self.desiredRecordTypes = desiredRecordTypes
+        self.reverse = reverse
+    }
+}
+
+extension DatabaseClient {
+    /// Gets one page of the zones that changed. The public database and default zones have no feed.
+    /// - Parameters:
+    ///   - token: of the page before, or of the last pull; `nil` for all zones.
+    ///   - limit: the number of zones; `nil` for CloudKit's choice.
+    public func databaseChanges(since token: SyncToken? = nil, limit: Int? = nil) async throws -> DatabaseFeedPage {
+        let call = try ServiceCall("changes/database", under: root) { (writer) throws(CloudKitFailure) in
+            if let token { writer.member("syncToken", token.text) }
+            writer.member(resultsLimit: limit)
+        }
+        return try await send(call) { answer in
+            DatabaseFeedPage(
+                zones: try answer.objects("zones").map { try ReceivedZone($0) }, syncToken: try answer.requiredSyncToken,
+                moreComing: answer.bool("moreComing") ?? false)
+        }
+    }
+
+    /// All pages of the zones that changed.
+    public func databaseChangesPages(since token: SyncToken? = nil, limit: Int? = nil) -> Pages<DatabaseFeedPage> {
+        Pages(of: "changes/database", after: token?.text, container.pacing) { marker in
+            let page = try await databaseChanges(since: marker.map { SyncToken($0) }, limit: limit)
+            return (page, page.zones.isEmpty, page.moreComing ? page.syncToken.text : nil)
+        }
+    }
+
+    /// Gets one page of changes of each of several zones, any number of them.
+    /// - Returns: a page or an error per zone, in their order. An expired token is BAD_REQUEST, a deleted zone ZONE_NOT_FOUND.
+    public func zoneChanges(_ pulls: [ZonePull]) async throws -> [Result<ZoneFeedPage, ServerError>] {
+        try await inParts(pulls) { part in
+            let call = try ServiceCall("changes/zone", under: root, items: "zones") { (writer) throws(CloudKitFailure) in
+                try writer.member("zones", part) { writer, pull in writer.members(of: pull) }
+            }
+            return try await send(call) { answer in
+                try zip(part, answer.objects("zones", count: part.count)).map { pull, object in
+                    try object.result { try ZoneFeedPage($0, of: pull.zoneID) }
+                }
+            }
+        }
+    }
+
+    /// All pages of one zone's changes. An error of the zone ends the sequence with a ``CloudKitFailure``. Tokens of the pages before stay good.
+    public func zoneChangesPages(_ pull: ZonePull) -> Pages<ZoneFeedPage> {
+        Pages(of: "changes/zone", after: pull.since?.text, container.pacing) { marker in
+            var pull = pull
+            pull.since = marker.map { SyncToken($0) }
+            switch try await zoneChanges([pull])[0] {
+            case .success(let page): return (page, page.changes.isEmpty, page.moreComing ? page.syncToken.text : nil)
+            case .failure(let error): throw CloudKitFailure(error.isTemporary ? .throttled(error) : .refused(error), action: "changes/zone")
+            }
+        }
+    }
+}
+
+extension JSONWriter {
+    /// Writes the members of an item of `changes/zone`.
+    fileprivate mutating func members(of pull: ZonePull) {
+        member(zoneID: pull.zoneID)
+        if let token = pull.since { member("syncToken", token.text) }
+        member(resultsLimit: pull.limit)
+        member("desiredKeys", pull.desiredKeys)
+        member("desiredRecordTypes", pull.desiredRecordTypes)
+        if pull.reverse { member("reverse", true) }
+    }
+}
+
+extension ZoneFeedPage {
+    fileprivate init(_ object: JSONObject, of asked: ZoneID) throws {
+        let zoneID = object.zoneID ?? asked
+        self.zoneID = zoneID
+        changes = try object.objects("records").map { record in
+            if let error = ServerError(record) { return .failed(error) }
+            if record.bool("deleted") == true { return .deleted(try ReceivedDeletion(record, in: zoneID)) }
+            return .saved(try ReceivedRecord(record, in: zoneID))
+        }
+        syncToken = try object.requiredSyncToken
+        moreComing = object.bool("moreComing") ?? false
+    }
+}
+
+extension JSONObject {
+    fileprivate var requiredSyncToken: SyncToken {
+        get throws {
+            guard let token = syncToken else { throw UnexpectedShape(expected: "a string 'syncToken'") }
+            return token
         }
     }
 }

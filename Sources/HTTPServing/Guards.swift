@@ -2,6 +2,7 @@ public import Accounts
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
+internal import Records
 
 /// The work around all handlers: guards of host and origin, CORS, error answers, memory limits, compression, security headers and timing.
 struct Guards: Sendable {
@@ -80,5 +81,55 @@ extension Routes {
             by: Guards(
                 hosts: HostGuard(trusting: trusted), origins: OriginGuard(admitting: origins), crossOrigin: CrossOrigin(origins: origins),
                 isSecure: isSecure, budget: memory, protocolOnly: protocolOnly))
+    }
+}
+
+// MARK: - CloudKit's protocol alone
+
+/// Leaves nothing but CloudKit's protocol on a server, which then stands in for iCloud in tests of clients.
+///
+/// Only CloudKit's services, its web courier, the files of assets, and the page where users sign in are there. Every other path is not found.
+/// Answers have no members and headers that CloudKit does not have, and headers of Skylight's own have no effect.
+enum ProtocolOnly {
+    /// First parts of paths. The sign-in page has a style sheet and scripts.
+    private static let roots: Set<Substring> = ["database", "device", "aps", "assets", "sign-in", "static"]
+    private static let prefix = "x-skylight-"
+
+    static func answer(_ sent: Request, _ context: ServingRequestContext, _ handler: Routes.Handler) async throws -> Response {
+        guard let root = (sent.pathParts ?? sent.rawPathParts).first, roots.contains(root) else { return Response(status: .notFound) }
+        var head = sent.head
+        // Fault injection stays, for a proxy between the client and this server to ask for.
+        for field in head.headerFields where isOwn(field.name) && field.name != .skylightRehearse { head.headerFields[field.name] = nil }
+        let request = Request(head: head, body: sent.body)
+        return try await Asset.$showsFileName.withValue(false) { try await handler(request, context) }
+    }
+
+    static func removeOwn(from headers: inout HTTPFields) {
+        for field in headers where isOwn(field.name) { headers[field.name] = nil }
+        guard let exposed = headers[.accessControlExposeHeaders] else { return }
+        let kept = exposed.split(separator: ", ").filter { !$0.lowercased().hasPrefix(prefix) && $0 != HTTPField.Name.serverTiming.rawName }
+        headers[.accessControlExposeHeaders] = kept.joined(separator: ", ")
+    }
+
+    private static func isOwn(_ name: HTTPField.Name) -> Bool { name.canonicalName.hasPrefix(prefix) }
+}
+
+// MARK: - Security headers
+
+/// Restricts pages in browsers: only the server's own scripts and styles, no frames, no content sniffing.
+public enum SecurityHeaders {
+    /// Forbids inline code and content from other origins.
+    public static let contentSecurityPolicy =
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; font-src 'self'; connect-src 'self'; "
+        + "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+    private static let fields: HTTPFields = [
+        .contentSecurityPolicy: contentSecurityPolicy, .xContentTypeOptions: "nosniff", .xFrameOptions: "DENY", .referrerPolicy: "same-origin",
+        .crossOriginOpenerPolicy: "same-origin",
+    ]
+
+    /// Adds the headers. Those that a handler set stay unchanged.
+    static func add(to headers: inout HTTPFields) {
+        for field in fields where !headers.contains(field.name) { headers.append(field) }
     }
 }

@@ -1,5 +1,8 @@
+internal import Accounts
+internal import Foundation
 internal import HTTPTypes
-internal import Hummingbird
+public import Hummingbird
+internal import NIOCore
 internal import Records
 
 /// Refuses requests of pages on foreign sites.
@@ -62,4 +65,116 @@ extension Request {
     fileprivate var isEmbedded: Bool {
         !(headers[.secFetchMode] == "navigate" && headers[.secFetchDest] == "document")
     }
+}
+
+// MARK: - Accepted origins
+
+/// Decides which sites' pages may send which requests. Pages of trusted sites may send any request. Pages of sites that an
+/// API token lists may send requests with that token to its own container and environment, and may use the addresses of assets and notifications.
+///
+/// The origins of a token give no owner rights: such pages cannot request unrestricted access or fault injection.
+struct PageOrigins: Sendable {
+    /// The headers that are reserved for the owner of the data.
+    private static let ownersHeaders = [HTTPField.Name.skylightAccess, .skylightRehearse]
+    private static let ownersParameter = "skylightRehearse"
+
+    private let trusted: TrustedSites
+    private let accounts: Accounts?
+
+    /// - Parameter accounts: the accounts with the API tokens; `nil` to ignore the origins of tokens.
+    init(trusting trusted: TrustedSites, tokensOf accounts: Accounts? = nil) {
+        self.trusted = trusted
+        self.accounts = accounts
+    }
+
+    /// True if pages of the origin may send the request.
+    /// - Parameter origin: the value of the `Origin` header.
+    func admits(_ origin: String, for request: Request) -> Bool {
+        trusted.trusts(origin: origin) || isListed(origin, for: request)
+    }
+
+    private func isListed(_ origin: String, for request: Request) -> Bool {
+        guard let accounts else { return false }
+        let path = request.path
+        // The address of a file carries a ticket, and that of the web courier a token, which are credentials of their own.
+        if path.hasPrefix("/assets/") || path == "/aps" { return accounts.isOriginOfToken(origin) }
+        // The parts of the path are decoded as in `WebServicePath`.
+        guard let parts = request.pathParts, parts.count > 3, Self.isOfApps(parts), !Self.asksAsOwner(request) else { return false }
+        guard let secret = SentQuery(request)["ckAPIToken"]?.value, let token = accounts.apiToken(secret: secret) else { return false }
+        guard parts[2] == token.container.description, Environment(rawValue: String(parts[3])) == token.environment else { return false }
+        return token.isLive && token.lists(origin: origin)
+    }
+
+    /// True for services that take the credentials of apps: those of the protocol, and key-value stores.
+    private static func isOfApps(_ parts: [Substring]) -> Bool {
+        switch parts[0] {
+        case "database", "device": true
+        case "skylight": parts.count > 5 && parts[5] == "keyvalues"
+        default: false
+        }
+    }
+
+    /// True if the request, or the request behind a preflight, asks for owner rights.
+    private static func asksAsOwner(_ request: Request) -> Bool {
+        let asked = (request.headers[.accessControlRequestHeaders] ?? "").split(separator: ",").map { name in
+            name.trimmingCharacters(in: .whitespaces).lowercased()
+        }
+        return ownersHeaders.contains { asked.contains($0.canonicalName) || request.headers.contains($0) }
+            || SentQuery(request)[ownersParameter] != nil
+    }
+}
+
+// MARK: - CORS
+
+/// The headers that let pages in browsers read answers of the web services (Fetch standard, "CORS protocol").
+///
+/// Pages of accepted origins read all answers. Others read that they are refused, and nothing else: ``OriginGuard`` refuses their requests
+/// before anything reads or changes data.
+struct CrossOrigin: Sendable {
+    let origins: PageOrigins
+
+    private static let exposedHeaders =
+        "Accept-Ranges, Content-Disposition, Content-Encoding, Content-Range, ETag, Retry-After, Server-Timing, "
+        + "X-Apple-CloudKit-Session, X-Apple-CloudKit-Web-Auth-Token, X-Skylight-Rehearsal, X-Skylight-Request, X-Skylight-Size"
+    /// The maximum time that a browser caches a preflight, in seconds.
+    private static let maximumAge = "600"
+    /// The web courier, and the description of the services.
+    private static let otherPaths: Set<Substring> = ["/aps", "/openapi.json"]
+
+    /// True for paths that pages of other origins may call.
+    static func covers(_ request: Request) -> Bool { request.isWebServiceRequest || otherPaths.contains(request.path) }
+
+    /// Answers a CORS preflight request. The browser sends the request after it even if that will be refused, since the page could not read why otherwise.
+    func preflight(_ request: Request) -> Response {
+        var response = Response(status: .noContent)
+        guard let origin = request.headers[.origin] else { return response }
+        response.headers[.accessControlAllowOrigin] = origin
+        response.headers[.accessControlAllowMethods] = request.path.hasPrefix("/assets/") ? "GET, HEAD, POST, PUT, OPTIONS" : "GET, POST, OPTIONS"
+        // All requested headers are allowed, because the server ignores unknown ones anyway.
+        if let asked = request.headers[.accessControlRequestHeaders] { response.headers[.accessControlAllowHeaders] = asked }
+        response.headers[.accessControlMaxAge] = Self.maximumAge
+        return response
+    }
+
+    /// Adds the CORS headers to the answer to a request of the web services, also if a guard refused the request before they saw it.
+    func add(to headers: inout HTTPFields, for request: Request) {
+        guard Self.covers(request) else { return }
+        headers.vary(on: "Origin")
+        guard let origin = request.headers[.origin], origins.admits(origin, for: request) else { return }
+        headers[.accessControlAllowOrigin] = origin
+        headers[.accessControlAllowCredentials] = "true"
+        headers[.accessControlExposeHeaders] = Self.exposedHeaders
+    }
+}
+
+// MARK: - The server's own origin
+
+extension Request {
+    /// The origin that the request was sent to, such as `http://localhost:8080`; empty if it names no host. The guards have checked the host.
+    public var ownOrigin: String {
+        head.authority.map { "\(head.scheme ?? "http")://\($0)" } ?? ""
+    }
+
+    /// True if the request came over TLS.
+    public var isSecure: Bool { head.scheme == "https" }
 }

@@ -1,7 +1,9 @@
 public import HTTPTypes
 public import Hummingbird
 internal import JSON
+internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 public import Records
 
 /// A request that is refused below the protocol: for its connection, head, size or address.
@@ -65,5 +67,61 @@ public struct Refusal: Error, HTTPResponseError, CustomStringConvertible {
             if let redirectURL { writer.member("redirectURL", redirectURL) }
         }
         return writer.bytes
+    }
+}
+
+// MARK: - End of the connection
+
+extension Response {
+    /// The same answer, as the last one on its connection. No further input is read, see ``ConnectionGuardHandler``.
+    public func endingConnection(of context: ServingRequestContext) -> Response {
+        var response = self
+        response.headers[.connection] = "close"
+        context.channel.triggerUserOutboundEvent(ConnectionGuardHandler.EndWithAnswer(), promise: nil)
+        return response
+    }
+}
+
+// MARK: - Errors of handlers
+
+/// Converts errors of handlers to answers.
+///
+/// Errors that are answers themselves are used as such. All others are logged, and the client only learns that the server failed.
+enum FailureReport {
+    /// - Throws: the error if the connection is gone. Hummingbird handles it.
+    static func answer(to error: any Error, of request: Request, _ context: ServingRequestContext) throws -> Response {
+        switch error {
+        case let error as HTTPError:
+            let reason = error.body ?? (error.status == .notFound ? "There is nothing at this address" : error.status.reasonPhrase)
+            let code: ServerErrorCode = error.status == .notFound ? .notFound : .badRequest
+            return Refusal(error.status, code, reason, headers: error.headers).response(from: request, context: context)
+        case let error as any HTTPResponseError: return try error.response(from: request, context: context)
+        case is HTTPParserError, is CancellationError, is ChannelError: throw error
+        default:
+            context.logger.error("A request failed", metadata: ["path": "\(request.path)", "error": "\(error)"])
+            return Refusal(.internalServerError, .internalError, "The server failed; see its log").response(from: request, context: context)
+        }
+    }
+}
+
+// MARK: - HTTP status
+
+extension ServerErrorCode {
+    /// The HTTP status of a request that fails as a whole (Apple's reference page "Error Codes").
+    public var httpStatus: HTTPResponse.Status {
+        switch self {
+        case .accessDenied: .forbidden
+        case .atomicError, .badRequest: .badRequest
+        case .authenticationFailed: .unauthorized
+        case .authenticationRequired: .misdirectedRequest
+        case .conflict, .exists: .conflict
+        case .internalError: .internalServerError
+        case .notFound, .zoneNotFound: .notFound
+        case .quotaExceeded: .contentTooLarge
+        case .throttled: .tooManyRequests
+        // No page lists the status of ZONE_BUSY. With this one, clients that do not know the code still know that they may try again.
+        case .tryAgainLater, .zoneBusy: .serviceUnavailable
+        case .validatingReferenceError: .preconditionFailed
+        }
     }
 }

@@ -1,7 +1,9 @@
 internal import Gzip
 internal import HTTPTypes
 public import Hummingbird
-internal import NIOCore
+public import NIOCore
+internal import Records
+internal import Synchronization
 
 extension Request {
     /// The default size limit of a body in bytes: 32 MiB, enough for 200 operations of usual size.
@@ -97,5 +99,225 @@ extension Request {
             } while piece.readableBytes == pieceSize
         }
         return bytes
+    }
+}
+
+// MARK: - Decoded bodies
+
+/// The body of a request after content decoding, as a stream with backpressure.
+///
+/// Reading throws a ``Refusal``: 415 for codings other than gzip, 413 if the declared or actual size exceeds
+/// the limit, 400 if the body is damaged or incomplete, 408 if it arrives too slowly. Each ends the connection.
+public struct DecodedBody: AsyncSequence, Sendable {
+    public typealias Element = ByteBuffer
+
+    let body: RequestBody
+    let headers: HTTPFields
+    let limit: Int64
+
+    public func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(of: self)
+    }
+
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The number of bytes to decompress at a time.
+        private static let pieceSize = 64 << 10
+
+        private var incoming: IncomingBody
+        private let limit: Int64
+        private var inflater: Inflater?
+        /// The compressed bytes that are not decompressed yet.
+        private var rest = ByteBuffer()
+        /// True if the last piece was full. More output may then be available without new input.
+        private var isFull = false
+        private var restored: Int64 = 0
+
+        init(of body: DecodedBody) {
+            incoming = IncomingBody(body.body, headers: body.headers, limit: body.limit)
+            limit = body.limit
+        }
+
+        public mutating func next() async throws -> ByteBuffer? {
+            guard try incoming.coding == .gzip else { return try await incoming.next() }
+            let inflater = try self.inflater ?? Inflater()
+            self.inflater = inflater
+            while true {
+                if rest.readableBytes == 0, !isFull {
+                    guard let part = try await incoming.next() else {
+                        guard inflater.isComplete || incoming.received == 0 else { throw IncomingBody.damaged() }
+                        return nil
+                    }
+                    rest = part
+                }
+                var piece = ByteBuffer()
+                do {
+                    _ = try inflater.inflate(&rest, into: &piece, atMost: Self.pieceSize)
+                } catch Inflater.Failed.malformed {
+                    throw IncomingBody.damaged()
+                }
+                isFull = piece.readableBytes == Self.pieceSize
+                restored += Int64(piece.readableBytes)
+                if restored > limit { throw IncomingBody.tooLarge(limit) }
+                if piece.readableBytes > 0 { return piece }
+            }
+        }
+    }
+}
+
+extension Request {
+    /// The body after content decoding, for bodies that are too large for memory.
+    /// - Parameter limit: the maximum size of the decoded body in bytes.
+    public func decodedBody(limit: Int64) -> DecodedBody {
+        DecodedBody(body: body, headers: headers, limit: limit)
+    }
+}
+
+// MARK: - Incoming bodies
+
+/// The body of a request as it arrives, with checks of its size and rate.
+struct IncomingBody {
+    enum Coding {
+        case identity
+        case gzip
+    }
+
+    /// The minimum rate in bytes per second. It is checked after every ten seconds of waiting.
+    private static let slowestRate = 1024.0
+
+    private let limit: Int64
+    /// The waiting time between two checks of the rate.
+    private let watch: Duration
+    private let offered: Result<Coding, Refusal>
+    private var parts: RequestBody.AsyncIterator
+    /// The waiting time since the last check of the rate.
+    private var waited = Duration.zero
+    private var arrived: Int64 = 0
+    private var isBegun = false
+    /// The declared size in bytes, at most the largest number.
+    let declared: Int64?
+    private(set) var received: Int64 = 0
+
+    /// - Parameter limit: the maximum size of the decoded body in bytes.
+    init(_ body: RequestBody, headers: HTTPFields, limit: Int64, watch: Duration = .seconds(10)) {
+        self.limit = limit
+        self.watch = watch
+        offered = Self.coding(headers)
+        declared = headers[.contentLength].map { Int64($0) ?? .max }
+        parts = body.makeAsyncIterator()
+    }
+
+    /// - Throws: ``Refusal`` 415 for an unsupported coding.
+    var coding: Coding {
+        get throws { try offered.get() }
+    }
+
+    private static func coding(_ headers: HTTPFields) -> Result<Coding, Refusal> {
+        guard headers.contains(.contentEncoding) else { return .success(.identity) }
+        let codings = headers[values: .contentEncoding].joined(separator: ",").lowercased().split(separator: ",")
+            .map { $0.filter { $0 != " " && $0 != "\t" } }.filter { !$0.isEmpty && $0 != "identity" }
+        switch codings {
+        case []: return .success(.identity)
+        case ["gzip"], ["x-gzip"]: return .success(.gzip)
+        default:
+            let names = codings.joined(separator: ", ").prefix(100)
+            return .failure(
+                Refusal(
+                    .unsupportedMediaType, .badRequest, "The request body is in the coding '\(names)', which is not supported; send gzip or no coding",
+                    headers: [.acceptEncoding: "gzip"], endsConnection: true))
+        }
+    }
+
+    /// The next bytes, before content decoding.
+    /// - Throws: ``Refusal`` 413 if there are too many, without reading any if the
+    ///   head declares so; 408 if they arrive too slowly; 415 for an unsupported coding.
+    mutating func next() async throws -> ByteBuffer? {
+        if !isBegun { _ = try acceptableSize() }
+        let start = ContinuousClock.now
+        guard let part = try await parts.next() else { return nil }
+        received += Int64(part.readableBytes)
+        if received > (try sentLimit) { throw Self.tooLarge(limit) }
+        // Only counts the time of waiting for the client, not that of the server's own work.
+        waited += ContinuousClock.now - start
+        arrived += Int64(part.readableBytes)
+        if waited > watch {
+            if Double(arrived) < waited / .seconds(1) * Self.slowestRate {
+                throw Refusal(.requestTimeout, .badRequest, "The request body comes too slowly", endsConnection: true)
+            }
+            (waited, arrived) = (.zero, 0)
+        }
+        return part
+    }
+
+    /// The declared size in bytes; 0 if the head has none.
+    /// - Throws: ``Refusal`` 413 if the size exceeds the limit, 415 for an unsupported coding.
+    mutating func acceptableSize() throws -> Int {
+        isBegun = true
+        guard let declared else { return 0 }
+        if declared > (try sentLimit) { throw Self.tooLarge(limit) }
+        return Int(clamping: max(0, declared))
+    }
+
+    /// The maximum size of the encoded body in bytes. Incompressible data grows slightly when compressed.
+    private var sentLimit: Int64 {
+        get throws { try coding == .gzip ? limit.addingSaturated(limit / 1000 + 1024) : limit }
+    }
+
+    static func tooLarge(_ limit: Int64) -> Refusal {
+        Refusal(
+            .contentTooLarge, .badRequest, "The request body is larger than \(limit) bytes; send less at a time, or raise the server's limit",
+            endsConnection: true)
+    }
+
+    static func damaged() -> Refusal {
+        Refusal(.badRequest, .badRequest, "The request body is not valid gzip, as Content-Encoding claims", endsConnection: true)
+    }
+}
+
+// MARK: - Decompressed size
+
+/// Measures the decompressed size of a gzip stream without storing the output, so that a decompression bomb costs no memory.
+final class GzipMeter: Sendable {
+    /// The number of bytes to decompress at a time.
+    private static let pieceSize = 64 << 10
+    /// The expected ratio of decompressed to compressed size. The maximum for gzip is about a thousand.
+    private static let ratio = 64
+
+    private struct State {
+        let inflater: Inflater
+        var scratch = ByteBuffer()
+        var size = 0
+    }
+
+    private let limit: Int
+    private let state: Mutex<State>
+
+    /// The decompressed size so far, in bytes.
+    var size: Int { state.withLock { $0.size } }
+    /// True if the stream so far is complete.
+    var isComplete: Bool { state.withLock { $0.inflater.isComplete } }
+
+    init(limit: Int) throws {
+        self.limit = limit
+        state = Mutex(State(inflater: try Inflater()))
+    }
+
+    /// Measures the next compressed bytes.
+    /// - Throws: ``Refusal`` 413 if the decompressed size exceeds the limit;
+    ///   `Inflater.Failed`; `RecordError` TRY_AGAIN_LATER if the server is overloaded.
+    func take(_ part: ByteBuffer) async throws {
+        try await WorkPool.prompt.run(on: part.readableBytes * Self.ratio) { try self.measure(part) }
+    }
+
+    private func measure(_ part: ByteBuffer) throws {
+        var part = part
+        try state.withLock { state in
+            var written = 0
+            repeat {
+                state.scratch.clear()
+                written = try state.inflater.inflate(&part, into: &state.scratch, atMost: Self.pieceSize)
+                state.size += written
+                if state.size > limit { throw IncomingBody.tooLarge(Int64(limit)) }
+            } while written == Self.pieceSize
+        }
     }
 }

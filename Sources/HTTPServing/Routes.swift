@@ -1,6 +1,7 @@
 public import HTTPTypes
 public import Hummingbird
-internal import NIOCore
+public import NIOCore
+internal import Text
 
 /// The routes of a server, in one table. One lookup by the parts of the path finds the handler of a request.
 ///
@@ -155,5 +156,168 @@ public struct RouteResponder: HTTPResponder {
             below = nodes[current].below ?? below
         }
         return nodes[current].handlers.first { $0.method == method }?.handler ?? nodes[current].otherMethods ?? below ?? notFound
+    }
+}
+
+// MARK: - Context of a request
+
+/// The context of a request on its way through guards, web services and console.
+public struct ServingRequestContext: RequestContext {
+    public var coreContext: CoreRequestContextStorage
+    /// The connection of the request. It is closed after some refusals.
+    public let channel: any Channel
+    /// The time at which the head of the request arrived.
+    public let started: ContinuousClock.Instant
+    /// The identifier of the request, a lower-case UUID. Error answers return it as `uuid`.
+    public let requestID: String
+    /// The parts of the request's path, percent-decoded.
+    public internal(set) var parts: [Substring] = []
+    /// True for HEAD, which is answered like GET.
+    public internal(set) var isHead = false
+
+    public init(source: ApplicationRequestContextSource) {
+        coreContext = CoreRequestContextStorage(source: source)
+        channel = source.channel
+        started = .now
+        requestID = Self.randomID()
+    }
+
+    /// A random UUID of version 4 (RFC 9562), written once.
+    private static func randomID() -> String {
+        var random = SystemRandomNumberGenerator()
+        // The version and the variant have fixed bits.
+        let (high, low) = (random.next() & ~0xF000 | 0x4000, random.next() & ~(3 << 62) | 1 << 63)
+        return String(unsafeUninitializedCapacity: 36) { text in
+            var digit = 0
+            for index in 0..<36 {
+                if index == 8 || index == 13 || index == 18 || index == 23 {
+                    text[index] = UInt8(ascii: "-")
+                    continue
+                }
+                let value = UInt8(truncatingIfNeeded: (digit < 16 ? high : low) >> UInt64(60 - digit % 16 * 4)) & 0xF
+                text[index] = value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+                digit += 1
+            }
+            return 36
+        }
+    }
+}
+
+extension ServingRequestContext {
+    /// True if the request comes from this machine: the connection is local, and no reverse proxy forwarded the request (RFC 7239).
+    public func isFromThisMachine(_ request: Request) -> Bool {
+        Self.isThisMachine(channel.remoteAddress) && !request.isForwarded
+    }
+
+    /// The IP address of the client, without a port; empty if there is none.
+    public var peer: String { channel.remoteAddress?.ipAddress ?? "" }
+
+    /// True if an address is local: loopback (RFC 1122, 3.2.1.3; RFC 4291, 2.5.3) or a Unix domain socket.
+    static func isThisMachine(_ address: SocketAddress?) -> Bool {
+        switch address {
+        case .v4?, .v6?:
+            guard let text = address?.ipAddress else { return false }
+            return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
+        case .unixDomainSocket?: return true
+        case nil: return false
+        }
+    }
+}
+
+extension Request {
+    /// True if a proxy's header says that it forwarded the request.
+    fileprivate var isForwarded: Bool {
+        headers.contains(.forwarded) || headers.contains(.xForwardedFor)
+    }
+}
+
+// MARK: - Paths
+
+extension Request {
+    /// The target without its query, as sent. Unlike `uri.path`, it copies nothing.
+    public var path: Substring {
+        let target = head.path ?? ""
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else { return target[...] }
+        return target[..<mark]
+    }
+
+    /// True if the target has a query.
+    public var hasQuery: Bool { head.path?.utf8.contains(UInt8(ascii: "?")) ?? false }
+
+    /// The value of a query parameter, percent-decoded; `nil` if it is missing.
+    public func queryParameter(_ name: String) -> String? {
+        hasQuery ? uri.queryParameters[name[...]].map(String.init) : nil
+    }
+
+    /// The parts of the path between slashes, percent-decoded. Empty parts do not count. `nil` if one does not decode.
+    public var pathParts: [Substring]? {
+        let parts = rawPathParts
+        guard path.utf8.contains(UInt8(ascii: "%")) else { return parts }
+        let decoded = parts.compactMap { PercentEncoding.decoded($0)?[...] }
+        return decoded.count == parts.count ? decoded : nil
+    }
+
+    /// The parts of the path as sent.
+    public var rawPathParts: [Substring] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
+    }
+
+    private static let webServiceRoots = ["/assets", "/database", "/device", "/skylight"]
+
+    /// True for the paths of the web services and of assets. Clients of the web services only read JSON.
+    public var isWebServiceRequest: Bool {
+        let path = path.utf8
+        return Self.webServiceRoots.contains { root in
+            guard path.starts(with: root.utf8) else { return false }
+            let next = path.dropFirst(root.utf8.count).first
+            return next == nil || next == UInt8(ascii: "/")
+        }
+    }
+}
+
+// MARK: - Queries
+
+/// The query of a request target exactly as sent: a plus sign stays a plus sign instead of a space.
+///
+/// Base64 has plus signs, and some clients do not percent-encode those in their tokens.
+public struct SentQuery: Sendable {
+    public struct Parameter: Sendable, Hashable {
+        /// The value as sent.
+        public let sent: String
+        /// The percent-decoded value.
+        public let value: String
+    }
+
+    private let parameters: [(name: String, parameter: Parameter)]
+
+    public init(_ request: Request) {
+        self.init(target: request.head.path ?? "")
+    }
+
+    /// - Parameter target: a path, with an optional query after the first question mark.
+    public init(target: String) {
+        guard let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) else {
+            parameters = []
+            return
+        }
+        parameters = target.utf8[mark...].dropFirst().split(separator: UInt8(ascii: "&")).map { part in
+            let sides = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false).map { String(Substring($0)) }
+            let sent = sides.count > 1 ? sides[1] : ""
+            return (Self.decoded(sides[0]), Parameter(sent: sent, value: Self.decoded(sent)))
+        }
+    }
+
+    /// True if the target has no parameters.
+    public var isEmpty: Bool { parameters.isEmpty }
+
+    /// The first parameter of this name with a non-empty value.
+    public subscript(name: String) -> Parameter? {
+        parameters.first { $0.name == name && !$0.parameter.value.isEmpty }?.parameter
+    }
+
+    /// The percent-decoded text; unchanged if it does not decode to UTF-8.
+    private static func decoded(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
+        return String(validating: PercentEncoding.bytes(of: text.utf8).bytes, as: UTF8.self) ?? text
     }
 }

@@ -107,3 +107,178 @@ struct FileEndedEarly: Error {
     let size: Int64
     let expected: Int64
 }
+
+// MARK: - Compressed form
+
+/// The form in which a request wants a file that is kept twice: as it is, and compressed (RFC 9110, 12.5.3 and 14.2).
+///
+/// A range counts the bytes of one form. Clients that ask for a range mean the file's own bytes, even if they accept
+/// gzip: most libraries accept it in every request, and only the answer would tell that the server counted other bytes.
+/// A client that continues a compressed download says so with the entity tag of that form.
+///
+/// The answer also depends on `Range` and `If-Range` then. `Vary` does not name them: caches keep the parts of a file
+/// by its entity tag, and both forms have their own.
+public enum RequestedForm: Sendable, Equatable {
+    /// The file as it is.
+    case identity
+    /// The compressed form, or the file as it is if there is none.
+    case gzip
+    /// The compressed form. The client refuses the file as it is (`identity;q=0`), so its ranges count compressed bytes too.
+    case onlyGzip
+
+    /// - Parameter compressedTag: the entity tag of the compressed form, without quotes.
+    public init(_ request: Request, compressedTag: String) {
+        let accepted = AcceptEncoding(request)
+        if accepted.forbidsIdentity {
+            self = .onlyGzip
+        } else if !request.headers.contains(.range) {
+            self = accepted.prefersGzip ? .gzip : .identity
+        } else {
+            // A range whose tag or date is not of the compressed form is answered with the file's own bytes: with the
+            // range, or with all of them if the tag is outdated, the range is malformed, or there are several.
+            let conditions = Preconditions(request, tag: "\"\(compressedTag)\"", lastModified: 0)
+            self = accepted.quality(of: "gzip") > 0 && conditions.continuesDownload ? .gzip : .identity
+        }
+    }
+}
+
+// MARK: - Ranges
+
+/// The byte range of a file request (RFC 9110, 14.1.2).
+enum RequestedRange: Equatable {
+    /// The whole file: the request has no range, one that must be ignored, or several.
+    case whole
+    /// A non-empty range within the file.
+    case part(Range<Int64>)
+    /// A range outside the file.
+    case unsatisfiable
+
+    init(_ request: Request, size: Int64) {
+        // Ranges apply to GET only (14.2).
+        guard request.method == .get, case let values = request.headers[values: .range], values.count == 1, let value = values.first,
+            let parts = Self.parse(value, size: size)
+        else {
+            self = .whole
+            return
+        }
+        let satisfiable = parts.compactMap(\.self)
+        switch satisfiable.count {
+        case 0: self = .unsatisfiable
+        case 1 where satisfiable[0].isEmpty: self = .whole
+        case 1: self = .part(satisfiable[0])
+        // Several ranges would need a multipart answer, which few clients read. The whole file is allowed too.
+        default: self = .whole
+        }
+    }
+
+    /// - Returns: the byte ranges, `nil` for a range beyond the end; `nil` overall if the value is malformed or has another unit.
+    private static func parse(_ value: String, size: Int64) -> [Range<Int64>?]? {
+        let halves = value.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        guard halves.count == 2, halves[0].lowercased() == "bytes" else { return nil }
+        // Empty list elements are skipped (5.6.1).
+        let parts = halves[1].split(separator: ",").map(\.trimmingSpaces).filter { !$0.isEmpty }
+        guard !parts.isEmpty else { return nil }
+        var ranges: [Range<Int64>?] = []
+        for part in parts {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false)
+            guard ends.count == 2, let first = number(ends[0]), let last = number(ends[1]) else { return nil }
+            switch (first, last) {
+            case (nil, nil):
+                return nil
+            case (nil, let length?):
+                // The last bytes. For an empty file the range is empty but satisfiable.
+                ranges.append(length == 0 ? nil : max(0, size - length)..<size)
+            case (let first?, let last):
+                if let last, last < first { return nil }
+                ranges.append(first >= size ? nil : first..<min(last ?? .max, size - 1) + 1)
+            }
+        }
+        return ranges
+    }
+
+    /// - Returns: `.some(nil)` for an empty text, `nil` for an invalid number. A number that is too large becomes the maximum.
+    private static func number(_ text: Substring) -> Int64?? {
+        if text.isEmpty { return .some(nil) }
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else { return nil }
+        return Int64(text) ?? .max
+    }
+}
+
+// MARK: - Conditional headers
+
+/// The conditional headers of a file request (RFC 9110, 13).
+struct Preconditions {
+    enum Outcome {
+        case met
+        /// The client already has the current file.
+        case notModified
+        /// The client means another version of the file.
+        case failed
+    }
+
+    private let request: Request
+    /// The strong entity tag, in quotes.
+    private let tag: String
+    private let lastModified: Int64
+
+    init(_ request: Request, tag: String, lastModified: Int64) {
+        self.request = request
+        self.tag = tag
+        self.lastModified = lastModified
+    }
+
+    /// Evaluated in the order of 13.2.2: entity tags take precedence over dates.
+    var outcome: Outcome {
+        if let tags = tags(.ifMatch) {
+            if !tags.contains(where: { $0 == "*" || $0 == tag }) { return .failed }
+        } else if let date = date(.ifUnmodifiedSince), lastModified > date {
+            return .failed
+        }
+        if let tags = tags(.ifNoneMatch) {
+            // Weak tags suffice, because the client compares a complete copy.
+            let isHeld = tags.contains { $0 == "*" || $0 == tag || $0 == "W/" + tag }
+            return isHeld ? .notModified : .met
+        }
+        if let date = date(.ifModifiedSince), lastModified <= date { return .notModified }
+        return .met
+    }
+
+    /// True if a range may be sent, because the client has other ranges of the same file (13.1.5).
+    var allowsPart: Bool {
+        let values = request.headers[values: .ifRange]
+        guard let value = values.first else { return true }
+        guard values.count == 1 else { return false }
+        // Ranges are combined byte by byte, so a weak tag never matches, and a date must be equal.
+        return value.hasPrefix("\"") ? value == tag : HTTPDate.seconds(value) == lastModified
+    }
+
+    /// True if the client names this form by its entity tag, as the one of which it holds a part: in `If-Range`, or in
+    /// `If-Match`, as some download managers do.
+    var continuesDownload: Bool {
+        let values = request.headers[values: .ifRange]
+        guard values.isEmpty else { return values.count == 1 && values.first == tag }
+        return tags(.ifMatch)?.contains { $0 == tag } ?? false
+    }
+
+    private func date(_ name: HTTPField.Name) -> Int64? {
+        let values = request.headers[values: name]
+        return values.count == 1 ? values.first.flatMap(HTTPDate.seconds) : nil
+    }
+
+    /// The entity tags of a list. A quoted tag may contain commas.
+    private func tags(_ name: HTTPField.Name) -> [Substring]? {
+        let values = request.headers[values: name]
+        guard !values.isEmpty else { return nil }
+        var tags: [Substring] = []
+        for value in values {
+            var isQuoted = false
+            for part in value.split(whereSeparator: { character in
+                if character == "\"" { isQuoted.toggle() }
+                return !isQuoted && (character == "," || character == " " || character == "\t")
+            }) {
+                tags.append(part)
+            }
+        }
+        return tags
+    }
+}

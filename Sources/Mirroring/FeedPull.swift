@@ -1,7 +1,7 @@
 internal import CloudKitClient
 internal import JSON
-internal import Records
 internal import RecordStore
+internal import Records
 
 /// Pulls the zones of a private or shared database by their change tokens.
 ///
@@ -210,5 +210,47 @@ extension CloudKitFailure {
     /// True if the origin does not know the token of a request any more.
     fileprivate var isRefusedToken: Bool {
         if case .refused(let error) = kind { error.code == .badRequest } else { false }
+    }
+}
+
+// MARK: - Pages
+
+/// The records of an answer on their way into the mirror.
+struct PageReading {
+    /// The zone in the mirror.
+    let zoneID: ZoneID
+    private(set) var changes: [OriginVersion] = []
+    /// As they came, with the addresses of their files.
+    private(set) var received: [Name: ReceivedRecord] = [:]
+    private(set) var savedNames: [Name] = []
+    private var failures: [MirrorProblem] = []
+    private var leftOut: [Name: Set<Name>] = [:]
+
+    init(zoneID: ZoneID) {
+        self.zoneID = zoneID
+    }
+
+    var problems: [MirrorProblem] {
+        failures + leftOut.sorted { $0.key < $1.key }.map { .fields($0.value, of: $0.key) }
+    }
+
+    mutating func add(_ record: ReceivedRecord) {
+        let name = record.recordID.recordName
+        // The origin has it, even if it can't be stored here.
+        savedNames.append(name)
+        do {
+            changes.append(.saved(try record.mirrored(in: zoneID, leftOut: &leftOut)))
+            received[name] = record
+        } catch {
+            fail(name, error.reason)
+        }
+    }
+
+    mutating func delete(_ name: Name) {
+        changes.append(.deleted(RecordID(recordName: name, zoneID: zoneID)))
+    }
+
+    mutating func fail(_ name: Name, _ reason: String) {
+        failures.append(.record(RecordID(recordName: name, zoneID: zoneID), reason: reason))
     }
 }

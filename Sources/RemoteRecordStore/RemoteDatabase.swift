@@ -204,3 +204,80 @@ extension JSONWriter {
         }
     }
 }
+
+// MARK: - Zones
+
+extension RemoteDatabase {
+    func purge(_ zoneID: ZoneID) async throws {
+        _ = try await line.post("zones/purge", of: .skylight, .saves) { $0.member(zoneID: zoneID) }
+    }
+
+    func referrers(to recordID: RecordID, limit: Int) async throws -> [Referrer] {
+        let answer = try await line.post("records/referrers", of: .skylight, .reads) { writer in
+            writer.member("recordName", recordID.recordName)
+            writer.member(zoneID: recordID.zoneID)
+            writer.member("resultsLimit", Int64(max(1, limit)))
+        }
+        return try answer.array("referrers").prefix(max(0, limit)).map { try $0.referrer() }
+    }
+
+    func counts(in zoneID: ZoneID) async throws -> ZoneCounts {
+        let answer = try await line.post("records/counts", of: .skylight, .reads) { $0.member(zoneID: zoneID) }
+        return ZoneCounts(
+            records: try answer.object("records").integers().mapValues { Int($0) }, deletions: Int(try answer.integer("deletions")))
+    }
+}
+
+// MARK: - Sharing
+
+extension RemoteDatabase {
+    func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await follow(shortGUIDs, "records/resolve", .reads, addresses)
+    }
+
+    func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await follow(shortGUIDs, "records/accept", .saves, addresses)
+    }
+
+    /// - Parameter addresses: only to recognize the invitation in the answer. The server goes by the addresses that it knows of the caller.
+    private func follow(
+        _ shortGUIDs: [String], _ action: String, _ purpose: ServerClient.Purpose, _ addresses: LookupInfo
+    ) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await inParts(shortGUIDs) { part in
+            let answer = try await line.post(action, of: .database, purpose) { writer in
+                writer.name("shortGUIDs")
+                writer.array { writer in
+                    for shortGUID in part { writer.object { $0.member("value", shortGUID) } }
+                }
+            }
+            return try answer.results("results") { item in
+                let record = try item.object("share").record()
+                guard let share = record.sharing?.share else { throw item.unexpected("a share") }
+                let participant = share.participant(caller.userRecordName)
+                    ?? share.participants.first { $0.status == .invited && $0.userRecordName == nil && $0.lookupInfo.matches(addresses) }
+                return ResolvedShare(
+                    shortGUID: share.shortGUID, share: record, root: try item.optionalObject("rootRecord")?.record(), participant: participant,
+                    isOwner: try item.string("databaseScope") == "PRIVATE")
+            }
+        }
+    }
+}
+
+// MARK: - Key-value stores
+
+extension RemoteDatabase {
+    func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges {
+        try KeyValueChanges(
+            await line.post("keyvalues/changes", of: .skylight, .reads) { writer in try writer.member(since: token) }.object())
+    }
+
+    func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage {
+        try KeyValueUsage(
+            await line.post("keyvalues/modify", of: .skylight, .saves) { writer in
+                writer.name("operations")
+                writer.array { writer in
+                    for operation in operations { writer.value(operation) }
+                }
+            }.object())
+    }
+}

@@ -80,3 +80,71 @@ extension StoreHealth {
         }
     }
 }
+
+// MARK: - Faults
+
+extension RemoteRecordEngine {
+    private static var faultsPath: String { "/skylight/1/rehearsals" }
+
+    /// The active faults on the server, the oldest first. Omits faults that this version does not know.
+    public func faults() async throws -> [ActiveFault] {
+        try Self.running(try await server.get(Self.faultsPath))
+    }
+
+    /// Starts a fault injection on the server, or performs a one-time action.
+    /// - Parameters:
+    ///   - area: the scope. For a one-time action, the container and, if it affects one, the zone.
+    ///   - caller: the owner of the zone that a one-time action affects.
+    /// - Returns: the active faults after the change.
+    /// - Throws: `RecordError` BAD_REQUEST if the action does not support the scope.
+    @discardableResult
+    public func startFault(_ setting: FaultSetting, in area: FaultArea, as caller: Caller) async throws -> [ActiveFault] {
+        try await post(area, as: caller) { $0.member("start", setting.description) }
+    }
+
+    /// Stops fault injections on the server.
+    /// - Parameters:
+    ///   - fault: the fault to stop; `nil` for all.
+    ///   - area: exactly this scope; `everywhere` stops the fault in every scope.
+    /// - Returns: the active faults after the change.
+    @discardableResult
+    public func stopFaults(_ fault: InjectedFault?, in area: FaultArea = .everywhere) async throws -> [ActiveFault] {
+        try await post(area, as: nil) { $0.member("stop", fault?.rawValue ?? "all") }
+    }
+
+    private func post(_ area: FaultArea, as caller: Caller?, _ verb: (inout JSONWriter) -> Void) async throws -> [ActiveFault] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            verb(&writer)
+            if let container = area.container { writer.member("container", container.description) }
+            if let environment = area.environment { writer.member("environment", environment.rawValue) }
+            if let scope = area.scope { writer.member("database", scope.rawValue) }
+            if let zoneID = area.zoneID {
+                writer.member("zone", zoneID.zoneName)
+                if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
+            }
+            if let user = area.user { writer.member("user", user) }
+        }
+        let headers: HTTPHeaders = caller.map { ["X-Skylight-User": $0.userRecordName.string] } ?? [:]
+        return try Self.running(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
+    }
+
+    private static func running(_ answer: Answer) throws -> [ActiveFault] {
+        try answer.array("on").compactMap { item in
+            guard let fault = InjectedFault(rawValue: try item.string("rehearsal")) else { return nil }
+            let zoneName = try item.optionalString("zone")
+            let owner = try item.optionalString("owner")
+            return ActiveFault(
+                fault: fault,
+                area: FaultArea(
+                    container: try item.optionalString("container").flatMap { ContainerID($0) },
+                    environment: try item.optionalString("environment").flatMap { Environment(rawValue: $0) },
+                    scope: try item.optionalString("database").flatMap { DatabaseScope(rawValue: $0) },
+                    zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
+                    user: try item.optionalString("user").map { Name($0) }),
+                remaining: item.has("count") ? Int(try item.integer("count")) : nil,
+                items: item.has("every") ? try FailingItems(every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
+                since: try item.timestamp("since"))
+        }
+    }
+}

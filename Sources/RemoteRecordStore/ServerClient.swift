@@ -1,6 +1,7 @@
 internal import AsyncHTTPClient
 internal import CloudKitClient
 internal import Foundation
+internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
@@ -262,4 +263,134 @@ final class ServerClient: Sendable {
         default: "\(error)"
         }
     }
+}
+
+// MARK: - Calls of one database
+
+/// The connection to one database of a server, for one caller.
+struct ServerLine: Sendable {
+    /// The root path of the services.
+    enum Root: String, Sendable {
+        /// CloudKit's services.
+        case database
+        /// Skylight's own services.
+        case skylight
+    }
+
+    let server: ServerClient
+    /// True if the roles of record types restrict the caller. Skylight's own services do not check roles.
+    let isHeldToRoles: Bool
+    private let place: String
+    private let headers: HTTPHeaders
+
+    init(_ server: ServerClient, to address: DatabaseAddress, as caller: Caller) throws {
+        guard caller.userRecordName.isUserRecordName else {
+            // The server would read a name of another format as a handle, possibly that of another user.
+            throw RecordError(
+                .badRequest,
+                "'\(caller.userRecordName)' is not a user record name (_ and 32 hexadecimal digits); get the name for a handle from the server")
+        }
+        guard caller.deviceID.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+            throw RecordError(.badRequest, "The deviceID of the caller contains a control character")
+        }
+        if caller.access == .anonymous {
+            throw RecordError(.badRequest, "A caller without a name can't use another Skylight; use a user")
+        }
+        self.server = server
+        isHeldToRoles = address.scope == .public && caller.access != .unrestricted
+        place = "\(address.container)/\(address.environment.rawValue)/\(address.scope.rawValue)"
+        var headers: HTTPHeaders = [
+            "X-Skylight-Client": "skylight", "X-Skylight-User": caller.userRecordName.string, "X-Skylight-Device": caller.deviceID,
+        ]
+        // Roles do not restrict the owner of the server.
+        if caller.access == .unrestricted { headers.add(name: "X-Skylight-Access", value: "owner") }
+        self.headers = headers
+    }
+
+    /// Skylight services that reveal no more than the protocol's own services.
+    private static let harmless: Set<String> = ["schema", "token/current", "token/explain", "changes/zones", "changes/page"]
+
+    /// - Throws: `RecordError` ACCESS_DENIED for a service that would bypass the caller's roles.
+    private func path(_ root: Root, _ action: String) throws -> String {
+        if isHeldToRoles, root == .skylight, !Self.harmless.contains(action) {
+            throw RecordError(
+                .accessDenied, "Another Skylight does not check roles for '\(action)', but the caller is limited by them; use the owner")
+        }
+        return "/\(root.rawValue)/1/\(place)/\(action)"
+    }
+
+    func get(_ action: String, of root: Root, parameters: [String: String] = [:]) async throws -> Answer {
+        try await server.get(path(root, action), parameters: parameters, headers: headers)
+    }
+
+    /// Sends a request with an object of the written members.
+    func post(
+        _ action: String, of root: Root, _ purpose: ServerClient.Purpose, _ members: (inout JSONWriter) throws -> Void
+    ) async throws -> Answer {
+        var writer = JSONWriter(capacity: 1024)
+        try writer.object { writer in try members(&writer) }
+        return try await server.post(path(root, action), writer.bytes, headers: headers, purpose)
+    }
+
+    /// - Parameter lastEventID: the last event of an earlier stream, after which this one begins; `nil` for none.
+    func stream(_ action: String, lastEventID: String? = nil) async throws -> HTTPClientResponse.Body {
+        var headers = headers
+        if let lastEventID { headers.add(name: "Last-Event-ID", value: lastEventID) }
+        return try await server.stream(path(.skylight, action), headers: headers)
+    }
+}
+
+// MARK: - Credentials
+
+/// The credentials for a server, and the way to verify the server's identity.
+public struct ServerCredentials: Sendable {
+    /// The value of the header `Authorization`.
+    let authorization: String?
+    /// The trust rule for servers with https.
+    let trust: Trust
+
+    enum Trust: Sendable {
+        /// Trusts certificates that the system trusts, or one of these.
+        case certificates([NIOSSLCertificate])
+        /// Trusts the address itself: on this machine, from a file that only its owner can read.
+        case place
+    }
+
+    private init(authorization: String?, trust: Trust) {
+        self.authorization = authorization
+        self.trust = trust
+    }
+
+    /// For servers without authentication.
+    public static let none = ServerCredentials(authorization: nil, trust: .certificates([]))
+
+    /// The secret of a server on this machine, from its data folder.
+    public static func secret(_ secret: String) -> ServerCredentials {
+        ServerCredentials(authorization: "Bearer \(secret)", trust: .place)
+    }
+
+    /// The administrator's password for a remote server, or no password.
+    /// - Parameter certificates: additional trusted certificates in PEM format. The server's own certificate is sufficient.
+    /// - Throws: an error of the TLS library if the certificates are not in PEM format.
+    public static func password(_ password: String?, trusting certificates: [UInt8]? = nil) throws -> ServerCredentials {
+        let authorization = password.map { "Basic " + Data("admin:\($0)".utf8).base64EncodedString() }
+        return ServerCredentials(authorization: authorization, trust: .certificates(try certificates.map { try NIOSSLCertificate.fromPEMBytes($0) } ?? []))
+    }
+
+    /// The TLS configuration of the client library.
+    var configuration: TLSConfiguration {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        switch trust {
+        case .certificates(let certificates):
+            if !certificates.isEmpty { configuration.additionalTrustRoots = [.certificates(certificates)] }
+        case .place: configuration.certificateVerification = .none
+        }
+        return configuration
+    }
+}
+
+/// The identity of an https server could not be verified.
+public struct UntrustedCertificate: Error {
+    /// The message of the TLS library.
+    public let reason: String
 }

@@ -263,7 +263,7 @@ def general(body):
 
 def headers():
     """The headers of Skylight and CloudKit, and those of HTTP that have numbers."""
-    text = (PACKAGE / "Sources/HTTPServing/HTTPFieldName+Skylight.swift").read_text()
+    text = (PACKAGE / "Sources/HTTPServing/Response.swift").read_text()
     own = [name for name in re.findall(r'constant\("([^"]+)"\)', text) if name != "Host"]
     return [(name, "{}") for name in own] + [
         ("Range", "bytes={}-"), ("Range", "bytes=-{}"), ("Range", "bytes=0-{}"), ("If-Modified-Since", "{}"), ("If-None-Match", "{}"),

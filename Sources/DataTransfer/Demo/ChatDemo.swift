@@ -149,3 +149,84 @@ struct ChatDemo {
         (Timestamp(2026, 6, 9), "Five hundred messages", "The general room has more than five hundred. Congratulations to the talkative.", 1, ["fun"]),
     ]
 }
+
+// MARK: - Files
+
+extension ChatDemo {
+    /// Messages with files of many types.
+    static let filesSent: [(name: Name, room: Name, author: Name, text: String, attachments: [@Sendable (Name) -> DemoAttachment])] = [
+        (
+            "Message/pictures", "Room/family", "Person/annabella", "Three pictures from the holidays",
+            [{ .list([.landscape("Morning", seed: 4), .landscape("Noon", seed: 5), .landscape("Evening", seed: 6)], "attachments", of: $0) }]
+        ),
+        (
+            "Message/night", "Room/holidays", "Person/ada", "And one from the night train",
+            [{ .list([.landscape("Night", seed: 7)], "attachments", of: $0) }]
+        ),
+        ("Message/melody", "Room/general", "Person/mary", "Guess what we rehearse", [{ .one(.melody, "voice", of: $0) }]),
+        ("Message/log", "Room/sync", "Person/grace", "The log of the day, 76,000 lines", [{ .list([.syncLog], "attachments", of: $0) }]),
+        (
+            "Message/backup", "Room/sync", "Person/alan", "The backup, encrypted: nothing makes it smaller",
+            [{ .list([.backup], "attachments", of: $0) }]
+        ),
+        (
+            "Message/papers", "Room/general", "Person/ada", "All the papers: settings, preferences, prices, a walk and the leaflet",
+            [{ .list([.settings, .textPreferences, .binaryPreferences, .prices, .walk, .leaflet], "attachments", of: $0) }]
+        ),
+        (
+            "Message/note", "Room/books", "Person/mary", "A voice note with a picture of the shelf",
+            [{ .one(.melody, "voice", of: $0) }, { .list([.pattern("Shelf", seed: 31)], "attachments", of: $0) }]
+        ),
+    ]
+}
+
+// MARK: - Schema
+
+extension ChatDemo {
+    /// A well-designed schema: only fields that the app queries have indexes. `Message.author` has none, as an example of a refused query.
+    static let types = [
+        type(
+            "Person",
+            [
+                "name": (.string, [.queryable, .sortable, .searchable]), "nicknames": (.list(.string), .queryable),
+                "birthday": (.timestamp, [.queryable, .sortable]), "home": (.location, .queryable), "luckyNumbers": (.list(.int64), .queryable),
+                "score": (.double, [.queryable, .sortable]), "portrait": (.asset, []),
+            ], system: [.recordID: [.queryable, .sortable]]),
+        type(
+            "Room",
+            [
+                "title": (.string, [.queryable, .sortable]), "topic": (.string, .searchable), "openedAt": (.timestamp, [.queryable, .sortable]),
+                "lastMessageAt": (.timestamp, .sortable), "messageCount": (.int64, [.queryable, .sortable]), "members": (.list(.reference), .queryable),
+                "milestones": (.list(.timestamp), []), "meetingPoints": (.list(.location), []),
+            ]),
+        type(
+            "Message",
+            [
+                "text": (.string, [.queryable, .searchable]), "room": (.reference, .queryable), "author": (.reference, []),
+                "sentAt": (.timestamp, [.queryable, .sortable]), "editedAt": (.timestamp, .sortable), "size": (.int64, [.queryable, .sortable]),
+                "place": (.location, .queryable), "sentiment": (.double, [.queryable, .sortable]), "mentions": (.list(.reference), .queryable),
+                "preview": (.bytes, []), "waveform": (.list(.double), []), "keys": (.list(.bytes), []), "isPinned": (.int64, .queryable),
+                "attachments": (.list(.asset), []), "voice": (.asset, []),
+            ], system: [.recordID: .queryable, .modTime: [.queryable, .sortable]]),
+        type(
+            "Reaction",
+            ["emoji": (.string, [.queryable, .sortable]), "message": (.reference, .queryable), "author": (.reference, .queryable)]),
+        type(
+            "Setting",
+            [
+                "key": (.string, [.queryable, .sortable]), "text": (.string, []), "number": (.double, []), "moment": (.timestamp, []),
+            ]),
+        type(
+            "Announcement",
+            [
+                "title": (.string, [.queryable, .searchable]), "body": (.string, .searchable), "publishedAt": (.timestamp, [.queryable, .sortable]),
+                "level": (.int64, [.queryable, .sortable]), "tags": (.list(.string), .queryable), "leaflet": (.asset, []), "picture": (.asset, []),
+            ]),
+    ]
+
+    private static func type(
+        _ name: Name, _ fields: [Name: (FieldType, Indexes)], system: [SystemField: Indexes] = [.recordID: .queryable]
+    ) -> RecordType {
+        RecordType(name: name, fields: fields.mapValues { FieldDefinition(type: $0.0, indexes: $0.1) }, systemIndexes: system)
+    }
+}

@@ -1,3 +1,7 @@
+internal import JSON
+internal import Records
+internal import Text
+
 /// The texts in the demo.
 enum DemoText {
     static let work = [
@@ -95,4 +99,116 @@ enum DemoText {
 
         Next time on Thursday, same link.
         """
+}
+
+// MARK: - Records and values
+
+extension RecordOperation {
+    /// Creates or replaces a record unconditionally.
+    static func put(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+        RecordOperation(
+            .forceReplace, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
+            parent: parent.map { .record($0) } ?? .cleared)
+    }
+
+    /// Sets some fields of a record unconditionally, and its parent if one is given.
+    static func change(_ recordType: Name, _ recordName: Name, parent: Name? = nil, _ fields: [Name: FieldValue]) -> RecordOperation {
+        RecordOperation(
+            .forceUpdate, recordName: recordName, recordType: recordType, fields: fields.mapValues { FieldInput($0) },
+            parent: parent.map { .record($0) } ?? .unchanged)
+    }
+
+    static func remove(_ recordName: Name) -> RecordOperation {
+        RecordOperation(.forceDelete, recordName: recordName)
+    }
+
+    /// Shares a record with all records below it; without a record, the whole zone. The guests still have to accept.
+    static func share(_ root: Name?, titled title: String, as recordName: Name, with guests: KeyValuePairs<Name, SharePermission>) -> RecordOperation {
+        var operation = RecordOperation(
+            .create, recordName: recordName, recordType: Share.recordType, fields: ["cloudkit.title": FieldInput(.string(title))])
+        operation.share = ShareInput(
+            root: root.map { ShareInput.Root(recordName: $0, recordChangeTag: nil) }, publicPermission: SharePermission.none,
+            participants: guests.map { user, permission in
+                ShareParticipant(participantID: "Guest/\(user)", lookupInfo: LookupInfo(userRecordName: user), permission: permission)
+            })
+        return operation
+    }
+}
+
+extension FieldValue {
+    static func link(_ recordName: Name, _ action: Reference.Action = .none) -> FieldValue {
+        .reference(Reference(recordName: recordName, action: action))
+    }
+
+    static func strings(_ strings: [String]) -> FieldValue {
+        .list(strings.map { .string($0) }, of: .string)
+    }
+
+    static func place(_ latitude: Double, _ longitude: Double) -> FieldValue {
+        .location(Location(latitude: latitude, longitude: longitude))
+    }
+}
+
+extension Timestamp {
+    /// A date and time in UTC. A date that does not exist counts as 1 January 1970.
+    init(_ year: Int64, _ month: Int64, _ day: Int64, _ hour: Int64 = 12, _ minute: Int64 = 0) {
+        self.init(milliseconds: ((CivilDate(year: year, month: month, day: day)?.daysSince1970 ?? 0) * 1440 + hour * 60 + minute) * 60_000)
+    }
+
+    func adding(days: Int = 0, hours: Int = 0, minutes: Int = 0, seconds: Int = 0) -> Timestamp {
+        Timestamp(milliseconds: milliseconds + Int64(((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000)
+    }
+}
+
+// MARK: - Chance
+
+/// A deterministic random number generator (SplitMix64, Steele, Lea and Flood 2014).
+struct DemoRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) {
+        state = seed
+    }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+
+    // Implemented here because the standard library does not guarantee how it draws from a generator.
+
+    mutating func number(below limit: Int) -> Int {
+        Int(next() % UInt64(max(1, limit)))
+    }
+
+    mutating func number(in range: ClosedRange<Int>) -> Int {
+        range.lowerBound + number(below: range.count)
+    }
+
+    mutating func pick<Element>(_ elements: [Element]) -> Element {
+        elements[number(below: elements.count)]
+    }
+
+    mutating func isTrue(oneIn chances: Int) -> Bool {
+        number(below: chances) == 0
+    }
+
+    /// A fraction from 0 to 1 in steps of a thousandth.
+    mutating func fraction() -> Double {
+        Double(number(below: 1001)) / 1000
+    }
+
+    mutating func bytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
+    }
+
+    /// A record name in CloudKit's format: an upper-case UUID.
+    mutating func uuid() -> Name {
+        let digits = bytes(16).map { String($0, digits: 2, radix: 16, uppercase: true) }
+        let groups = [digits[0..<4], digits[4..<6], digits[6..<8], digits[8..<10], digits[10..<16]]
+        return Name(groups.map { $0.joined() }.joined(separator: "-"))
+    }
 }

@@ -1,5 +1,6 @@
 public import Foundation
 public import JSON
+public import RecordStore
 public import Records
 internal import Text
 
@@ -134,4 +135,85 @@ extension JSONValue {
     fileprivate var text: String? { if case .string(let text) = self { text } else { nil } }
     /// 0 for anything but a whole number.
     fileprivate var count: Int { if case .integer(let number) = self { Int(clamping: max(0, number)) } else { 0 } }
+}
+
+// MARK: - Environments
+
+/// A container's environment, whose databases a snapshot saves and restores.
+public struct SnapshotSource: Sendable {
+    public let container: ContainerID
+    public let environment: Environment
+    /// The users who may have data. A user without any gets no file.
+    public private(set) var users: [ExportHeader.User]
+    let transport: any AssetTransport
+    /// The schema of production, which development must not fall behind.
+    let production: Schema
+    private let open: @Sendable (DatabaseScope, ExportHeader.User?) async throws -> any RecordDatabase
+
+    /// - Parameter open: opens the public database, or a user's private one. A user whom nobody knows is created.
+    public init(
+        _ container: ContainerID, _ environment: Environment, users: [ExportHeader.User], transport: any AssetTransport, production: Schema,
+        open: @escaping @Sendable (DatabaseScope, ExportHeader.User?) async throws -> any RecordDatabase
+    ) {
+        (self.container, self.environment, self.users, self.transport, self.production) = (container, environment, users, transport, production)
+        self.open = open
+    }
+
+    /// The same environment, with more users who may have data.
+    func adding(_ others: [ExportHeader.User]) -> SnapshotSource {
+        var source = self
+        let known = Set(users.map(\.userRecordName))
+        source.users += others.filter { !known.contains($0.userRecordName) }
+        return source
+    }
+
+    /// - Parameter user: the owner of a private database; `nil` for the public one.
+    func database(of user: ExportHeader.User?) async throws -> any RecordDatabase {
+        try await open(user == nil ? .public : .private, user)
+    }
+}
+
+/// The progress of a snapshot, or of its restoration.
+public struct SnapshotProgress: Sendable, Hashable {
+    public enum Phase: String, Sendable, Hashable, CaseIterable {
+        case saving = "saving the present"
+        case comparing = "comparing"
+        case restoring = "restoring records"
+        case deleting = "deleting records"
+        case checking = "checking the result"
+    }
+
+    public var phase: Phase
+    /// The number of records so far.
+    public var count: Int
+    /// The bytes of assets so far.
+    public var assetBytes: Int64 = 0
+}
+
+// MARK: - Errors
+
+/// The reason why a snapshot can't be saved, read or restored.
+public struct SnapshotError: Error, Sendable, CustomStringConvertible {
+    public enum Kind: Sendable, Hashable {
+        /// The name or the request is not valid.
+        case invalid
+        /// There is no such snapshot.
+        case missing
+        /// A snapshot has the name already.
+        case exists
+        /// A file can't be written.
+        case unwritable
+        /// A file of the snapshot is damaged or missing.
+        case damaged
+        /// The environment does not take what the snapshot has.
+        case refused
+    }
+
+    public let kind: Kind
+    public let description: String
+
+    public init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
 }

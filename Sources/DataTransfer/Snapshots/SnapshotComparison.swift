@@ -1,3 +1,4 @@
+internal import Foundation
 public import JSON
 public import RecordStore
 public import Records
@@ -179,5 +180,161 @@ extension SnapshotFolder {
         defer { close(draft) }
         let exported = try await draft.export(source, assets: nil, progress: progress)
         return try await work(SnapshotContent(exported.files, in: draft.url))
+    }
+}
+
+// MARK: - Databases of a snapshot
+
+/// The databases of a snapshot, or those of the present.
+struct SnapshotContent: Sendable {
+    let publicExport: ExportFile
+    /// The exports of private databases, by the record names of their users.
+    let privateExports: [Name: ExportFile]
+
+    /// - Throws: ``SnapshotError`` if a file is missing or damaged.
+    init(_ files: [String], in folder: URL) throws {
+        var (publicExport, privateExports): (ExportFile?, [Name: ExportFile]) = (nil, [:])
+        for name in files {
+            let url = folder.appending(path: name)
+            let export: ExportFile?
+            do { export = try ExportFile(url) } catch let error as ImportError { throw SnapshotError(.damaged, error.description) }
+            guard let export else { throw SnapshotError(.damaged, "'\(url.path(percentEncoded: false))' is not an export") }
+            switch (name == Snapshot.publicFile, export.header.address.scope, export.header.user) {
+            case (true, .public, nil): publicExport = export
+            case (false, .private, let user?): privateExports[user.userRecordName] = export
+            default: throw SnapshotError(.damaged, "'\(url.path(percentEncoded: false))' is the export of another database than its name says")
+            }
+        }
+        guard let publicExport else { throw SnapshotError(.damaged, "The snapshot in '\(folder.path(percentEncoded: false))' has no \(Snapshot.publicFile)") }
+        (self.publicExport, self.privateExports) = (publicExport, privateExports)
+    }
+
+    init(_ snapshot: Snapshot) throws { try self.init(snapshot.files, in: snapshot.url) }
+
+    /// True if there is nothing but the schema of a new container.
+    func isEmpty() throws -> Bool {
+        var records = try ExportedLines(publicExport)
+        return try privateExports.isEmpty && publicExport.header.isEmpty && SchemaDifference(from: .initial, to: schema).isEmpty && records.next() == nil
+    }
+
+    var schema: Schema { publicExport.header.schema }
+
+    /// The databases of two contents: the public one first, then those of users by record name.
+    static func pairs(_ before: SnapshotContent, _ after: SnapshotContent) -> [(user: ExportHeader.User?, before: ExportFile?, after: ExportFile?)] {
+        let users = Set(before.privateExports.keys).union(after.privateExports.keys).sorted()
+        return [(nil, before.publicExport, after.publicExport)]
+            + users.map { name in
+                let (old, new) = (before.privateExports[name], after.privateExports[name])
+                return (new?.header.user ?? old?.header.user, old, new)
+            }
+    }
+}
+
+extension ExportHeader {
+    /// True if the database has nothing but records.
+    var isEmpty: Bool { zones.isEmpty && subscriptions.isEmpty && keyValues.isEmpty }
+}
+
+// MARK: - Lines of an export
+
+/// A record as a line of an export.
+struct ExportedLine: Sendable {
+    let bytes: [UInt8]
+    let zoneID: ZoneID
+    let recordName: Name
+    let recordType: Name
+
+    /// True if the record comes before another one in every export.
+    func precedes(_ other: ExportedLine) -> Bool {
+        if zoneID == other.zoneID { return recordName < other.recordName }
+        if zoneID.isDefault != other.zoneID.isDefault { return zoneID.isDefault }
+        return zoneID.zoneName < other.zoneID.zoneName
+    }
+
+    /// True if the records are equal. A record keeps the link of a share that has ended, so links alone are no difference.
+    func isEqual(_ other: ExportedLine) -> Bool {
+        if bytes == other.bytes { return true }
+        func parts(_ line: ExportedLine) throws -> [Name: ArraySlice<UInt8>] {
+            var parts = Dictionary(try JSONReader.memberSlices(of: line.bytes[...]), uniquingKeysWith: { first, _ in first })
+            parts["shortGUID"] = nil
+            return parts
+        }
+        // A line that can't be read is a difference, which its restoration reports.
+        guard let own = try? parts(self), let others = try? parts(other) else { return false }
+        return own == others
+    }
+
+    func isSameRecord(as other: ExportedLine) -> Bool { zoneID == other.zoneID && recordName == other.recordName }
+}
+
+/// Reads the records of an export in their order, one at a time.
+struct ExportedLines {
+    private static let identity: Set<Name> = ["recordName", "recordType", "zoneID"]
+
+    /// The line before the records.
+    let header: [UInt8]
+    private var lines: JSONLinesReader
+    private let path: String
+    private var last: ExportedLine?
+
+    init(_ export: ExportFile) throws {
+        lines = try export.file.exportedLines()
+        path = export.file.path
+        header = try lines.nextLine() ?? []
+    }
+
+    /// - Throws: ``SnapshotError`` if the line is no record, or the records are not in order.
+    mutating func next() throws -> ExportedLine? {
+        try Task.checkCancellation()
+        guard let bytes = try lines.nextLine() else { return nil }
+        // Exports begin with these members, and the others of an equal record are not read. A restoration checks every member.
+        let members = Dictionary((try? JSONReader.memberSlices(of: bytes[...], named: Self.identity)) ?? [], uniquingKeysWith: { first, _ in first })
+        func value(_ name: Name) -> JSONValue? { members[name].flatMap { try? JSONReader.value(of: $0) } }
+        guard case .string(let name)? = value("recordName"), case .string(let type)? = value("recordType"), let zone = value("zoneID"),
+            let zoneID = try? ZoneID(zone)
+        else { throw SnapshotError(.damaged, "\(path):\(lines.line): this is no record: it needs 'recordName', 'recordType' and 'zoneID'") }
+        let line = ExportedLine(bytes: bytes, zoneID: zoneID, recordName: Name(name), recordType: Name(type))
+        if let last, !last.precedes(line) {
+            throw SnapshotError(.damaged, "\(path):\(lines.line): the record '\(name)' is not in the order of zones and names that exports have")
+        }
+        last = line
+        return line
+    }
+}
+
+/// The difference of a record between two exports of the same database.
+enum LineDifference {
+    case added(ExportedLine)
+    case changed(from: ExportedLine, to: ExportedLine)
+    case removed(ExportedLine)
+
+    /// Reads two exports side by side, with one record of each in memory.
+    /// - Returns: the number of equal records.
+    static func each(from before: ExportFile?, to after: ExportFile?, _ found: (LineDifference) async throws -> Void) async throws -> Int {
+        var (old, new) = (try before.map { try ExportedLines($0) }, try after.map { try ExportedLines($0) })
+        var (left, right) = (try old?.next(), try new?.next())
+        var equal = 0
+        while true {
+            switch (left, right) {
+            case (nil, nil): return equal
+            case (let line?, nil):
+                try await found(.removed(line))
+                left = try old?.next()
+            case (nil, let line?):
+                try await found(.added(line))
+                right = try new?.next()
+            case (let from?, let to?) where from.isSameRecord(as: to):
+                if from.isEqual(to) { equal += 1 } else { try await found(.changed(from: from, to: to)) }
+                (left, right) = (try old?.next(), try new?.next())
+            case (let from?, let to?):
+                if from.precedes(to) {
+                    try await found(.removed(from))
+                    left = try old?.next()
+                } else {
+                    try await found(.added(to))
+                    right = try new?.next()
+                }
+            }
+        }
     }
 }

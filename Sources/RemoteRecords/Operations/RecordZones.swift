@@ -1,4 +1,5 @@
 public import CloudKitClient
+public import JSON
 public import Records
 
 /// Fetches zones (CKFetchRecordZonesOperation).
@@ -90,5 +91,156 @@ public struct ModifyRecordZones: DatabaseOperation {
                 wasLost = true
             }
         }
+    }
+}
+
+// MARK: - Changes
+
+/// Fetches which zones changed (CKFetchDatabaseChangesOperation). The public database has no such feed.
+///
+/// The web protocol does not tell why a zone was deleted, so that purged zones are deleted ones.
+public struct FetchDatabaseChanges: DatabaseOperation {
+    /// A step of the operation.
+    public enum Event: Sendable, Hashable {
+        /// A zone was made, or has changes.
+        case zoneChanged(ZoneID)
+        /// A zone was deleted with its records.
+        case zoneDeleted(ZoneID)
+        /// Everything before this token was delivered.
+        case tokenUpdated(SyncToken)
+    }
+
+    /// The end of a feed, or of its first page.
+    public struct Output: Sendable, Hashable {
+        /// The token for the next fetch.
+        public var changeToken: SyncToken
+        /// True if there is another page.
+        public var moreComing: Bool
+    }
+
+    /// `nil` for all zones.
+    public var previousToken: SyncToken?
+    /// The number of zones in an answer; `nil` for the server's choice.
+    public var resultsLimit: Int?
+    /// False for one page only.
+    public var fetchesAllChanges: Bool
+
+    /// A fetch of the zones that changed after a token.
+    public init(since previousToken: SyncToken? = nil, resultsLimit: Int? = nil, fetchesAllChanges: Bool = true) {
+        self.previousToken = previousToken
+        self.resultsLimit = resultsLimit
+        self.fetchesAllChanges = fetchesAllChanges
+    }
+
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> Output {
+        guard context.scope != .public else { throw OperationError(.badDatabase, "The public database has no changes to fetch") }
+        var token = previousToken
+        var trail = context.client.trail(of: "changes/database", after: token?.text)
+        while true {
+            let since = token
+            let page = try await context.request { try await $0.databaseChanges(since: since, limit: resultsLimit) }
+            for zone in page.zones { await deliver(zone.isDeleted ? .zoneDeleted(context.local(zone.zoneID)) : .zoneChanged(context.local(zone.zoneID))) }
+            if fetchesAllChanges || !page.moreComing { await deliver(.tokenUpdated(page.syncToken)) }
+            guard fetchesAllChanges, page.moreComing else { return Output(changeToken: page.syncToken, moreComing: page.moreComing) }
+            try await trail.followed(page.syncToken.text, isEmpty: page.zones.isEmpty)
+            token = page.syncToken
+            if Task.isCancelled { throw .cancelled }
+        }
+    }
+}
+
+/// Fetches the changes in zones (CKFetchRecordZoneChangesOperation).
+///
+/// Records come once, in their latest version, in the order of their latest changes. Tokens that were delivered stay good even if the operation fails.
+public struct FetchRecordZoneChanges: DatabaseOperation {
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// A record, or the error of one that could not be read. The ID is `nil` if the server does not tell it.
+        case changed(RecordID?, Result<Record, OperationError>)
+        /// The type is `nil` if the server does not tell it, and CloudKit usually does not.
+        case deleted(RecordID, Name?)
+        /// Everything before this token was delivered, and more is coming.
+        case tokenUpdated(ZoneID, SyncToken)
+        /// The zone is through, or failed: `changeTokenExpired` means that its cache must be dropped and fetched without a token.
+        case zoneFinished(ZoneID, Result<FetchDatabaseChanges.Output, OperationError>)
+    }
+
+    /// The number of zones in one request.
+    private static let zonesAtOnce = 20
+
+    /// A request for each zone, with its token, limit and keys.
+    public var zones: [ZonePull]
+    /// False for one page of each zone only.
+    public var fetchesAllChanges: Bool
+
+    /// A fetch of the changes in zones.
+    public init(_ zones: [ZonePull], fetchesAllChanges: Bool = true) {
+        self.zones = zones
+        self.fetchesAllChanges = fetchesAllChanges
+    }
+
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) {
+        var errors: [OperationError.Item: OperationError] = [:]
+        var queue = zones[...]
+        while !queue.isEmpty {
+            var open = queue.prefix(Self.zonesAtOnce).map { (pull: $0, trail: context.client.trail(of: "changes/zone", after: $0.since?.text)) }
+            queue = queue.dropFirst(open.count)
+            while !open.isEmpty {
+                let (pulls, trails) = (open.map(\.pull), open.map(\.trail))
+                let answers = try await context.request { try await $0.zoneChanges(pulls) }
+                open = []
+                for (index, answer) in answers.enumerated() {
+                    let pull = pulls[index]
+                    switch answer {
+                    case .failure(let error):
+                        let failure = OperationError(error)
+                        errors[.zone(pull.zoneID)] = failure
+                        await deliver(.zoneFinished(pull.zoneID, .failure(failure)))
+                    case .success(let page):
+                        guard let next = try await take(page, of: pull, in: context, deliver) else { continue }
+                        var trail = trails[index]
+                        do throws(OperationError) {
+                            try await trail.followed(page.syncToken.text, isEmpty: page.changes.isEmpty)
+                            open.append((next, trail))
+                        } catch {
+                            // The other zones go on.
+                            if error.code == .operationCancelled { throw error }
+                            errors[.zone(pull.zoneID)] = error
+                            await deliver(.zoneFinished(pull.zoneID, .failure(error)))
+                        }
+                    }
+                }
+                if Task.isCancelled { throw .cancelled }
+            }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+    }
+
+    /// - Returns: the request for the next page; `nil` if the zone is through.
+    private func take(
+        _ page: ZoneFeedPage, of pull: ZonePull, in context: OperationContext, _ deliver: @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> ZonePull? {
+        for change in page.changes {
+            switch change {
+            case .saved(let received): await deliver(.changed(context.local(received.recordID), context.record(.success(received))))
+            case .deleted(let deletion): await deliver(.deleted(context.local(deletion.recordID), deletion.recordType))
+            case .failed(let error):
+                let recordID = error.recordName.map { RecordID(recordName: $0, zoneID: pull.zoneID) }
+                await deliver(.changed(recordID, .failure(OperationError(error))))
+            }
+        }
+        guard fetchesAllChanges, page.moreComing else {
+            let end = FetchDatabaseChanges.Output(changeToken: page.syncToken, moreComing: page.moreComing)
+            await deliver(.zoneFinished(pull.zoneID, .success(end)))
+            return nil
+        }
+        await deliver(.tokenUpdated(pull.zoneID, page.syncToken))
+        var next = pull
+        next.since = page.syncToken
+        return next
     }
 }

@@ -1,4 +1,5 @@
 internal import CloudKitClient
+internal import Foundation
 public import JSON
 public import Records
 
@@ -77,4 +78,138 @@ extension OperationContext {
     fileprivate func local(_ subscription: Subscription) -> Subscription {
         subscription.zoneID.map { subscription.inZone(local($0)) } ?? subscription
     }
+}
+
+// MARK: - Notifications
+
+/// A notification of a subscription (CKNotification). It tells that something changed, not what: fetch the changes.
+public struct RemoteNotification: Sendable, Hashable {
+    /// The kind of the subscription, with the place of the change.
+    public enum Subject: Sendable, Hashable {
+        /// A record that matches, or matched, a query.
+        case record(RecordID, Subscription.Event)
+        /// A change in a zone.
+        case zone(ZoneID)
+        /// Changes in the database. The zone is not told by CloudKit's own library.
+        case database(ZoneID?)
+    }
+
+    /// The same for several subscriptions that one change matched.
+    public let notificationID: String?
+    /// The subscription that fired; `nil` if the notification does not tell it.
+    public let subscriptionID: Name?
+    /// The database of the change; `nil` if the notification does not tell it.
+    public let scope: DatabaseScope?
+    /// The place of the change.
+    public let subject: Subject
+    /// The whole notification, with its texts in `aps` and the fields that were asked for.
+    public let json: JSONObject
+
+    /// - Returns: `nil` for an object that is no notification of CloudKit's.
+    public init?(_ json: JSONObject) {
+        guard case .object(let ck)? = json["ck"] else { return nil }
+        func text(_ object: JSONObject, _ name: Name) -> String? {
+            if case .string(let text)? = object[name], !text.isEmpty { text } else { nil }
+        }
+        func zoneID(_ object: JSONObject) -> ZoneID? {
+            text(object, "zid").map { ZoneID(zoneName: Name($0), ownerRecordName: text(object, "zoid").map { Name($0) }) }
+        }
+        let kind: JSONObject
+        let subject: Subject?
+        if case .object(let fetch)? = ck["fet"] {
+            (kind, subject) = (fetch, zoneID(fetch).map { .zone($0) })
+        } else if case .object(let query)? = ck["qry"] {
+            let events: [Int64: Subscription.Event] = [1: .create, 2: .update, 3: .delete]
+            var event: Subscription.Event?
+            if case .integer(let number)? = query["fo"] { event = events[number] }
+            let recordID = text(query, "rid").map { RecordID(recordName: Name($0), zoneID: zoneID(query) ?? .default) }
+            (kind, subject) = (query, recordID.flatMap { recordID in event.map { .record(recordID, $0) } })
+        } else if case .object(let database)? = ck["met"] {
+            (kind, subject) = (database, .database(zoneID(database)))
+        } else {
+            return nil
+        }
+        guard let subject else { return nil }
+        if case .integer(let number)? = kind["dbs"] {
+            scope = [0: .public, 1: .private, 2: .shared][number]
+        } else {
+            scope = nil
+        }
+        self.subject = subject
+        self.json = json
+        notificationID = text(ck, "nid")
+        subscriptionID = text(kind, "sid").map { Name($0) }
+    }
+}
+
+/// The notifications of a user's subscriptions in a container, as they come. Some may be lost, so fetch now and then without one.
+///
+/// Each iteration is a device of its own. It waits at the courier while the next notification is asked for, and only then.
+public struct RemoteNotifications: AsyncSequence, Sendable {
+    public typealias Element = RemoteNotification
+
+    fileprivate let client: ContainerClient
+
+    /// Waits for one notification after the other.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        /// The number of tokens in a row that the courier refused at once.
+        private static let patience = 3
+
+        fileprivate let client: ContainerClient
+        private let clientID = UUID().uuidString
+        private var token: CourierToken?
+        private var refused = 0
+        private var pause = EmptyAnswerPause()
+
+        fileprivate init(_ client: ContainerClient) {
+            self.client = client
+        }
+
+        /// Makes the device known to the server, which tells of changes from now on.
+        mutating func register() async throws {
+            if token == nil { token = try await client.makeCourierToken(clientID: clientID) }
+        }
+
+        /// - Throws: ``OperationError``.
+        public mutating func next() async throws -> RemoteNotification? {
+            do {
+                while true {
+                    try await register()
+                    guard let token else { continue }
+                    do {
+                        let object = try await client.nextNotification(at: token)
+                        refused = 0
+                        if let notification = object.flatMap({ RemoteNotification($0) }) {
+                            pause.end()
+                            return notification
+                        }
+                        try await pause.wait(client.pacing)
+                    } catch let failure as CloudKitFailure {
+                        // Tokens end after some hours.
+                        refused += 1
+                        guard failure.isRefusal, refused < Self.patience else { throw failure }
+                        self.token = nil
+                    }
+                }
+            } catch {
+                throw OperationError(any: error)
+            }
+        }
+    }
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(client) }
+}
+
+extension CloudKitFailure {
+    fileprivate var isRefusal: Bool {
+        switch kind {
+        case .assetRefused, .refused: true
+        default: false
+        }
+    }
+}
+
+extension Container {
+    /// The notifications of the user's subscriptions.
+    public var notifications: RemoteNotifications { RemoteNotifications(client: client) }
 }

@@ -1,0 +1,171 @@
+internal import Crypto
+public import Records
+internal import Text
+
+/// The credentials of a client. Their descriptions contain no secret.
+///
+/// A server-to-server key reaches the public database, an API token alone what anyone may read there. An API token with a user's web auth token
+/// reaches the public database and the user's private and shared ones.
+public struct ContainerCredentials: Sendable, CustomStringConvertible {
+    enum Kind: Sendable {
+        case key(ServerToServerKey)
+        case apiToken(Secret)
+        case webAuth(apiToken: Secret, WebAuthCredential)
+    }
+
+    let kind: Kind
+
+    /// A server's key. Saves in the public database are those of the key's own user.
+    public static func serverToServer(_ key: ServerToServerKey) -> ContainerCredentials {
+        ContainerCredentials(kind: .key(key))
+    }
+
+    /// - Parameter token: from the page Tokens & Keys of CloudKit's console.
+    public static func apiToken(_ token: String) -> ContainerCredentials {
+        ContainerCredentials(kind: .apiToken(Secret(token)))
+    }
+
+    /// - Parameters:
+    ///   - apiToken: from the page Tokens & Keys of CloudKit's console.
+    ///   - user: the web auth token of the sign-in that ``CloudKitFailure/signInURL`` begins. Clients of one user share it.
+    public static func webAuth(apiToken: String, user: WebAuthCredential) -> ContainerCredentials {
+        ContainerCredentials(kind: .webAuth(apiToken: Secret(apiToken), user))
+    }
+
+    public var description: String {
+        switch kind {
+        case .key(let key): key.description
+        case .apiToken: "an API token"
+        case .webAuth: "an API token and a user's web auth token"
+        }
+    }
+}
+
+/// A text that nobody may see by accident. Neither its description nor its reflection contains it.
+struct Secret: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    let text: String
+
+    init(_ text: String) {
+        self.text = text
+    }
+
+    var description: String { "(hidden)" }
+    var debugDescription: String { description }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+extension String {
+    /// A text of the server without these secrets, should it repeat them.
+    func hiding(_ secrets: [Secret]) -> String {
+        // Bytes, because a character may go on after a secret. A short secret is no real credential, and its letters occur in any text.
+        let shown = secrets.filter { $0.text.utf8.count >= 8 }.reduce(Array(utf8)) { bytes, secret in
+            [secret.text, PercentEncoding.encoded(secret.text)].reduce(bytes) { $0.replacing(Array($1.utf8), with: secret.description.utf8) }
+        }
+        return String(decoding: shown, as: UTF8.self)
+    }
+}
+
+// MARK: - Server-to-server keys
+
+/// A server-to-server key: a private ECDSA key on the curve P-256, and the id that CloudKit gave its public half.
+///
+/// Such a key reaches the public database of one container and environment.
+public struct ServerToServerKey: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The id that CloudKit's console shows for the public half.
+    public let keyID: String
+    private let key: P256.Signing.PrivateKey
+
+    public var description: String { "the server-to-server key \(keyID)" }
+    public var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
+
+    /// - Parameters:
+    ///   - keyID: as the page Tokens & Keys of CloudKit's console shows it.
+    ///   - pem: the key in PEM, as `openssl ecparam -name prime256v1 -genkey` and PKCS#8 tools write it. Other blocks before and after it are skipped.
+    /// - Throws: ``UnusableKey``, which does not contain the text.
+    public init(keyID: String, pem: String) throws(UnusableKey) {
+        let keyID = keyID.trimmingWhiteSpace
+        guard !keyID.isEmpty, keyID.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else { throw UnusableKey("The key id is empty, or is none") }
+        self.keyID = keyID
+        let pem = pem.replacing("\r\n", with: "\n")
+        if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY") || pem.contains("Proc-Type: 4,ENCRYPTED") {
+            throw UnusableKey("The key is locked with a password; write it without one: openssl ec -in locked.pem -out key.pem")
+        }
+        guard let block = Self.block("EC PRIVATE KEY", in: pem) ?? Self.block("PRIVATE KEY", in: pem) else {
+            let isPublic = pem.contains("-----BEGIN PUBLIC KEY")
+            throw UnusableKey(isPublic ? "This is the public half; the private key signs" : "There is no private key in PEM")
+        }
+        do {
+            key = try P256.Signing.PrivateKey(pemRepresentation: block)
+        } catch {
+            throw UnusableKey("The private key is damaged, or is not on the curve P-256 (prime256v1)")
+        }
+    }
+
+    private static func block(_ label: String, in pem: String) -> String? {
+        guard let start = pem.firstRange(of: "-----BEGIN \(label)-----"),
+            let end = pem[start.upperBound...].firstRange(of: "-----END \(label)-----")
+        else { return nil }
+        return pem[start.lowerBound..<end.upperBound] + "\n"
+    }
+
+    /// Signs a request.
+    /// - Parameters:
+    ///   - target: path and query exactly as they are sent.
+    ///   - body: empty for a request without a body.
+    ///   - time: the time of the request. CloudKit accepts ten minutes more or less.
+    /// - Throws: an error of the cryptography library.
+    public func sign(target: String, body: [UInt8], at time: Timestamp) throws -> RequestSigning {
+        let text = SigningText(date: UTCTime(milliseconds: time.milliseconds).isoText, body: body, target: target)
+        let signature = try key.signature(for: Array(text.description.utf8))
+        return RequestSigning(keyID: keyID, text: text, signature: Base64.text(of: signature.derRepresentation))
+    }
+}
+
+/// The reason why a text is no server-to-server key.
+public struct UnusableKey: Error, Sendable, Hashable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+/// The text that a signature covers: `{date}:{base64 of the SHA-256 of the body}:{path with its query}`.
+///
+/// Every mistake in it gets the same answer from CloudKit, AUTHENTICATION_FAILED. ``RequestEvent/sending(_:signed:)`` shows it for each attempt, and
+/// ``CloudKitFailure/signed`` for the one that was refused. It contains no secret.
+public struct SigningText: Sendable, Hashable, CustomStringConvertible {
+    /// `yyyy-MM-ddTHH:mm:ssZ`
+    public let date: String
+    /// The SHA-256 of the body in base64. A request without a body has that of no bytes.
+    public let bodyHash: String
+    /// Path and query, exactly as they are sent.
+    public let target: String
+
+    init(date: String, body: [UInt8], target: String) {
+        self.date = date
+        bodyHash = Base64.text(of: Array(SHA256.hash(data: body)))
+        self.target = target
+    }
+
+    /// Exactly the signed text.
+    public var description: String { "\(date):\(bodyHash):\(target)" }
+}
+
+/// A signature and its request headers.
+public struct RequestSigning: Sendable, Hashable {
+    /// The id of the key that signed.
+    public let keyID: String
+    /// The text that was signed. Its date and target must be those of the request.
+    public let text: SigningText
+    /// ASN.1 DER in base64.
+    public let signature: String
+
+    /// The headers that a signed request needs: key id, date and signature.
+    public var headers: [(name: String, value: String)] {
+        [
+            ("X-Apple-CloudKit-Request-KeyID", keyID), ("X-Apple-CloudKit-Request-ISO8601Date", text.date),
+            ("X-Apple-CloudKit-Request-SignatureV1", signature),
+        ]
+    }
+}

@@ -1,0 +1,356 @@
+internal import AsyncHTTPClient
+internal import Foundation
+internal import JSON
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+package import Records
+internal import Text
+
+/// The options of a caller for its requests.
+struct CallOptions: Sendable {
+    /// `nil` for the patience of the configuration.
+    var deadline: ContinuousClock.Instant?
+    /// The time that a file may take without a byte; `nil` for the patience of the configuration.
+    var filePatience: Duration?
+    var observer: (@Sendable (RequestEvent) -> Void)?
+}
+
+/// The object of an answer, and the ids by which the request is found.
+struct Answered: Sendable {
+    let object: JSONObject
+    let attempt: RequestEvent.Attempt
+    let appleRequestUUID: String?
+
+    func failure(_ kind: CloudKitFailure.Kind) -> CloudKitFailure {
+        CloudKitFailure(kind, attempt, appleRequestUUID: appleRequestUUID)
+    }
+}
+
+/// Sends requests with their credentials, repeats them where that is safe, and decodes their answers.
+struct Exchanger: Sendable {
+    let transport: Transport
+    let credentials: ContainerCredentials
+    let configuration: ClientConfiguration
+    let pacing: Pacing
+    let logger: Logger
+
+    /// The outcome of one attempt.
+    private enum Outcome {
+        case answered(Answered)
+        /// An answer in which every item failed for the moment. It stands if there is no time to repeat the request.
+        case busy(Answered, ServerError)
+        /// A web auth token was refused that has been replaced meanwhile, or may have been.
+        case outdatedToken
+        case failed(CloudKitFailure, mayRepeat: Bool = false)
+        /// The attempt was under way when it was cancelled.
+        case cancelled
+
+        /// True if the web auth token may be the reason. Nobody has written down which error a replaced one gets.
+        var isRefusal: Bool {
+            guard case .failed(let failure, _) = self else { return false }
+            if case .signInRequired = failure.kind { return true }
+            return failure.serverError?.code == .authenticationFailed
+        }
+    }
+
+    // MARK: Repetitions
+
+    /// Sends a request until it has an answer, or the deadline is too near.
+    /// - Throws: ``CloudKitFailure``; `CancellationError` if the task was cancelled and no save was under way.
+    func perform(_ call: ServiceCall, _ options: CallOptions) async throws -> Answered {
+        var lost: CloudKitFailure?
+        do {
+            return try await perform(call, options, &lost)
+        } catch {
+            guard var lost else { throw error }
+            // An attempt without an answer may have been carried out, whatever later ones were told.
+            if let last = error as? CloudKitFailure, last.attempts > lost.attempts {
+                lost.attempts = last.attempts
+                lost.advice = "The last attempt: \(last.kind.words)"
+            }
+            throw lost
+        }
+    }
+
+    /// - Parameter lost: set to the failure of the first attempt whose answer is missing, if it may have saved something.
+    private func perform(_ call: ServiceCall, _ options: CallOptions, _ lost: inout CloudKitFailure?) async throws -> Answered {
+        let requestID = UUID().uuidString
+        let deadline = options.deadline ?? pacing.now() + configuration.patience
+        var retries = Retries(longestPause: configuration.longestPause)
+        var (number, losses) = (0, 0)
+        /// The time since which no attempt had an answer.
+        var silentSince: ContinuousClock.Instant?
+        while true {
+            try Task.checkCancellation()
+            number += 1
+            let sent = pacing.now()
+            let attempt = RequestEvent.Attempt(requestID: requestID, action: call.action, number: number)
+            let left = deadline - pacing.now()
+            guard left > .zero else { throw late(attempt) }
+            let (result, isOutOfTime) = await limiting(left) { try await outcome(of: call, attempt, options) }
+            switch result {
+            case .success(.answered(let answer)): return answer
+            case .success(.outdatedToken): continue
+            case .success(.busy(let answer, let error)):
+                guard let pause = retries.pause(stated: error.retryAfter, left: deadline - pacing.now(), chance: pacing.chance()) else { return answer }
+                try await wait(pause, attempt, because: .throttled(error), options)
+            case .success(.failed(let failure, let mayRepeat)):
+                if case .answerLost = failure.kind, lost == nil { lost = failure }
+                if failure.isOfLostAnswer { losses += 1 }
+                let now = pacing.now()
+                silentSince = failure.isOfNoAnswer ? silentSince ?? sent : nil
+                let isSilent = silentSince.map { now - $0 >= Retries.longestSilence } ?? false
+                let left = deadline - now
+                guard mayRepeat, losses < configuration.attempts, !isSilent, let pause = retries.pause(stated: failure.serverError?.retryAfter, left: left, chance: pacing.chance()) else {
+                    throw failure
+                }
+                try await wait(pause, attempt, because: failure.kind, options)
+            case .success(.cancelled):
+                if isOutOfTime { throw Self.lost("no complete answer came within \(left.inWords)", call, attempt) }
+                // A save that is under way may arrive: that outweighs the custom of throwing a CancellationError.
+                if call.effect == .reads { throw CancellationError() }
+                throw Self.lost("the task was cancelled", call, attempt)
+            case .failure(let error):
+                // It was still waiting for its turn.
+                if isOutOfTime, error is CancellationError { throw late(attempt) }
+                throw error
+            }
+        }
+    }
+
+    private func late(_ attempt: RequestEvent.Attempt) -> CloudKitFailure {
+        var failure = CloudKitFailure(.unreachable("the deadline had passed"), attempt)
+        failure.attempts -= 1
+        return failure
+    }
+
+    /// Runs work, and cancels it when its time is over.
+    private func limiting<Value: Sendable>(
+        _ time: Duration, _ work: @escaping @Sendable () async throws -> Value
+    ) async -> (result: Result<Value, any Error>, isOutOfTime: Bool) {
+        let task = Task { try await work() }
+        let timer = Task {
+            guard (try? await Task.sleep(for: time)) != nil else { return false }
+            task.cancel()
+            return true
+        }
+        let result = await withTaskCancellationHandler { await task.result } onCancel: { task.cancel() }
+        timer.cancel()
+        return (result, await timer.value)
+    }
+
+    /// Waits before another attempt, and says so.
+    func wait(_ pause: RequestEvent.Pause, _ attempt: RequestEvent.Attempt, because kind: CloudKitFailure.Kind, _ options: CallOptions) async throws {
+        logger.log(
+            level: pause.isCapped ? .warning : .notice,
+            "\(attempt.action): trying again in \(pause.length.inWords)\(pause.isCapped ? ", sooner than CloudKit asks" : ""): \(kind.words)",
+            metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
+        options.observer?(.waiting(attempt, pause, because: kind))
+        try await pacing.pause(pause.length)
+    }
+
+    // MARK: One attempt
+
+    private func outcome(of call: ServiceCall, _ attempt: RequestEvent.Attempt, _ options: CallOptions) async throws -> Outcome {
+        switch credentials.kind {
+        case .key(let key):
+            guard let signing = try? key.sign(target: call.target, body: call.body, at: pacing.time()) else {
+                return .failed(CloudKitFailure(.invalidRequest("The request can't be signed"), attempt))
+            }
+            return await send(call, to: call.target, signedBy: signing, attempt, options)
+        case .apiToken(let token):
+            return await send(call, to: call.target(adding: [("ckAPIToken", token)]), hiding: [token], attempt, options)
+        case .webAuth(let apiToken, let user):
+            let (outcome, isOutdated) = try await user.exchange { token in
+                let target = call.target(adding: [("ckAPIToken", apiToken), ("ckWebAuthToken", token.secret)])
+                let outcome = await send(call, to: target, hiding: [apiToken, token.secret], attempt, options) { headers in
+                    // The rest of the answer may never come, and this token may be the only one that is good.
+                    if let next = Self.nextToken(headers) { await user.replace(token, with: next) }
+                }
+                return (outcome, outcome.isRefusal)
+            }
+            return isOutdated ? .outdatedToken : outcome
+        }
+    }
+
+    /// The token that replaces the one of the request, under either of its names.
+    private static func nextToken(_ headers: HTTPHeaders) -> WebAuthToken? {
+        ["X-Apple-CloudKit-Web-Auth-Token", "X-Apple-CloudKit-Session"].lazy.compactMap { headers.first(name: $0) }.compactMap(WebAuthToken.init).first
+    }
+
+    /// - Parameter begun: gets the headers of the answer before its body is read.
+    private func send(
+        _ call: ServiceCall, to target: String, signedBy signing: RequestSigning? = nil, hiding secrets: [Secret] = [],
+        _ attempt: RequestEvent.Attempt, _ options: CallOptions, begun: (HTTPHeaders) async -> Void = { _ in }
+    ) async -> Outcome {
+        var request = HTTPClientRequest(url: transport.address + target)
+        request.method = call.method
+        request.headers = HTTPHeaders(signing?.headers.map { ($0.name, $0.value) } ?? [])
+        request.headers.add(name: "User-Agent", value: configuration.userAgent)
+        if let origin = configuration.origin { request.headers.add(name: "Origin", value: origin) }
+        if call.method == .POST {
+            request.headers.add(name: "Content-Type", value: "application/json")
+            request.body = .bytes(ByteBuffer(bytes: call.body))
+        }
+        options.observer?(.sending(attempt, signed: signing?.text))
+        let start = pacing.now()
+        switch await transport.reply(to: request, of: call.body.count, begun: begun) {
+        case .success(let reply):
+            answered(attempt, reply, since: start, options)
+            return outcome(of: reply, to: call, attempt, signed: signing?.text, hiding: secrets)
+        case .failure(let trouble):
+            logger.debug("\(call.action) got no answer", metadata: ["request": "\(attempt.requestID)", "attempt": "\(attempt.number)"])
+            return Self.outcome(of: trouble, call, attempt)
+        }
+    }
+
+    /// Tells of an answer that is there, whatever it says.
+    func answered(_ attempt: RequestEvent.Attempt, _ reply: Transport.Reply, since start: ContinuousClock.Instant, _ options: CallOptions) {
+        let (bytes, duration) = (reply.body.readableBytes, pacing.now() - start)
+        options.observer?(.answered(attempt, status: reply.status, bytes: bytes, duration: duration, appleRequestUUID: reply.appleRequestUUID))
+        var metadata: Logger.Metadata = [
+            "request": "\(attempt.requestID)", "attempt": "\(attempt.number)", "status": "\(reply.status)", "bytes": "\(bytes)", "duration": "\(duration)",
+        ]
+        if let uuid = reply.appleRequestUUID { metadata["apple-request"] = "\(uuid)" }
+        logger.debug("\(attempt.action) answered", metadata: metadata)
+    }
+
+    // MARK: Answers
+
+    private func outcome(
+        of reply: Transport.Reply, to call: ServiceCall, _ attempt: RequestEvent.Attempt, signed: SigningText?, hiding secrets: [Secret]
+    ) -> Outcome {
+        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome {
+            var failure = CloudKitFailure(kind, attempt, appleRequestUUID: reply.appleRequestUUID)
+            failure.status = reply.status
+            if let signed, failure.serverError?.code == .authenticationFailed {
+                failure.signed = signed
+                failure.advice = advice(on: reply)
+            }
+            return .failed(failure, mayRepeat: mayRepeat)
+        }
+        let isSuccess = (200..<300).contains(reply.status)
+        // Services that answer nothing have no object.
+        let object = isSuccess && reply.body.readableBytes == 0 ? JSONObject() : reply.object
+        let signIn = reply.status == 421 ? ServerError(codeName: "AUTHENTICATION_REQUIRED", reason: "status 421 without CloudKit's JSON") : nil
+        let stated = object.flatMap { ServerError($0, hiding: secrets) } ?? signIn
+        if let error = ServerError.temporary(stated, reply, at: pacing.time()) { return failed(.throttled(error), mayRepeat: true) }
+        if let error = stated {
+            return failed(error.code == .authenticationRequired || reply.status == 421 ? .signInRequired(error) : .refused(error))
+        }
+        guard isSuccess else {
+            // A gateway gave up waiting for CloudKit, which may have done the work.
+            guard reply.status >= 500 else { return failed(.unexpectedAnswer(status: reply.status, "without CloudKit's JSON")) }
+            return .failed(Self.lost("status \(reply.status) without CloudKit's JSON", call, attempt), mayRepeat: call.effect != .saves)
+        }
+        guard let object else {
+            let reason = "expected a JSON object"
+            return failed(call.effect == .reads ? .unexpectedAnswer(status: reply.status, reason) : .answerLost(reason))
+        }
+        let answered = Answered(object: object, attempt: attempt, appleRequestUUID: reply.appleRequestUUID)
+        if let items = call.items, let error = Self.temporary(object, items) { return .busy(answered, error) }
+        return .answered(answered)
+    }
+
+    /// The error if nothing of the request was done and all of it may be later: every item failed for the moment, or with one that did.
+    private static func temporary(_ answer: JSONObject, _ items: Name) -> ServerError? {
+        guard case .array(let elements)? = answer[items], !elements.isEmpty else { return nil }
+        var found: ServerError?
+        for element in elements {
+            guard case .object(let object) = element, let error = ServerError(object) else { return nil }
+            guard error.isTemporary || error.code == .atomicError else { return nil }
+            guard error.isTemporary else { continue }
+            if found == nil || (error.retryAfter ?? .zero) > (found?.retryAfter ?? .zero) { found = error }
+        }
+        return found
+    }
+
+    /// CloudKit has one answer for all mistakes in a signature. Its clock is the one that the answer shows.
+    private func advice(on reply: Transport.Reply) -> String {
+        if let seconds = reply.headers.first(name: "Date").flatMap(HTTPDate.seconds) {
+            let skew = seconds - pacing.time().milliseconds / 1000
+            if abs(skew) > 300 {
+                return "This machine's clock is \(Duration.seconds(abs(skew)).inWords) \(skew > 0 ? "behind" : "ahead of") the server's"
+            }
+        }
+        return "Compare the signed text with the request, and see that the key is of this container and environment"
+    }
+
+    // MARK: Missing answers
+
+    private static func outcome(of trouble: Transport.Trouble, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> Outcome {
+        func failed(_ kind: CloudKitFailure.Kind, mayRepeat: Bool = false) -> Outcome { .failed(CloudKitFailure(kind, attempt), mayRepeat: mayRepeat) }
+        switch trouble {
+        case .neverSent(let reason): return failed(.unreachable(reason), mayRepeat: true)
+        case .untrusted(let reason): return failed(.untrusted(reason))
+        case .lost(let reason): return .failed(lost(reason, call, attempt), mayRepeat: call.effect != .saves)
+        case .tooSlow(let error): return .failed(lost("\(error)", call, attempt))
+        case .tooLarge(let limit):
+            return failed(call.effect == .reads ? .answerTooLarge(limit: limit) : .answerLost("it has more than \(limit) bytes"))
+        case .invalid(let reason): return failed(.invalidRequest(reason))
+        case .closed: return failed(.closed)
+        case .cancelled: return .cancelled
+        }
+    }
+
+    private static func lost(_ reason: String, _ call: ServiceCall, _ attempt: RequestEvent.Attempt) -> CloudKitFailure {
+        CloudKitFailure(call.effect == .reads ? .connectionLost(reason) : .answerLost(reason), attempt)
+    }
+}
+
+// MARK: - Pauses
+
+/// The clocks and the chance that a client goes by. Tests have their own.
+package struct Pacing: Sendable {
+    package var now: @Sendable () -> ContinuousClock.Instant
+    /// The time of day, for signatures and dates of answers.
+    package var time: @Sendable () -> Timestamp
+    package var pause: @Sendable (Duration) async throws -> Void
+    /// From 0 to below 1.
+    package var chance: @Sendable () -> Double
+
+    package init(
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }, time: @escaping @Sendable () -> Timestamp = Timestamp.now,
+        pause: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
+        chance: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+    ) {
+        (self.now, self.time, self.pause, self.chance) = (now, time, pause, chance)
+    }
+}
+
+/// The pauses between the attempts of one request.
+///
+/// Without a stated time they double from half a second to half a minute, and half of each is by chance, so that clients do not come back together.
+/// A stated time is never shortened, except to the longest pause, and a quarter is added by chance.
+struct Retries {
+    /// The time without an answer after which no other attempt begins. Repetitions are for connections that broke, and for a server that starts again: one
+    /// that keeps silent, or gives a byte now and then, would take this time of each attempt.
+    static let longestSilence: Duration = .seconds(30)
+
+    private static let shortest: Duration = .milliseconds(500)
+    private static let longest: Duration = .seconds(30)
+    /// The time that must be left for an attempt.
+    private static let attempt: Duration = .seconds(1)
+
+    private let longestPause: Duration
+    private var backoff: Duration
+
+    init(longestPause: Duration) {
+        self.longestPause = longestPause
+        backoff = min(Self.shortest, longestPause)
+    }
+
+    /// - Parameters:
+    ///   - stated: the time that CloudKit asks to wait.
+    ///   - left: the time until the deadline.
+    /// - Returns: `nil` if another attempt does not fit before the deadline.
+    mutating func pause(stated: Duration?, left: Duration, chance: Double) -> RequestEvent.Pause? {
+        let asked = stated.map { min($0, longestPause) } ?? .zero
+        let least = max(asked, backoff / 2)
+        guard least + Self.attempt <= left else { return nil }
+        let length = least + max(asked / 4, backoff / 2) * chance
+        backoff = min(backoff * 2, Self.longest, longestPause)
+        return RequestEvent.Pause(length: min(length, left - Self.attempt), stated: stated, isCapped: stated.map { $0 > longestPause } ?? false)
+    }
+}

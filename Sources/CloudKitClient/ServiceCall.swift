@@ -1,0 +1,214 @@
+internal import JSON
+internal import NIOHTTP1
+internal import Records
+internal import Text
+
+/// A request to one of CloudKit's services, before it has credentials.
+struct ServiceCall: Sendable {
+    /// The effect of sending a request twice.
+    enum Effect: Sendable, Hashable {
+        /// None: the request only reads.
+        case reads
+        /// The request may only be sent again if it certainly did not arrive.
+        case saves
+        /// The request saves, but the second time changes nothing more than the first.
+        case savesRepeatably
+    }
+
+    /// Such as `records/query`.
+    let action: String
+    /// Path and query without credentials.
+    let target: String
+    let method: HTTPMethod
+    /// Empty for GET.
+    let body: [UInt8]
+    let effect: Effect
+    /// The member of the answer with one item per item of the request. If all of them failed for the moment, the request is repeated.
+    let items: Name?
+
+    /// - Parameters:
+    ///   - root: a path that ends with a slash.
+    ///   - parameters: of the query, not encoded.
+    ///   - body: the JSON of the request's object; `nil` for GET.
+    init(
+        _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil, parameters: [(name: String, value: String)] = [],
+        body: [UInt8]? = nil
+    ) {
+        self.action = action
+        self.effect = effect
+        self.items = items
+        self.body = body ?? []
+        method = body == nil ? .GET : .POST
+        let path = root + action.split(separator: "/", omittingEmptySubsequences: false).map { PercentEncoding.encoded(String($0)) }.joined(separator: "/")
+        target = Self.adding(parameters, to: path)
+    }
+
+    /// - Parameter members: writes the members of the request's object.
+    init(
+        _ action: String, under root: String, _ effect: Effect = .reads, items: Name? = nil,
+        _ members: (inout JSONWriter) throws(CloudKitFailure) -> Void
+    ) throws(CloudKitFailure) {
+        var writer = JSONWriter(capacity: 1024)
+        try writer.object(members)
+        self.init(action, under: root, effect, items: items, body: writer.bytes)
+    }
+
+    /// The target with more parameters.
+    func target(adding secrets: [(name: String, value: Secret)]) -> String {
+        Self.adding(secrets.map { ($0.name, $0.value.text) }, to: target)
+    }
+
+    /// Encodes names and values once, however they look.
+    private static func adding(_ parameters: [(name: String, value: String)], to target: String) -> String {
+        parameters.reduce(target) { target, parameter in
+            let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+            return "\(target)\(separator)\(PercentEncoding.encoded(parameter.name))=\(PercentEncoding.encoded(parameter.value))"
+        }
+    }
+}
+
+// MARK: - JSON of requests
+
+// Requests as CloudKit documents them (Apple's reference page "Types and Dictionaries"). Members of this package's own server are left out.
+
+extension JSONWriter {
+    /// Writes the zone of a request. The stand-ins for the caller's name are not sent.
+    mutating func member(zoneID: ZoneID) {
+        name("zoneID")
+        object { $0.members(of: zoneID) }
+    }
+
+    mutating func members(of zoneID: ZoneID) {
+        member("zoneName", zoneID.zoneName)
+        if let owner = zoneID.ownerRecordName, !ZoneID.currentOwnerNames.contains(owner) { member("ownerRecordName", owner) }
+    }
+
+    /// Writes a set of names. An empty one is written: it asks for none, while a missing one asks for all.
+    mutating func member(_ name: Name, _ names: Set<Name>?) {
+        guard let names else { return }
+        self.name(name)
+        array { writer in
+            for name in names.sorted() { writer.value(name) }
+        }
+    }
+
+    mutating func member(resultsLimit: Int?) {
+        if let resultsLimit { member("resultsLimit", Int64(resultsLimit)) }
+    }
+
+    /// Writes a member with one object per item.
+    mutating func member<Item>(
+        _ name: Name, _ items: some Sequence<Item>, _ members: (inout JSONWriter, Item) throws(CloudKitFailure) -> Void
+    ) throws(CloudKitFailure) {
+        self.name(name)
+        try array { (writer: inout JSONWriter) throws(CloudKitFailure) in
+            for item in items { try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in try members(&writer, item) } }
+        }
+    }
+
+    /// Writes an operation of `records/modify`.
+    mutating func members(of operation: RecordOperation) throws(CloudKitFailure) {
+        member("operationType", operation.kind.rawValue)
+        name("record")
+        try object { (writer: inout JSONWriter) throws(CloudKitFailure) in
+            if let recordName = operation.recordName { writer.member("recordName", recordName) }
+            if let recordType = operation.recordType { writer.member("recordType", recordType) }
+            if let tag = operation.recordChangeTag { writer.member("recordChangeTag", tag) }
+            // Apple's own client sends deletions without fields.
+            if operation.kind.isDeletion { return }
+            writer.name("fields")
+            try writer.object { (writer: inout JSONWriter) throws(CloudKitFailure) in
+                for (name, input) in operation.fields.sorted(by: { $0.key < $1.key }) {
+                    writer.name(name)
+                    try writer.value(input, of: name)
+                }
+            }
+            switch operation.parent {
+            case .unchanged: break
+            case .cleared:
+                writer.name("parent")
+                writer.null()
+            case .record(let parent):
+                writer.name("parent")
+                writer.object { writer in
+                    writer.member("recordName", parent)
+                    if let zoneID = operation.parentZoneID { writer.member(zoneID: zoneID) }
+                }
+            }
+            if operation.createsShortGUID { writer.member("createShortGUID", true) }
+            writer.members(of: operation.share.asCloudKitHasIt)
+        }
+    }
+
+    /// Writes a query.
+    mutating func member(_ query: Query) throws(CloudKitFailure) {
+        let query = try query.asCloudKitHasIt(for: "records/query")
+        name("query")
+        value(query)
+    }
+
+    private mutating func value(_ input: FieldInput, of field: Name) throws(CloudKitFailure) {
+        guard input.isFinite else { throw .infinite(field, "records/modify") }
+        value(input.asCloudKitHasIt)
+    }
+}
+
+extension CloudKitFailure {
+    fileprivate static func infinite(_ field: Name, _ action: String) -> CloudKitFailure {
+        CloudKitFailure(.invalidRequest("The value of '\(field)' is no finite number, and JSON has no other"), action: action)
+    }
+}
+
+extension Query {
+    /// - Throws: ``CloudKitFailure`` if a filter has a number that JSON does not have.
+    func asCloudKitHasIt(for action: String) throws(CloudKitFailure) -> Query {
+        var query = self
+        for (index, filter) in filters.enumerated() {
+            if !filter.value.isFinite || filter.distance?.isFinite == false { throw .infinite(filter.fieldName, action) }
+            query.filters[index].value = filter.value.asCloudKitHasIt
+        }
+        return query
+    }
+}
+
+extension ZoneID {
+    /// The zone without stand-ins for the caller's name.
+    var asCloudKitHasIt: ZoneID {
+        ZoneID(zoneName: zoneName, ownerRecordName: ownerRecordName.flatMap { Self.currentOwnerNames.contains($0) ? nil : $0 })
+    }
+}
+
+extension ShareInput {
+    /// Without the times at which users accepted.
+    fileprivate var asCloudKitHasIt: ShareInput {
+        var input = self
+        for index in input.participants?.indices ?? 0..<0 { input.participants?[index].accepted = nil }
+        return input
+    }
+}
+
+extension FieldInput {
+    /// The value without members that CloudKit does not have, and without stand-ins for the caller's name.
+    fileprivate var asCloudKitHasIt: FieldInput {
+        switch self {
+        case .cleared: .cleared
+        case .tagged(let value, let type, let isEncrypted): .tagged(value.asCloudKitHasIt, type, isEncrypted: isEncrypted)
+        case .untagged(let value, let isEncrypted): .untagged(value.asCloudKitHasIt, isEncrypted: isEncrypted)
+        }
+    }
+}
+
+extension FieldValue {
+    fileprivate var asCloudKitHasIt: FieldValue {
+        switch self {
+        case .asset(var asset):
+            asset.fileName = nil
+            return .asset(asset)
+        case .reference(var reference):
+            reference.zoneID = reference.zoneID?.asCloudKitHasIt
+            return .reference(reference)
+        case .list(let elements, let type): return .list(elements.map(\.asCloudKitHasIt), of: type)
+        default: return self
+        }
+    }
+}

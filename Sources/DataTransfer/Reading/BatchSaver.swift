@@ -1,0 +1,219 @@
+internal import JSON
+internal import RecordStore
+internal import Records
+
+/// Saves several batches concurrently, so that they share commits and the next batch is prepared during writes.
+///
+/// Batches may be committed in any order, so they must not depend on each other.
+struct BatchSaver: Sendable {
+    /// The maximum number of concurrent batches.
+    private static let flightLimit = 6
+    /// Retries of a batch while the database is busy.
+    private static let retryLimit = 8
+
+    let database: any RecordDatabase
+    /// True if each record is saved or refused on its own. Otherwise the first refusal ends the save.
+    var goesPastRefusals = false
+    /// Uploads the assets of the records first; `nil` if there are none, or an earlier pass has uploaded them.
+    var assets: AssetSupplier?
+    /// The number of records saved by an earlier pass, which this pass saves again; `nil` for the first pass.
+    var savedBefore: Int?
+
+    /// The result of the save.
+    struct Outcome: Sendable {
+        var saved = 0
+        /// The refused records, if refusals do not end the save, in line order. Limited to ``Importer/problemLimit``.
+        var refused: [RowProblem] = []
+        var refusedCount = 0
+        /// The saved shares with a new link, in line order. Limited to ``Importer/problemLimit``.
+        var relinked: [RowProblem] = []
+        var relinkedCount = 0
+    }
+
+    /// Saves all batches.
+    /// - Parameters:
+    ///   - next: creates the next batch; `nil` after the last one.
+    ///   - report: receives the number of records saved so far.
+    /// - Throws: `ImportError.stopped` for the first refusal in batch order; `ImportError.noAsset` if an asset's file can't be read;
+    ///   `ImportError.brokenOff` if `next` throws after a record was saved, once the running batches have ended, so that the counts
+    ///   are correct; the error of `next` before that; `CancellationError` on cancellation, once the running batches have ended.
+    func save(_ next: () throws -> SaveBatch?, report: (Int) -> Void) async throws -> Outcome {
+        try await withThrowingTaskGroup(of: (number: Int, ending: Ending).self) { group in
+            var (started, running) = (0, 0)
+            var outcome = Outcome()
+            var isDone = false
+            var breakage: (any Error)?
+            var failure: (number: Int, stop: Stop)?
+            while true {
+                while running < Self.flightLimit, !isDone, failure == nil {
+                    let batch: SaveBatch?
+                    do {
+                        try Task.checkCancellation()
+                        batch = try next()
+                    } catch {
+                        breakage = error
+                        batch = nil
+                    }
+                    guard let batch else {
+                        isDone = true
+                        break
+                    }
+                    let number = started
+                    group.addTask { (number, try await send(batch)) }
+                    started += 1
+                    running += 1
+                }
+                guard let (number, ending) = try await group.next() else { break }
+                running -= 1
+                if ending.isCancelled { (isDone, breakage) = (true, CancellationError()) }
+                outcome.saved += ending.saved
+                outcome.refusedCount += ending.refused.count
+                outcome.refused += ending.refused.map { RowProblem(file: $0.file, line: $0.line, reason: $0.error.reason) }
+                outcome.relinkedCount += ending.relinked.count
+                outcome.relinked += ending.relinked
+                if max(outcome.refused.count, outcome.relinked.count) > 2 * Importer.problemLimit { outcome.keepFirst() }
+                if let stop = ending.stop, failure.map({ number < $0.number }) ?? true { failure = (number, stop) }
+                report(outcome.saved)
+            }
+            let saved = savedBefore ?? outcome.saved
+            switch failure?.stop {
+            case .refusal(let refusal)?: throw ImportError.stopped(saved: saved, file: refusal.file, line: refusal.line, refusal.error)
+            case .asset(let error)?: throw ImportError.noAsset(saved: saved, path: error.path, reason: error.reason)
+            case nil: break
+            }
+            if breakage is CancellationError { throw CancellationError() }
+            if let breakage { throw saved == 0 ? breakage : ImportError.brokenOff(saved: saved, reason: "\(breakage)") }
+            outcome.keepFirst()
+            return outcome
+        }
+    }
+
+    /// The reason for the end of the save.
+    private enum Stop: Sendable {
+        case refusal(Refusal)
+        case asset(AssetFileError)
+    }
+
+    private struct Refusal: Sendable {
+        let file: String
+        let line: Int
+        let error: RecordError
+    }
+
+    private struct Ending: Sendable {
+        var saved = 0
+        /// The error that ends the save.
+        var stop: Stop?
+        /// True if the task was cancelled while the database was busy.
+        var isCancelled = false
+        /// The refusals that do not end the save.
+        var refused: [Refusal] = []
+        var relinked: [RowProblem] = []
+    }
+
+    /// Saves one batch. Retries while the database is busy.
+    private func send(_ batch: SaveBatch) async throws -> Ending {
+        let operations: [RecordOperation]
+        do {
+            operations = try await assets?.supply(batch, through: database) ?? batch.operations
+        } catch let failure as AssetSupplier.Failure {
+            let place = batch.places[failure.index]
+            return Ending(stop: .refusal(Refusal(file: place.file, line: place.line, error: failure.error)))
+        } catch let error as AssetFileError {
+            return Ending(stop: .asset(error))
+        }
+        let request = ModifyRequest(operations, zoneID: batch.zoneID, atomic: !goesPastRefusals)
+        var tries = 0
+        while true {
+            do {
+                let ending = ending(of: batch, try await database.modify(request))
+                if ending.stop == nil { assets?.note(batch) }
+                return ending
+            } catch let error as RecordError where error.code == .tryAgainLater && tries < Self.retryLimit {
+                tries += 1
+                do { try await Task.sleep(for: .milliseconds(50 << tries)) } catch { return Ending(isCancelled: true) }
+            } catch let error as RecordError {
+                return Ending(stop: .refusal(Refusal(file: batch.places[0].file, line: batch.places[0].line, error: error)))
+            }
+        }
+    }
+
+    private func ending(of batch: SaveBatch, _ outcomes: [Result<ModifyOutcome, RecordError>]) -> Ending {
+        var ending = Ending()
+        for ((outcome, operation), place) in zip(zip(outcomes, batch.operations), batch.places) {
+            switch outcome {
+            case .success(let saved):
+                ending.saved += 1
+                guard case .saved(let record) = saved, record.sharing?.share != nil, let link = record.sharing?.shortGUID,
+                    let former = operation.provenance?.shortGUID, link != former
+                else { continue }
+                let reason = "the share '\(record.recordID.recordName)' has the new link \(link), because \(former) leads to another share"
+                ending.relinked.append(RowProblem(file: place.file, line: place.line, reason: reason))
+            case .failure(let error) where goesPastRefusals:
+                ending.refused.append(Refusal(file: place.file, line: place.line, error: error))
+            case .failure(let error):
+                // In an atomic batch, the other items only report that one item failed.
+                if case .refusal(let earlier)? = ending.stop, earlier.error.code != .atomicError { continue }
+                ending.stop = .refusal(Refusal(file: place.file, line: place.line, error: error))
+            }
+        }
+        return ending
+    }
+}
+
+extension BatchSaver.Outcome {
+    /// Keeps the refusals with the lowest line numbers, because batches end in any order.
+    fileprivate mutating func keepFirst() {
+        refused = Array(refused.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
+        relinked = Array(relinked.sorted { $0.line < $1.line }.prefix(Importer.problemLimit))
+    }
+}
+
+// MARK: - Batches
+
+/// Records of one zone that are saved together, each with its position in a file.
+struct SaveBatch: Sendable {
+    /// Operations per request, CloudKit's maximum.
+    static let operationLimit = 200
+    /// The approximate size in bytes above which a batch is full, well below the 32 MiB that a server accepts per request.
+    static let sizeLimit = 4 << 20
+
+    let zoneID: ZoneID
+    private(set) var operations: [RecordOperation] = []
+    private(set) var places: [(file: String, line: Int)] = []
+    private var size = 0
+    private var assetBytes: Int64 = 0
+    /// The limit for asset files in bytes. They are uploaded before the batch is saved, and their receipts are valid for an hour.
+    private static let assetLimit: Int64 = 256 << 20
+
+    init(zoneID: ZoneID) {
+        self.zoneID = zoneID
+    }
+
+    var isFull: Bool { operations.count >= Self.operationLimit || size > Self.sizeLimit || assetBytes > Self.assetLimit }
+
+    /// - Parameters:
+    ///   - size: the approximate size of the record, in bytes.
+    ///   - assetBytes: the size of the record's files, in bytes.
+    mutating func add(_ operation: RecordOperation, size: Int, assetBytes: Int64 = 0, file: String, line: Int) {
+        self.assetBytes = self.assetBytes.addingSaturated(assetBytes)
+        operations.append(operation)
+        places.append((file, line))
+        self.size += size
+    }
+}
+
+// MARK: - Zones
+
+extension RecordDatabase {
+    /// Creates a zone of a private database if it does not exist.
+    /// - Returns: true if the zone was missing.
+    /// - Throws: `RecordError` ZONE_NOT_FOUND for a missing zone of another user.
+    func makeZone(_ zoneID: ZoneID) async throws -> Bool {
+        if zoneID.isDefault, address.scope != .shared { return false }
+        guard case .failure(let error)? = try await fetchZones([zoneID]).first else { return false }
+        guard error.code == .zoneNotFound, address.scope == .private else { throw error }
+        for outcome in try await modifyZones([.create(zoneID)]) { _ = try outcome.get() }
+        return true
+    }
+}

@@ -1,0 +1,316 @@
+internal import CloudKitClient
+internal import JSON
+internal import Records
+internal import Synchronization
+
+extension KeyValueStore {
+    /// Maximum number of seconds for which a request waits for changes of others.
+    private static let patience: Int64 = 55
+    /// The time between two requests where none can wait.
+    private static let pause = Duration.seconds(5)
+
+    /// Writes the copy to its file, fetches what others changed, and sends what changed here.
+    ///
+    /// Without a network this throws, and all changes stay for the next time.
+    /// - Throws: ``OperationError``: `quotaExceeded` if the server has no room for what was set here, and `serverRejectedRequest` if the server has no
+    ///   key-value stores, as iCloud.
+    public func synchronize() async throws(OperationError) {
+        do {
+            try await turn.run {
+                try await save()
+                do {
+                    try await fetch(wait: 0)
+                    while let batch = copy.withLock({ $0.batch() }) { try await send(batch) }
+                } catch {
+                    // All that came before the error is kept.
+                    try await save()
+                    throw error
+                }
+                try await save()
+            }
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    /// Synchronizes whenever a key changes, here or on another device, until the task is cancelled. Errors that time mends are waited out, longer each
+    /// time, up to five minutes.
+    /// - Throws: ``OperationError``: `operationCancelled`, or one that time does not mend, such as `notAuthenticated`.
+    public func run() async throws(OperationError) {
+        var backoff: Duration = .seconds(1)
+        while true {
+            // A key that is set during the synchronization must not be missed.
+            let changed = wakes.listen()
+            do throws(OperationError) {
+                do throws(OperationError) {
+                    try await synchronize()
+                } catch {
+                    // The change note tells it. Something has to change before there is room.
+                    if error.code != .quotaExceeded { throw error }
+                }
+                backoff = .seconds(1)
+                try await waitForChanges(changed)
+            } catch {
+                guard error.isMendedByTime || error.code == .serverResponseLost else { throw error }
+                do {
+                    try await container.client.pacing.pause(error.retryAfter ?? backoff)
+                } catch {
+                    throw .cancelled
+                }
+                backoff = min(backoff * 2, .seconds(300))
+            }
+        }
+    }
+
+    /// Returns when something changed here, or on another device.
+    private func waitForChanges(_ changed: AsyncStream<Void>) async throws(OperationError) {
+        let seconds = min(Self.patience, container.client.waitingTime.components.seconds)
+        do {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    // The synchronization that follows fetches.
+                    if seconds < 1 { try await self.container.client.pacing.pause(Self.pause) } else { try await self.fetch(wait: seconds) }
+                }
+                if seconds >= 1 {
+                    // Requests may begin to take turns while this one waits. They need its turn then.
+                    group.addTask { while self.container.client.waitingTime > .zero { try await Task.sleep(for: Self.pause) } }
+                }
+                group.addTask { for await _ in changed { return } }
+                defer { group.cancelAll() }
+                try await group.next()
+            }
+            // A server that does not wait is not asked without a pause.
+            try await container.client.pacing.pause(.milliseconds(10))
+            try Task.checkCancellation()
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    // MARK: Requests
+
+    /// Fetches what changed since the last answer, and tells of it.
+    private func fetch(wait: Int64) async throws {
+        let token = copy.withLock { $0.token }
+        var reason: ChangeReason = token == nil ? .initialSyncChange : .serverChange
+        var isWhole = token == nil
+        let answer: KeyValueChanges
+        do {
+            answer = try await changes(since: token, wait: wait)
+        } catch let error as OperationError where token != nil && (error.code == .changeTokenExpired || error.isOfOtherStore) {
+            if error.isOfOtherStore { reason = .accountChange }
+            isWhole = true
+            answer = try await changes(since: nil, wait: 0)
+        }
+        let keys = copy.withLock { copy -> [Name] in
+            // Another answer was faster.
+            guard copy.token == token else { return [] }
+            return reason == .accountChange ? copy.replace(with: answer) : copy.receive(answer, isWhole: isWhole)
+        }
+        tell(reason, keys)
+    }
+
+    private func changes(since token: ChangeToken?, wait: Int64) async throws -> KeyValueChanges {
+        let answer = try await call("changes", saves: false) { writer in
+            if let token { writer.member("syncToken", token.text) }
+            if wait > 0 { writer.member("wait", wait) }
+        }
+        return try KeyValueChanges(RequestObject(answer))
+    }
+
+    private func send(_ batch: KeyValueCopy.Batch) async throws {
+        do {
+            _ = try await call("modify", saves: true) { writer in
+                writer.name("operations")
+                writer.array { writer in for operation in batch.operations { writer.value(operation) } }
+            }
+            copy.withLock { $0.confirm(batch) }
+        } catch let error as OperationError where error.code == .quotaExceeded {
+            copy.withLock { $0.refuse(batch) }
+            tell(.quotaViolationChange, batch.keys.sorted())
+            throw error
+        }
+    }
+
+    /// - Parameter members: writes the members of the request's object.
+    /// - Throws: ``OperationError``.
+    private func call(_ action: String, saves: Bool, _ members: (inout JSONWriter) -> Void) async throws -> JSONObject {
+        let client = container.client
+        guard client.address != ClientConfiguration.cloudKit else { throw OperationError.noKeyValueStores }
+        let root = "/skylight/1/\(client.container)/\(client.environment.rawValue)/private/"
+        var writer = JSONWriter(capacity: 1024)
+        writer.object(members)
+        do {
+            return try await client.call("keyvalues/\(action)", under: root, body: writer.bytes, saves: saves)
+        } catch let failure as CloudKitFailure where failure.status == 404 {
+            throw OperationError.noKeyValueStores(failure)
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+}
+
+extension OperationError {
+    static let noKeyValueStores = OperationError(
+        .serverRejectedRequest,
+        "The server has no key-value stores. iCloud's are not in the web protocol: use a Skylight that serves more than CloudKit's protocol")
+
+    /// The error of a server that knows no such service, with the server's own words: it may miss something else, such as the container.
+    fileprivate static func noKeyValueStores(_ failure: CloudKitFailure) -> OperationError {
+        var error = noKeyValueStores
+        if let stated = failure.serverError { error.reason += ". It says: \(stated.reason)" }
+        (error.serverError, error.failure) = (failure.serverError, failure)
+        return error
+    }
+
+    /// True if a token is of the store of another user or server.
+    fileprivate var isOfOtherStore: Bool { serverError?.known == .unknownToken }
+}
+
+// MARK: - The copy on this device
+
+/// The copy of a key-value store on this device, with the changes that the server does not have yet.
+struct KeyValueCopy: Sendable {
+    /// Maximum number of keys that wait to be sent. Removed ones are among them, so the limit of the store does not bound them.
+    static let pendingLimit = 4096
+    /// Maximum number of operations in a request.
+    private static let batchLimit = 2048
+
+    private(set) var values: [Name: PropertyValue] = [:]
+    /// Keys to send, each with the number of its latest change here.
+    private(set) var pending: [Name: Int] = [:]
+    private(set) var token: ChangeToken?
+    private var lastNumber = 0
+    /// The last change that the server had no room for. The same is not sent again.
+    private var refusedNumber: Int?
+
+    init() {}
+
+    // MARK: Changes here
+
+    /// - Parameter value: `nil` to remove the key.
+    /// - Throws: `RecordError` if the key or value is refused, or the store would be too large.
+    mutating func change(_ key: Name, to value: PropertyValue?) throws {
+        // Another device may have changed the key since the last answer, so a value is sent even if the copy has the same. The removal of a key that
+        // the copy lacks is not sent: removals have no limit, and keys that are nowhere would pile up.
+        if pending[key] != nil || value == nil, Self.areSame(values[key], value) { return }
+        if let value {
+            try KeyValueLimits.check(.set(key, value))
+            // Other devices may have filled the copy above the limits. Smaller values help then.
+            if values[key].map({ value.size > $0.size }) ?? true {
+                let others = values.filter { $0.key != key }.values
+                try KeyValueLimits.check(KeyValueUsage(keys: others.count + 1, bytes: others.reduce(value.size) { $0 + $1.size }))
+            }
+            if pending[key] == nil, pending.count >= Self.pendingLimit {
+                throw RecordError(.badRequest, "\(pending.count) changed keys wait to be sent, and the limit is \(Self.pendingLimit); synchronize first")
+            }
+        }
+        values[key] = value
+        lastNumber += 1
+        pending[key] = lastNumber
+    }
+
+    /// Strings that Swift takes for the same may have other bytes.
+    private static func areSame(_ left: PropertyValue?, _ right: PropertyValue?) -> Bool {
+        func json(_ value: PropertyValue) -> [UInt8] {
+            var writer = JSONWriter()
+            writer.value(value)
+            return writer.bytes
+        }
+        return left == right && left.map(json) == right.map(json)
+    }
+
+    // MARK: Sending
+
+    /// A part of the changes to send. Removals come first, because they make room.
+    struct Batch: Sendable {
+        let operations: [KeyValueOperation]
+        fileprivate let numbers: [Name: Int]
+        fileprivate let lastNumber: Int
+
+        var keys: [Name] { operations.map(\.key) }
+    }
+
+    /// The next batch; `nil` if there is none, or no room for it on the server.
+    func batch() -> Batch? {
+        guard !pending.isEmpty, refusedNumber != lastNumber else { return nil }
+        let keys = pending.keys.sorted { left, right in
+            let (isLeftSet, isRightSet) = (values[left] != nil, values[right] != nil)
+            return isLeftSet == isRightSet ? left < right : isRightSet
+        }.prefix(Self.batchLimit)
+        let operations = keys.map { key in values[key].map { .set(key, $0) } ?? .remove(key) } as [KeyValueOperation]
+        let sent = Set(keys)
+        return Batch(operations: operations, numbers: pending.filter { sent.contains($0.key) }, lastNumber: lastNumber)
+    }
+
+    /// The server has a batch. Later changes here are still to be sent.
+    mutating func confirm(_ batch: Batch) {
+        for (key, number) in batch.numbers where pending[key] == number { pending[key] = nil }
+    }
+
+    /// The server had no room for a batch.
+    mutating func refuse(_ batch: Batch) { refusedNumber = batch.lastNumber }
+
+    // MARK: Receiving
+
+    /// Takes over the server's values. Keys that changed here stay as they are, unless this is the first answer of all: the server's values count
+    /// more than those that a new device begins with.
+    /// - Parameter isWhole: true if the answer has all keys.
+    /// - Returns: the keys whose values are others now.
+    mutating func receive(_ answer: KeyValueChanges, isWhole: Bool) -> [Name] {
+        var news = answer.changes.map { (key: $0.key, value: $0.value) }
+        if isWhole {
+            let present = Set(news.map(\.key))
+            news += values.keys.filter { pending[$0] == nil && !present.contains($0) }.map { ($0, nil) }
+        }
+        var changed: [Name] = []
+        for (key, value) in news {
+            if token == nil { pending[key] = nil }
+            guard pending[key] == nil else { continue }
+            if values[key] != value { changed.append(key) }
+            values[key] = value
+        }
+        token = answer.syncToken
+        // There may be room now.
+        if !answer.changes.isEmpty { refusedNumber = nil }
+        return changed.sorted()
+    }
+
+    /// Takes over the store of another user.
+    /// - Returns: the keys whose values are others now.
+    mutating func replace(with answer: KeyValueChanges) -> [Name] {
+        let former = values
+        self = KeyValueCopy()
+        _ = receive(answer, isWhole: true)
+        return Set(former.keys).union(values.keys).filter { former[$0] != values[$0] }.sorted()
+    }
+
+    // MARK: JSON
+
+    /// Everything, for a file.
+    var bytes: [UInt8] {
+        var writer = JSONWriter(capacity: 4096)
+        writer.object { writer in
+            if let token { writer.member("syncToken", token.text) }
+            writer.name("values")
+            writer.value(.dictionary(values))
+            writer.name("pending")
+            writer.array { writer in for key in pending.keys.sorted() { writer.value(key) } }
+        }
+        return writer.bytes
+    }
+
+    /// - Throws: `RecordError` if the bytes are not those of a copy.
+    init(_ bytes: [UInt8]) throws {
+        let object = try RequestObject(bytes)
+        guard case .dictionary(let values) = try PropertyValue(object.required("values", "an object", object.object("values"))) else {
+            throw RecordError(.badRequest, "The values of the key-value store are none")
+        }
+        self.values = values
+        token = try object.string("syncToken").map { ChangeToken(text: $0) }
+        for key in try object.required("pending", "an array", object.names("pending")) {
+            lastNumber += 1
+            pending[key] = lastNumber
+        }
+    }
+}

@@ -1,0 +1,309 @@
+internal import CloudKitClient
+internal import Foundation
+public import JSON
+public import Records
+
+/// An operation that outlives the process: it is kept before it begins, and so is each outcome before it is told.
+public protocol LongLivedOperation: DatabaseOperation where Output == Void {
+    /// Such as `ModifyRecords`.
+    static var kind: String { get }
+    /// The parameters.
+    var json: JSONObject { get }
+    /// The operation with kept parameters.
+    init(json: JSONObject) throws
+    /// - Returns: `nil` for an event that is not kept, such as progress.
+    static func json(of event: Event) -> JSONObject?
+    /// A kept event.
+    static func event(of json: JSONObject) throws -> Event
+    /// The operation without what these events say is done.
+    func remaining(after events: [Event]) -> Self
+    /// The errors of items in these events.
+    static func errors(of events: [Event]) -> [OperationError.Item: OperationError]
+}
+
+extension ModifyRecords: LongLivedOperation {
+    public static var kind: String { "ModifyRecords" }
+
+    public var json: JSONObject {
+        var object = JSONObject()
+        object["save"] = .array(recordsToSave.map { .object($0.json) })
+        object["delete"] = .array(recordIDsToDelete.map { .object($0.json) })
+        object["savePolicy"] = .string(savePolicy.rawValue)
+        object["isAtomic"] = .bool(isAtomic)
+        return object
+    }
+
+    public init(json: JSONObject) throws {
+        guard case .string(let name)? = json["savePolicy"], let savePolicy = SavePolicy(rawValue: name) else { throw UnreadableRecord() }
+        self.init(
+            saving: try json.objects("save").map { try Record(json: $0) }, deleting: try json.objects("delete").map { try RecordID(json: .object($0)) },
+            savePolicy: savePolicy, isAtomic: json["isAtomic"] == .bool(true))
+    }
+
+    public static func json(of event: Event) -> JSONObject? {
+        switch event {
+        case .progress: nil
+        case .saved(let recordID, let result):
+            JSONObject.kept(recordID, ["event": "saved"]).adding(result) { $0.json }
+        case .deleted(let recordID, let result):
+            JSONObject.kept(recordID, ["event": "deleted"]).adding(result) { _ in JSONObject() }
+        }
+    }
+
+    public static func event(of json: JSONObject) throws -> Event {
+        let recordID = try RecordID(json: json["recordID"])
+        if json["event"] == "deleted" { return .deleted(recordID, try json.result { _ in }) }
+        return .saved(recordID, try json.result { try Record(json: $0) })
+    }
+
+    public func remaining(after events: [Event]) -> ModifyRecords {
+        let done = Set(
+            events.compactMap { event -> RecordID? in
+                switch event {
+                case .progress: nil
+                case .saved(let recordID, _), .deleted(let recordID, _): recordID
+                }
+            })
+        var operation = self
+        operation.recordsToSave.removeAll { done.contains($0.recordID) }
+        operation.recordIDsToDelete.removeAll { done.contains($0) }
+        return operation
+    }
+
+    public static func errors(of events: [Event]) -> [OperationError.Item: OperationError] {
+        var errors: [OperationError.Item: OperationError] = [:]
+        for event in events {
+            switch event {
+            case .saved(let recordID, .failure(let error)), .deleted(let recordID, .failure(let error)): errors[.record(recordID)] = error
+            default: break
+            }
+        }
+        return errors
+    }
+}
+
+extension FetchRecords: LongLivedOperation {
+    public static var kind: String { "FetchRecords" }
+
+    public var json: JSONObject {
+        var object = JSONObject()
+        object["recordIDs"] = .array(recordIDs.map { .object($0.json) })
+        object["desiredKeys"] = desiredKeys.map { .array($0.sorted().map { .string($0.string) }) }
+        object["assetFolder"] = assetFolder.map { .string($0.path(percentEncoded: false)) }
+        return object
+    }
+
+    public init(json: JSONObject) throws {
+        self.init(try json.objects("recordIDs").map { try RecordID(json: .object($0)) })
+        if case .array(let names)? = json["desiredKeys"] {
+            desiredKeys = Set(names.compactMap { if case .string(let name) = $0 { Name(name) } else { nil } })
+        }
+        if case .string(let path)? = json["assetFolder"] { assetFolder = URL(filePath: path) }
+    }
+
+    public static func json(of event: Event) -> JSONObject? {
+        switch event {
+        case .progress: nil
+        case .fetched(let recordID, let result): JSONObject.kept(recordID, [:]).adding(result) { $0.json }
+        }
+    }
+
+    public static func event(of json: JSONObject) throws -> Event {
+        .fetched(try RecordID(json: json["recordID"]), try json.result { try Record(json: $0) })
+    }
+
+    public func remaining(after events: [Event]) -> FetchRecords {
+        let done = Set(events.compactMap { if case .fetched(let recordID, _) = $0 { recordID } else { nil } })
+        var operation = self
+        operation.recordIDs.removeAll { done.contains($0) }
+        return operation
+    }
+
+    public static func errors(of events: [Event]) -> [OperationError.Item: OperationError] {
+        var errors: [OperationError.Item: OperationError] = [:]
+        for case .fetched(let recordID, .failure(let error)) in events { errors[.record(recordID)] = error }
+        return errors
+    }
+}
+
+// MARK: - Operations of a container
+
+extension Container {
+    /// A long-lived operation that is not over for the app.
+    public struct LongLivedOperationInfo: Sendable, Hashable {
+        /// The ID under which it is resumed.
+        public let operationID: String
+        /// The type of the operation, such as `ModifyRecords`; see ``LongLivedOperation/kind``.
+        public let kind: String
+        /// The database of the operation.
+        public let scope: DatabaseScope
+        /// True if its answers are there, and wait to be told.
+        public let isFinished: Bool
+    }
+
+    /// The operations that wait to be resumed, in the order in which they were added. Ask at launch, once.
+    ///
+    /// An operation is listed until its completion has returned, or it was cancelled. Answers are kept for a day.
+    /// - Throws: ``OperationError``.
+    public func longLivedOperations() async throws(OperationError) -> [LongLivedOperationInfo] {
+        let store = try longLivedStore
+        do {
+            return try await store.operations().compactMap { operation in
+                DatabaseScope(rawValue: operation.scope).map { scope in
+                    LongLivedOperationInfo(operationID: operation.operationID, kind: operation.kind, scope: scope, isFinished: operation.isFinished)
+                }
+            }
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    /// Runs an operation on after the process was ended. Everything that was told before is told again, to the new callbacks.
+    /// - Parameters:
+    ///   - type: the type of the operation, as its kind tells.
+    ///   - operationID: its ID in the list of ``longLivedOperations()``.
+    ///   - configuration: the operation has the one of a new operation otherwise.
+    ///   - onEvent: takes each event.
+    ///   - onCompletion: the operation is forgotten after it.
+    /// - Throws: ``OperationError``: `unknownItem` if there is no such operation, `invalidArguments` if it is of another type or runs already,
+    ///   `internalError` if it can't be read.
+    @discardableResult
+    public func resume<Operation: LongLivedOperation>(
+        _ type: Operation.Type, withID operationID: String, configuration: OperationConfiguration = OperationConfiguration(),
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
+    ) async throws(OperationError) -> OperationHandle<Void> {
+        let store = try longLivedStore
+        // Before it is read: it must not end in between.
+        guard store.begin(operationID) else { throw .isRunning }
+        do {
+            guard let kept = try await store.operation(operationID) else {
+                throw OperationError(.unknownItem, "There is no long-lived operation '\(operationID)'")
+            }
+            guard kept.kind == Operation.kind else { throw OperationError(.invalidArguments, "The operation is of the type \(kept.kind)") }
+            let operation = try Operation(json: kept.request)
+            let events = try kept.events.map { try Operation.event(of: $0) }
+            let database = Database(self, kept.scope).configured(configuration)
+            return database.run(operation, kept.operationID, in: store, after: [], onEvent, onCompletion, LongLivedPast(events, kept))
+        } catch {
+            store.end(operationID)
+            throw OperationError(any: error)
+        }
+    }
+
+    /// Forgets an operation that nobody will resume, such as one that can't be read. It may have been carried out in part.
+    /// - Throws: ``OperationError``: `invalidArguments` if it runs; cancel its handle.
+    public func forgetLongLivedOperation(withID operationID: String) async throws(OperationError) {
+        let store = try longLivedStore
+        guard store.begin(operationID) else { throw .isRunning }
+        defer { store.end(operationID) }
+        do {
+            try await store.remove(operationID)
+        } catch {
+            throw OperationError(any: error)
+        }
+    }
+
+    fileprivate var longLivedStore: LongLivedStore {
+        get throws(OperationError) {
+            guard let longLived else { throw OperationError(.invalidArguments, "The container has no file for long-lived operations") }
+            return longLived
+        }
+    }
+}
+
+extension OperationError {
+    fileprivate static let isRunning = OperationError(.invalidArguments, "The operation runs already")
+}
+
+/// The part of an operation that an earlier process did.
+private struct LongLivedPast<Event: Sendable>: Sendable {
+    var events: [Event] = []
+    var unanswered: Set<RecordID> = []
+    var outcome: Result<Void, OperationError>?
+
+    init() {}
+
+    init(_ events: [Event], _ kept: LongLivedStore.Kept) {
+        self.events = events
+        unanswered = kept.unanswered
+        outcome = kept.outcome
+    }
+}
+
+extension Database {
+    /// Adds an operation that outlives the process. It is kept in the container's file before it begins.
+    ///
+    /// Nothing runs while the program does not: the next process must ask for ``Container/longLivedOperations()`` and resume them.
+    /// - Parameters:
+    ///   - operation: the operation to keep and to run.
+    ///   - dependencies: the operation begins when they have ended, in whatever way.
+    ///   - onEvent: takes each event. Events are told again if the process ends before the completion has returned.
+    ///   - onCompletion: the operation is forgotten after it.
+    /// - Throws: ``OperationError`` if the operation can't be kept. It does not begin then.
+    @discardableResult
+    public func addLongLived<Operation: LongLivedOperation>(
+        _ operation: Operation, after dependencies: [any OperationDependency] = [], _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void
+    ) async throws(OperationError) -> OperationHandle<Void> {
+        let store = try container.longLivedStore
+        let operationID = UUID().uuidString
+        // Whoever finds it in the list at once must not run it too.
+        _ = store.begin(operationID)
+        do {
+            try await store.add(operationID, Operation.kind, scope, operation.json)
+        } catch {
+            store.end(operationID)
+            throw OperationError(.internalError, "The operation can't be kept: \(error)")
+        }
+        return run(operation, operationID, in: store, after: dependencies, onEvent, onCompletion, LongLivedPast())
+    }
+
+    /// Runs an operation that has begun in the store.
+    fileprivate func run<Operation: LongLivedOperation>(
+        _ operation: Operation, _ operationID: String, in store: LongLivedStore, after dependencies: [any OperationDependency],
+        _ onEvent: @escaping @Sendable (Operation.Event) async -> Void, _ onCompletion: @escaping @Sendable (Result<Void, OperationError>) async -> Void,
+        _ past: LongLivedPast<Operation.Event>
+    ) -> OperationHandle<Void> {
+        let steps = OperationSteps(store, operationID, unanswered: past.unanswered)
+        let pacing = container.client.pacing
+        return start(operationID, after: dependencies, steps: steps) { context async throws(OperationError) -> Void in
+            defer { store.end(operationID) }
+            for event in past.events { await onEvent(event) }
+            let outcome: Result<Void, OperationError>
+            if let known = past.outcome {
+                // The errors of items were kept with their events.
+                outcome = known.mapError { $0.code == .partialFailure ? .partialFailure(Operation.errors(of: past.events)) : $0 }
+            } else {
+                outcome = await Self.outcome(of: operation.remaining(after: past.events), in: context, onEvent, errors: Operation.errors(of: past.events))
+            }
+            let failure = await steps.failure
+            if past.outcome == nil, failure == nil, !Task.isCancelled {
+                var error: OperationError?
+                if case .failure(let found) = outcome { error = found }
+                // Without this the next process would find out what became of everything once more, and nothing is lost.
+                try? await store.finish(operationID, error, at: pacing.time())
+            }
+            await onCompletion(outcome)
+            try? await store.remove(operationID)
+            if let failure { throw failure }
+            try outcome.get()
+        }
+    }
+
+    /// Runs what is left of an operation.
+    /// - Parameter errors: of the items that failed in an earlier process.
+    private static func outcome<Operation: LongLivedOperation>(
+        of operation: Operation, in context: OperationContext, _ onEvent: @escaping @Sendable (Operation.Event) async -> Void,
+        errors: [OperationError.Item: OperationError]
+    ) async -> Result<Void, OperationError> {
+        if Task.isCancelled { return .failure(.cancelled) }
+        do throws(OperationError) {
+            try await operation.run(in: context, onEvent)
+            return errors.isEmpty ? .success(()) : .failure(.partialFailure(errors))
+        } catch {
+            guard error.code == .partialFailure else { return .failure(error) }
+            return .failure(.partialFailure(errors.merging(error.partialErrors) { first, _ in first }))
+        }
+    }
+}

@@ -1,0 +1,359 @@
+internal import CloudKitClient
+public import Foundation
+public import JSON
+public import Records
+
+/// Finds records (CKQueryOperation).
+public struct QueryRecords: DatabaseOperation {
+    /// The way to the records after those of an operation. It remembers the query and its zone.
+    public struct Cursor: Sendable, Hashable {
+        fileprivate let query: Query
+        fileprivate let area: DatabaseClient.QueryArea
+        fileprivate let marker: String
+    }
+
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// A record, in the order of the query. The ID is `nil` if the server does not tell which record it could not read.
+        case matched(RecordID?, Result<Record, OperationError>)
+    }
+
+    /// `nil` for all keys, empty for none.
+    public var desiredKeys: Set<Name>?
+    /// The number of records; `nil` or 0 for what the server gives at once, at most 200.
+    public var resultsLimit: Int?
+
+    private let start: Start
+
+    private enum Start: Sendable {
+        case query(Query, ZoneID?)
+        case cursor(Cursor)
+    }
+
+    /// - Parameters:
+    ///   - query: the condition and the order.
+    ///   - zoneID: `nil` for all zones of the database; the shared database requires one.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    public init(_ query: Query, in zoneID: ZoneID? = nil, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
+        start = .query(query, zoneID)
+        self.desiredKeys = desiredKeys
+        self.resultsLimit = resultsLimit
+    }
+
+    /// - Parameters:
+    ///   - cursor: the output of the operation before.
+    ///   - desiredKeys: `nil` for all keys, empty for none.
+    ///   - resultsLimit: the number of records; `nil` or 0 for what the server gives at once.
+    public init(continuing cursor: Cursor, desiredKeys: Set<Name>? = nil, resultsLimit: Int? = nil) {
+        start = .cursor(cursor)
+        self.desiredKeys = desiredKeys
+        self.resultsLimit = resultsLimit
+    }
+
+    /// - Returns: the way to more records; `nil` if these were all.
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> Cursor? {
+        let query: Query
+        let area: DatabaseClient.QueryArea
+        var marker: String?
+        switch start {
+        case .cursor(let cursor): (query, area, marker) = (cursor.query, cursor.area, cursor.marker)
+        case .query(let asked, let zoneID?): (query, area) = (asked, .zone(zoneID))
+        case .query(let asked, nil):
+            guard context.scope != .shared else { throw OperationError(.invalidArguments, "A query of the shared database needs a zone") }
+            // The public database has one zone only.
+            (query, area) = (asked, context.scope == .public ? .zone(.default) : .allZones)
+        }
+        var left = resultsLimit.flatMap { $0 > 0 ? $0 : nil }
+        var trail = context.client.trail(of: "records/query", after: marker)
+        while true {
+            let after = marker
+            let limit = left.map { min($0, DatabaseClient.itemLimit) }
+            let page = try await context.request { try await $0.query(query, in: area, limit: limit, desiredKeys: desiredKeys, after: after) }
+            for answer in page.records {
+                let recordID: RecordID? =
+                    switch (answer, area) {
+                    case (.success(let received), _): context.local(received.recordID)
+                    case (.failure(let error), .zone(let zoneID)): error.recordName.map { RecordID(recordName: $0, zoneID: zoneID) }
+                    case (.failure, .allZones): nil
+                    }
+                await deliver(.matched(recordID, context.record(answer)))
+            }
+            guard let next = page.continuationMarker else { return nil }
+            marker = next
+            left = left.map { $0 - page.records.count }
+            if Task.isCancelled { throw .cancelled }
+            let goesOn = (left ?? 0) > 0
+            try await trail.followed(next, isEmpty: goesOn && page.records.isEmpty)
+            guard goesOn else { break }
+        }
+        return marker.map { Cursor(query: query, area: area, marker: $0) }
+    }
+}
+
+// MARK: - Fetch
+
+/// Fetches records by their IDs (CKFetchRecordsOperation). It sees every save at once, unlike queries.
+public struct FetchRecords: DatabaseOperation {
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// The part of the record's files that was downloaded, from 0 to 1; only with a folder for files.
+        case progress(RecordID, Double)
+        /// A record that does not exist is `unknownItem`.
+        case fetched(RecordID, Result<Record, OperationError>)
+    }
+
+    /// The records to fetch, of any zones.
+    public var recordIDs: [RecordID]
+    /// `nil` for all keys, empty for none.
+    public var desiredKeys: Set<Name>?
+    /// The folder for the files of the records. `nil` leaves them on the server; fields then have their addresses.
+    public var assetFolder: URL?
+
+    /// A fetch of records by their IDs.
+    public init(_ recordIDs: [RecordID], desiredKeys: Set<Name>? = nil, assetFolder: URL? = nil) {
+        self.recordIDs = recordIDs
+        self.desiredKeys = desiredKeys
+        self.assetFolder = assetFolder
+    }
+
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) {
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (zoneID, names) in recordIDs.namesByZone {
+            for start in stride(from: 0, to: names.count, by: DatabaseClient.itemLimit) {
+                let part = Array(names[start..<min(start + DatabaseClient.itemLimit, names.count)])
+                let answers = try await context.request { try await $0.lookup(part, in: zoneID, desiredKeys: desiredKeys) }
+                // Files take their time, so that records with files are kept one by one.
+                for some in assetFolder == nil ? [zip(part, answers).map { ($0, $1) }] : zip(part, answers).map({ [($0, $1)] }) {
+                    var fetched: [(RecordID, Result<Record, OperationError>)] = []
+                    for (name, answer) in some {
+                        let recordID = RecordID(recordName: name, zoneID: zoneID)
+                        let result = try await withFiles(context.record(answer), recordID, context, deliver)
+                        if case .failure(let error) = result { errors[.record(recordID)] = error }
+                        fetched.append((recordID, result))
+                    }
+                    await context.steps?.answered(fetched.map(\.0), fetched.compactMap { Self.json(of: .fetched($0, $1)) })
+                    for (recordID, result) in fetched { await deliver(.fetched(recordID, result)) }
+                }
+            }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+    }
+
+    /// The record with its files, if there is a folder for them.
+    private func withFiles(
+        _ result: Result<Record, OperationError>, _ recordID: RecordID, _ context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) -> Result<Record, OperationError> {
+        guard let assetFolder, case .success(let record) = result else { return result }
+        do throws(OperationError) {
+            return .success(try await context.downloadingFiles(of: record, to: assetFolder) { await deliver(.progress(recordID, $0)) })
+        } catch {
+            if error.isOfNetwork || error.code == .operationCancelled { throw error }
+            return .failure(error)
+        }
+    }
+}
+
+extension OperationContext {
+    /// The record with all its files on this machine, or none of them. Files have names of their own.
+    func downloadingFiles(
+        of record: Record, to folder: URL, _ tell: @escaping @Sendable (Double) async -> Void
+    ) async throws(OperationError) -> Record {
+        var record = record
+        // The server's numbers may be anything.
+        let total = record.fields.values.flatMap(\.files).reduce(0 as Int64) { $0.addingReportingOverflow($1.asset?.size ?? 0).partialValue }
+        var received: Int64 = 0
+        var done: [URL] = []
+        for (key, content) in record.fields.sorted(by: { $0.key < $1.key }) where !content.files.isEmpty {
+            var files = content.files
+            for (place, file) in files.enumerated() {
+                guard let asset = file.asset else { continue }
+                let url = folder.appending(path: "\(UUID().uuidString)")
+                do throws(OperationError) {
+                    try await withProgress(of: total, after: received, tell) {
+                        (progress: @escaping @Sendable (Int64) -> Void) async throws(OperationError) -> Void in
+                        try await download(file, to: url) { progress($0.bytes) }
+                    }
+                } catch {
+                    await FileBytes.remove(done)
+                    throw error
+                }
+                files[place].fileURL = url
+                done.append(url)
+                received = received.addingReportingOverflow(asset.size).partialValue
+            }
+            record = record.uploading(content.replacing(files), for: key)
+        }
+        await tell(1)
+        return record
+    }
+
+    /// Downloads a file.
+    func download(_ file: AssetFile, to url: URL, progress: @escaping @Sendable (TransferProgress) -> Void) async throws(OperationError) {
+        guard let asset = file.asset else { throw OperationError(.assetNotAvailable, "The file was never uploaded") }
+        let received = ReceivedAsset(asset: asset, downloadURL: file.downloadURL)
+        try await transfer { _, database in try await FileBytes.write(try database.download(received, progress: progress), to: url) }
+    }
+}
+
+extension [RecordID] {
+    /// The names in each zone, zones and names in their order.
+    var namesByZone: [(ZoneID, [Name])] {
+        var zones: [(ZoneID, [Name])] = []
+        var places: [ZoneID: Int] = [:]
+        for recordID in self {
+            if let place = places[recordID.zoneID] {
+                zones[place].1.append(recordID.recordName)
+            } else {
+                places[recordID.zoneID] = zones.count
+                zones.append((recordID.zoneID, [recordID.recordName]))
+            }
+        }
+        return zones
+    }
+}
+
+extension OperationContext {
+    func local(_ zoneID: ZoneID) -> ZoneID { scope.local(zoneID) }
+    func local(_ recordID: RecordID) -> RecordID { scope.local(recordID) }
+
+    func local(_ zone: ReceivedZone) -> ReceivedZone {
+        var zone = zone
+        zone.zoneID = local(zone.zoneID)
+        return zone
+    }
+
+    /// The record of an answer.
+    func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> { scope.record(answer) }
+}
+
+extension DatabaseScope {
+    /// A zone as the app names it. In the user's own database the server adds the user as the owner, which apps leave out.
+    func local(_ zoneID: ZoneID) -> ZoneID {
+        self == .shared ? zoneID : ZoneID(zoneName: zoneID.zoneName)
+    }
+
+    func local(_ recordID: RecordID) -> RecordID {
+        RecordID(recordName: recordID.recordName, zoneID: local(recordID.zoneID))
+    }
+
+    /// References with their zones as the app names them; `nil` if nothing is to be changed.
+    private func local(_ content: FieldContent) -> FieldContent? {
+        func local(_ value: FieldValue) -> FieldValue {
+            guard case .reference(var reference) = value else { return value }
+            reference.zoneID = reference.zoneID.map { self.local($0) }
+            return .reference(reference)
+        }
+        return switch content {
+        case _ where self == .shared: nil
+        case .value(.reference(let reference), let isEncrypted): .value(local(.reference(reference)), isEncrypted: isEncrypted)
+        case .value(.list(let elements, .reference?), let isEncrypted): .value(.list(elements.map { local($0) }, of: .reference), isEncrypted: isEncrypted)
+        default: nil
+        }
+    }
+
+    /// The record of an answer.
+    func record(_ answer: Result<ReceivedRecord, ServerError>) -> Result<Record, OperationError> {
+        switch answer {
+        case .success(var received):
+            received.recordID = local(received.recordID)
+            received.share = received.share.map { local($0) }
+            guard var record = Record(received) else {
+                return .failure(OperationError(.serverRejectedRequest, "The server does not tell the record's type"))
+            }
+            for (key, content) in record.fields { if let local = local(content) { record.restore(local, for: key) } }
+            return .success(record)
+        case .failure(let error): return .failure(OperationError(error))
+        }
+    }
+}
+
+// MARK: - Modify
+
+/// Saves and deletes records (CKModifyRecordsOperation).
+///
+/// Records of several zones go in a request per zone. More than 200 are sent in batches, and a batch that the server refuses as a whole, because it is
+/// too large or because of one of its records, in halves, unless it is atomic. Another error of a request, such as one of the network, ends the
+/// operation before the zones and batches that are left. If an answer is lost, the records are looked up to find out which were saved: no change is
+/// made twice.
+public struct ModifyRecords: DatabaseOperation {
+    /// The fields that a save sends, and the condition for it.
+    public enum SavePolicy: String, Sendable, Hashable, CaseIterable {
+        /// Send the changed keys, if nobody else saved the record since.
+        case ifServerRecordUnchanged
+        /// Send the changed keys, whatever others saved.
+        case changedKeys
+        /// Send all keys, whatever others saved. Keys that only the server has stay.
+        case allKeys
+    }
+
+    /// A step of the operation.
+    public enum Event: Sendable {
+        /// The part of the record's files that was uploaded, from 0 to 1. At least one with 1 comes for each record that is sent. It may fall
+        /// when an upload begins anew.
+        case progress(RecordID, Double)
+        /// The record with its new change tag, or its error.
+        case saved(RecordID, Result<Record, OperationError>)
+        /// The ID of a record that was deleted, or its error. Deleting one that does not exist succeeds.
+        case deleted(RecordID, Result<Void, OperationError>)
+    }
+
+    /// The records to create or change. Each record is in the operation once.
+    public var recordsToSave: [Record]
+    /// The records to delete.
+    public var recordIDsToDelete: [RecordID]
+    /// The condition for saves, and their fields.
+    public var savePolicy: SavePolicy
+    /// True for all or nothing in each zone. The public database and default zones have no such batches, and ignore it.
+    public var isAtomic: Bool
+    /// Records that an earlier operation sent without an answer.
+    var unanswered: Set<RecordID> = []
+
+    /// Changes of records in any zones.
+    public init(
+        saving recordsToSave: [Record] = [], deleting recordIDsToDelete: [RecordID] = [], savePolicy: SavePolicy = .ifServerRecordUnchanged,
+        isAtomic: Bool = true
+    ) {
+        self.recordsToSave = recordsToSave
+        self.recordIDsToDelete = recordIDsToDelete
+        self.savePolicy = savePolicy
+        self.isAtomic = isAtomic
+    }
+
+    public func run(
+        in context: OperationContext, _ deliver: @escaping @Sendable (Event) async -> Void
+    ) async throws(OperationError) {
+        var seen: Set<RecordID> = []
+        for recordID in recordsToSave.map(\.recordID) + recordIDsToDelete where !seen.insert(recordID).inserted {
+            throw OperationError(.invalidArguments, "The record '\(recordID.recordName)' is in the operation twice")
+        }
+        var errors: [OperationError.Item: OperationError] = [:]
+        for (zoneID, changes) in zones {
+            let isAtomic = isAtomic && context.scope != .public && !zoneID.isDefault
+            let sender = ChangeSender(
+                zoneID: zoneID, savePolicy: savePolicy, isAtomic: isAtomic, unanswered: unanswered, context: context, deliver: deliver)
+            errors.merge(try await sender.send(changes)) { first, _ in first }
+        }
+        if !errors.isEmpty { throw .partialFailure(errors) }
+    }
+
+    /// The changes of each zone, zones and changes in the order of the operation.
+    private var zones: [(ZoneID, [ChangeSender.Change])] {
+        var zones: [(ZoneID, [ChangeSender.Change])] = []
+        var places: [ZoneID: Int] = [:]
+        for change in recordsToSave.map(ChangeSender.Change.save) + recordIDsToDelete.map(ChangeSender.Change.delete) {
+            let zoneID = change.recordID.zoneID
+            if let place = places[zoneID] {
+                zones[place].1.append(change)
+            } else {
+                places[zoneID] = zones.count
+                zones.append((zoneID, [change]))
+            }
+        }
+        return zones
+    }
+}
