@@ -14,8 +14,8 @@ PYTHON_TESTS_AT_A_TIME ?= auto
 # The tests that `make check` leaves out: histories, crashes and faults by the hundred, large stores, tables with every cell, processes, and whatever waits
 # for time to pass.
 LENGTHY := SQLRecordStoreTests\.(Cascade|CompositeIndex|CrashImage|DamagedRow|DiskFault|FeedLaw|HierarchyWalk|IndexBuild|IndexWork|ManyZones|Opening|RandomHistory|RandomSchema|Removal|SharingHistory|SpeedLaw|StalledReader)Tests
-LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
-LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|MirroringTests\.(Fault|File|Pull|Push|TypePull)Tests|RemoteRecordsTests\.(Convergence|LongLived)Tests
+LENGTHY := $(LENGTHY)|DataTransferTests\.(DemoData|Export|Fault|File|Pull|Push|TypePull)Tests|AssetStoreTests\.(Compression|Crash|DiskFault|Sweep)Tests|RemoteRecordStoreTests\.ScenarioTests
+LENGTHY := $(LENGTHY)|HTTPServingTests\.(Delivery|MemoryBudget|Range|TLS)Tests|ConsoleTests\.MemoryTests|WebServicesTests\.(AccessTable|Memory|RoleMatrix)Tests|RecordsTests\.SchemaFuzzTests|RemoteRecordsTests\.(Convergence|LongLived)Tests
 LENGTHY := $(LENGTHY)|CommandLineTests\.(AccessCommand|AccountCommand|Assets|Changes|Check|Damage|Export|Import|Mirror|Option|RunningServer|Schema|Secret|Serve)Tests
 # The tests in Python that `make check` runs: clients with the protocol, the documented services, every kind of page, a walk through the console, and the
 # stores of earlier formats.
@@ -33,7 +33,7 @@ ON_POSTGRESQL := SQLRecordStoreTests\.(Scenario|RandomHistory|SharingHistory|Ran
 SKYLIGHT_SEED ?= $(shell printf '%d' "0x$$(git rev-parse --short=7 HEAD 2>/dev/null || echo 1)")
 export SKYLIGHT_SEED
 # The suites that depend on chance, and in Python also those of which `make test` leaves something out.
-CHANCE := SQLRecordStoreTests\.(CrashImage|DiskFault|FeedLaw|RandomHistory|RandomSchema|SharingHistory|SpeedLaw)Tests|AssetStoreTests\.CrashTests|MirroringTests\.PullTests|RemoteRecordsTests\.(Convergence|LongLived)Tests|CommandLineTests\.MirrorTests|ExamplesTests
+CHANCE := SQLRecordStoreTests\.(CrashImage|DiskFault|FeedLaw|RandomHistory|RandomSchema|SharingHistory|SpeedLaw)Tests|AssetStoreTests\.CrashTests|DataTransferTests\.PullTests|RemoteRecordsTests\.(Convergence|LongLived)Tests|CommandLineTests\.MirrorTests|ExamplesTests
 CHANCE_IN_PYTHON := $(addprefix Tests/,Durability Clients/test_numbers.py Clients/test_schemathesis.py Browser/test_accessibility.py Browser/test_crawl.py)
 # How long `make test-long` takes, its build and its last round not counted.
 MINUTES ?= 120

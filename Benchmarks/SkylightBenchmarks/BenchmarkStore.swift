@@ -1,7 +1,6 @@
 import Accounts
 import ArgumentParser
 import Foundation
-import JSON
 import RecordStore
 import Records
 import SQLRecordStore

@@ -1,5 +1,4 @@
 import BenchmarkRecords
-import JSON
 import Records
 
 /// The records that every side of the benchmarks saves.

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BenchmarkRecords
-import JSON
 import RecordStore
 import Records
 

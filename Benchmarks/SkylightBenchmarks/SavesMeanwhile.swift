@@ -1,7 +1,7 @@
 import ArgumentParser
 import BenchmarkRecords
-import JSON
 import RecordStore
+import Records
 
 /// Savers that go on while some work is done, and how long their saves take.
 struct SavesMeanwhile: ParsableArguments {

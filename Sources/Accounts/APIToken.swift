@@ -3,7 +3,6 @@ internal import Foundation
 internal import GRDB
 public import Records
 internal import Synchronization
-internal import Text
 
 /// An API token, which identifies an app to the server (`?ckAPIToken=` in CloudKit Web Services). It does not
 /// identify a user.

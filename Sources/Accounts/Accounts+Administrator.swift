@@ -5,7 +5,6 @@ internal import Foundation
 internal import GRDB
 internal import Records
 internal import Synchronization
-internal import Text
 
 extension Accounts {
     /// True if an administrator can sign in.

@@ -1,5 +1,4 @@
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
 

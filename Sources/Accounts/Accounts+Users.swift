@@ -1,9 +1,7 @@
 internal import Foundation
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
-internal import Text
 
 extension Accounts {
     /// Maximum length of an e-mail address in UTF-8 bytes.

@@ -1,6 +1,5 @@
 public import Foundation
 internal import GRDB
-internal import JSON
 public import Records
 internal import Synchronization
 

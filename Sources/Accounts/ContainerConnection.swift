@@ -1,6 +1,5 @@
 internal import Foundation
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
 

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import Text
+internal import Records
 
 /// Limits the rate of password attempts, without locking out those who know the password.
 ///

@@ -1,9 +1,7 @@
 internal import Crypto
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
-internal import Text
 
 /// The permission of a device, or of a page in a browser, to take a user's notifications of a container's environment. A token (`apnsToken`) may
 /// have several of them, for one user.

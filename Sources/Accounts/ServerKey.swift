@@ -1,10 +1,8 @@
 internal import Crypto
 internal import Foundation
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
-internal import Text
 
 /// The public key of a server-to-server key of CloudKit Web Services, with which requests are signed.
 public struct ServerKey: Sendable, Hashable {

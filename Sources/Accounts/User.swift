@@ -1,7 +1,5 @@
 internal import Crypto
-public import JSON
 public import Records
-internal import Text
 
 /// A user, who has a private database in each container.
 public struct User: Sendable, Hashable {

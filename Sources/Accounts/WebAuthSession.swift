@@ -1,10 +1,8 @@
 internal import Crypto
 public import Foundation
 internal import GRDB
-public import JSON
 public import Records
 internal import Synchronization
-internal import Text
 
 /// The session of a user signed in to an app, with its web auth tokens (`ckWebAuthToken`).
 public struct WebAuthSession: Sendable, Hashable {

@@ -1,11 +1,11 @@
 internal import CloudKitClient
-internal import CloudKitRecordStore
 package import Console
 package import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 
 extension Console {
     /// Adds the pages of the schema, the environments, the users and their keys, the connections and the checks.

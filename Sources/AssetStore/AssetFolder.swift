@@ -1,7 +1,6 @@
 internal import Foundation
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// The layout of files on the disk: `ab/ab12…`, its compressed form `ab/ab12….gz`, and unfinished files in `incoming`. All calls block.
 final class AssetFolder: Sendable {

@@ -1,8 +1,6 @@
-public import JSON
 public import RecordStore
 public import Records
 internal import Synchronization
-internal import Text
 
 /// Creates upload and download addresses for the assets of a container's environment.
 public struct AssetLinks: Sendable {

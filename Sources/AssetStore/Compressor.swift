@@ -1,5 +1,4 @@
 internal import Crypto
-internal import Gzip
 internal import Logging
 internal import NIOCore
 internal import Records

@@ -1,4 +1,4 @@
-internal import CCachedReading
+internal import CSystemCalls
 internal import Crypto
 internal import Foundation
 internal import NIOCore
@@ -18,7 +18,7 @@ final class DiskFile: Sendable {
     /// Opens a file only if this does not block on the disk, so that any thread can call it.
     /// - Returns: `nil` if the call would block, might block, or fails.
     init?(readingAtHand path: String) {
-        let descriptor = CCachedReading_open(path)
+        let descriptor = CSystemCalls_openCached(path)
         if descriptor < 0 { return nil }
         self.descriptor = descriptor
     }

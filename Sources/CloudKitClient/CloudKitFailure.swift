@@ -1,7 +1,5 @@
-public import JSON
 internal import NIOHTTP1
 public import Records
-internal import Text
 
 /// The reason why a request got no answer that can be used. Failures of single items are in the answers instead.
 public struct CloudKitFailure: Error, Sendable, CustomStringConvertible {

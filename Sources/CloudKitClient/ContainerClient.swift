@@ -1,4 +1,3 @@
-public import JSON
 public import Logging
 public import Records
 

@@ -1,6 +1,5 @@
 internal import Crypto
 public import Records
-internal import Text
 
 /// The credentials of a client. Their descriptions contain no secret.
 ///

@@ -1,5 +1,4 @@
 internal import AsyncHTTPClient
-public import JSON
 public import NIOCore
 internal import NIOHTTP1
 public import Records

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 // These services are at the public database's address, whichever database asks, and need a web auth token.

@@ -1,4 +1,3 @@
-public import JSON
 internal import NIOHTTP1
 public import Records
 

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A zone as CloudKit's answer has it.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A database of a container. A value: copies with other deadlines and observers share the connections.

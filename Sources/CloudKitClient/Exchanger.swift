@@ -1,11 +1,9 @@
 internal import AsyncHTTPClient
 internal import Foundation
-internal import JSON
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 package import Records
-internal import Text
 
 /// The options of a caller for its requests.
 struct CallOptions: Sendable {

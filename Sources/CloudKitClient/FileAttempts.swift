@@ -1,11 +1,9 @@
 package import AsyncHTTPClient
 internal import Foundation
-internal import JSON
 package import NIOCore
 internal import NIOHTTP1
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// The attempts to transfer one asset file: its address, its deadline, and the pauses after failures.
 ///

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A record as CloudKit's answer has it. Members that were not in the answer are `nil`.

@@ -1,7 +1,5 @@
-internal import JSON
 internal import NIOHTTP1
 internal import Records
-internal import Text
 
 /// A request to one of CloudKit's services, before it has credentials.
 struct ServiceCall: Sendable {

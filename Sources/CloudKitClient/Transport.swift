@@ -1,10 +1,10 @@
 internal import AsyncHTTPClient
 internal import Foundation
-internal import JSON
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
 internal import NIOSSL
+internal import Records
 internal import Synchronization
 
 /// The connections of a client, and what goes wrong with them.

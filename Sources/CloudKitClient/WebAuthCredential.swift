@@ -1,6 +1,5 @@
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// The web auth token of one user through its replacements.
 ///

@@ -1,13 +1,12 @@
 public import Accounts
 public import AssetStore
-public import CloudKitRecordStore
 public import HTTPServing
 internal import HTTPTypes
 public import Hummingbird
 public import RecordStore
 internal import Records
-public import Traffic
-internal import Workbench
+public import RemoteRecordStore
+public import RequestLog
 
 /// The web console: the pages Query, Fetch and Changes, and the tools around them.
 ///

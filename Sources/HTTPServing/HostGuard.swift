@@ -4,7 +4,6 @@ internal import Hummingbird
 internal import NIOCore
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// Refuses requests that are not addressed to this server or are ambiguous, and closes their connections.
 ///

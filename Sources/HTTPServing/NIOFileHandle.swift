@@ -1,4 +1,4 @@
-internal import CCachedReading
+internal import CSystemCalls
 internal import Hummingbird
 internal import NIOCore
 internal import NIOHTTP1
@@ -42,7 +42,7 @@ extension NIOFileHandle {
         try? withUnsafeFileDescriptor { descriptor in
             var buffer = ByteBufferAllocator().buffer(capacity: count)
             buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { space in
-                max(0, CCachedReading_read(descriptor, space.baseAddress, count, off_t(offset)))
+                max(0, CSystemCalls_readCached(descriptor, space.baseAddress, count, off_t(offset)))
             }
             return buffer.readableBytes == count ? buffer : nil
         }

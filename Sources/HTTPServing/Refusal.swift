@@ -1,6 +1,5 @@
 public import HTTPTypes
 public import Hummingbird
-internal import JSON
 internal import Logging
 internal import NIOCore
 internal import NIOHTTP1

@@ -1,4 +1,4 @@
-internal import Gzip
+internal import AssetStore
 internal import HTTPTypes
 public import Hummingbird
 public import NIOCore

@@ -1,7 +1,7 @@
 public import HTTPTypes
 public import Hummingbird
 public import NIOCore
-internal import Text
+internal import Records
 
 /// The routes of a server, in one table. One lookup by the parts of the path finds the handler of a request.
 ///

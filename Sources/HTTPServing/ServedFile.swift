@@ -3,7 +3,6 @@ public import Hummingbird
 internal import Logging
 public import NIOCore
 internal import Records
-internal import Text
 
 /// A file to send to a client, whole or as a range (RFC 9110, 13 and 14).
 ///

@@ -1,7 +1,6 @@
 // Programs import this module alone, as apps import CloudKit.
 @_exported public import CloudKitClient
 public import Foundation
-@_exported public import JSON
 @_exported public import Records
 
 // CloudKit's own names, for code that is an app's on Apple's platforms and is compiled elsewhere too:

@@ -1,6 +1,5 @@
 public import CloudKitClient
 public import Foundation
-public import JSON
 public import Records
 
 /// A container: its databases, and the order of requests among all their operations. A program needs one for each environment and user.

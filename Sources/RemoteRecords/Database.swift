@@ -1,6 +1,5 @@
 public import CloudKitClient
 public import Foundation
-public import JSON
 public import Records
 internal import Synchronization
 

@@ -1,5 +1,4 @@
 internal import CloudKitClient
-internal import JSON
 internal import Records
 internal import Synchronization
 

@@ -1,5 +1,4 @@
 public import Foundation
-internal import JSON
 internal import NIOPosix
 public import Records
 internal import Synchronization

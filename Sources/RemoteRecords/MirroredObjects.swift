@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// An object of Core Data, as NSPersistentCloudKitContainer saves it in a record (`MirroredNaming` of Records).

@@ -1,5 +1,4 @@
 public import Foundation
-public import JSON
 public import Logging
 public import RecordStore
 public import Records

@@ -1,9 +1,7 @@
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// The data that is read from a file when it is opened.
 struct StoreFacts: Sendable {

@@ -1,6 +1,5 @@
 internal import Dispatch
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
 internal import Synchronization

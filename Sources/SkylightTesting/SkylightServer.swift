@@ -3,7 +3,6 @@ internal import AssetStore
 public import CloudKitClient
 package import Foundation
 internal import HTTPServing
-public import JSON
 internal import Logging
 internal import LoopbackServing
 public import RecordStore

@@ -4,8 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import RecordStore
 package import Records
-internal import Traffic
-internal import Workbench
+internal import RequestLog
 
 extension Console {
     /// Adds the pages of requests, clients, and what they sync: zones, changes and tokens.

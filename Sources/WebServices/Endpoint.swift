@@ -1,10 +1,8 @@
 internal import Accounts
 internal import HTTPServing
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// A web service.
 protocol Endpoint: Sendable {

@@ -1,6 +1,5 @@
 internal import HTTPServing
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
 

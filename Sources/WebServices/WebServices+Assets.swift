@@ -2,11 +2,9 @@ internal import AssetStore
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
-internal import Text
 
 extension WebServices {
     /// Handles all requests below `/assets`: uploads and downloads of files.

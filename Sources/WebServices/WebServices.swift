@@ -4,11 +4,10 @@ internal import CEmbeddedFiles
 public import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Logging
 public import RecordStore
 public import Records
-public import Traffic
+public import RequestLog
 
 /// CloudKit Web Services: `/database/1/{container}/{environment}/{database}/{entity}/{action}`, the few paths under `/device/1` (Apple: "CloudKit
 /// Web Services Reference") and the web courier at `/aps`. Also Skylight's own services under `/skylight/1` (docs/services.md) and the files under

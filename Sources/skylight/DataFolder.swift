@@ -1,11 +1,11 @@
 import Accounts
 import AssetStore
-import CloudKitRecordStore
 import DataTransfer
 import Foundation
 import Logging
-import Records
 import RecordStore
+import Records
+import RemoteRecordStore
 import SQLRecordStore
 
 /// The data folder, which contains a folder for each container, and the accounts. The records can be in PostgreSQL instead.

@@ -2,7 +2,6 @@ public import ArgumentParser
 public import DataTransfer
 public import HTTPServing
 public import Logging
-public import Mirroring
 public import RecordStore
 public import Records
 

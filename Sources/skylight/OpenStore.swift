@@ -2,7 +2,6 @@ import Accounts
 import AssetStore
 import DataTransfer
 import Foundation
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -1,12 +1,9 @@
 import AssetStore
 import DataTransfer
 import Foundation
-import JSON
-import Mirroring
 import RecordStore
 import Records
 import Synchronization
-import Text
 import UnixSignals
 
 /// The unbuffered output of commands, so that programs that read it get each line immediately.

@@ -1,6 +1,5 @@
 import Accounts
 import Foundation
-import JSON
 import Records
 import Testing
 

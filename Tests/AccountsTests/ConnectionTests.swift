@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import JSON
 import Records
 import TestSupport
 import Testing

@@ -1,7 +1,6 @@
 import Accounts
 import Crypto
 import Foundation
-import JSON
 import Records
 import Testing
 

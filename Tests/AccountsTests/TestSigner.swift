@@ -1,9 +1,8 @@
-@testable import Accounts
 import Crypto
 import Foundation
-import JSON
 import Records
 import Testing
+@testable import Accounts
 
 /// A client with a registered key. It signs any message, including wrong ones.
 struct TestSigner {

@@ -1,7 +1,6 @@
 import Crypto
 import Foundation
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -1,6 +1,5 @@
+import AssetStore
 import Foundation
-import Gzip
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import NIOCore
 import RecordStore
 import Records

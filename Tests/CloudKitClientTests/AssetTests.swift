@@ -1,4 +1,3 @@
-import JSON
 import LoopbackServing
 import NIOCore
 import Records

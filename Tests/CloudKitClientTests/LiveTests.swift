@@ -1,6 +1,5 @@
 import Foundation
 import HTTPServing
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -1,4 +1,3 @@
-import JSON
 import LoopbackServing
 import Records
 import Synchronization

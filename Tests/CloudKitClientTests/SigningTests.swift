@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import JSON
 import LoopbackServing
 import Records
 import TestSupport

@@ -1,5 +1,5 @@
 import Foundation
-import JSON
+import Records
 import Testing
 
 /// Runs the binary that was built with the tests.

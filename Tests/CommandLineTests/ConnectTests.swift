@@ -1,8 +1,7 @@
-import CloudKitRecordStore
 import Crypto
 import Foundation
-import JSON
 import Records
+import RemoteRecordStore
 import TestSupport
 import Testing
 

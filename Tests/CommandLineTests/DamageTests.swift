@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import JSON
+import Records
 import TestSupport
 import Testing
 

@@ -1,9 +1,8 @@
 import AssetStore
-import JSON
 import RecordStore
 import Records
-@testable import skylight
 import Testing
+@testable import skylight
 
 /// Progress that a server tells, which may be in any numbers.
 @Suite struct ProgressTests {

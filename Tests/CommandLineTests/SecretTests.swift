@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
-import JSON
 import LoopbackServing
+import Records
 import TestSupport
 import Testing
 

@@ -4,8 +4,8 @@ import HTTPServing
 import HTTPTypes
 import HummingbirdTesting
 import NIOCore
+import Records
 import Testing
-import Text
 
 /// Access control of the console's pages.
 @Suite struct AccessTests {

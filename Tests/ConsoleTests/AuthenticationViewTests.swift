@@ -1,9 +1,7 @@
 import HummingbirdTesting
-import JSON
 import Records
+import RequestLog
 import Testing
-import Text
-import Traffic
 
 @testable import Console
 

@@ -1,6 +1,5 @@
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import RecordStore
 import Records
 import Testing

@@ -1,13 +1,11 @@
-import CloudKitRecordStore
 import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import JSON
 import RecordStore
 import Records
+import RemoteRecordStore
 import Testing
-import Text
 
 @testable import Accounts
 

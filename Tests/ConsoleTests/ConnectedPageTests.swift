@@ -1,10 +1,9 @@
-import CloudKitRecordStore
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RemoteRecordStore
 import TestSupport
 import Testing
 

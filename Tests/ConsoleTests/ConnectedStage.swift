@@ -1,5 +1,4 @@
 import AssetStore
-import CloudKitRecordStore
 import Console
 import ConsolePages
 import Crypto
@@ -9,16 +8,15 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import Logging
 import LoopbackServing
 import NIOCore
 import RecordStore
 import Records
+import RemoteRecordStore
+import RequestLog
 import TestSupport
 import Testing
-import Text
-import Traffic
 import WebServices
 
 @testable import Accounts

@@ -1,7 +1,6 @@
 import HTTPTypes
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records

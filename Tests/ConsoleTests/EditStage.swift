@@ -7,13 +7,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
-import Text
 
 /// A console over a container with a zone Notes and a type Note, which has a field of every type. The client runs no scripts.
 struct EditStage: Sendable {

@@ -1,9 +1,7 @@
 import Foundation
-import JSON
 import Records
 import TestSupport
 import Testing
-import Text
 
 @testable import Console
 @testable import RecordPages

@@ -1,9 +1,8 @@
 import Foundation
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import Console
 

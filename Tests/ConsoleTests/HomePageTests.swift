@@ -6,14 +6,13 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import Synchronization
 import TestSupport
 import Testing
-import Traffic
 
 @testable import Console
 

@@ -4,11 +4,9 @@ import Foundation
 import HTTPServing
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import Records
 import Testing
-import Text
 
 @testable import Console
 

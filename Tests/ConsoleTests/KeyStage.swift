@@ -9,13 +9,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
-import Text
 
 /// A console with accessible accounts, over an empty container. The client runs no scripts.
 struct KeyStage: Sendable {

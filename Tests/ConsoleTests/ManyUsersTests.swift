@@ -2,11 +2,9 @@ import Foundation
 import HTTPServing
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import Records
 import Synchronization
 import Testing
-import Text
 
 @testable import Accounts
 @testable import Console

@@ -1,7 +1,5 @@
-import JSON
 import Records
 import Testing
-import Text
 
 @testable import Console
 

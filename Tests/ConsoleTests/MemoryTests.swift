@@ -1,7 +1,6 @@
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import Records
 import Synchronization

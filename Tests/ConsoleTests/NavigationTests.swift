@@ -1,9 +1,8 @@
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import Console
 

@@ -1,6 +1,5 @@
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import Records
 import Testing

@@ -2,14 +2,13 @@ import Accounts
 import HTTPTypes
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import StoreScenarios
 import Synchronization
 import Testing
-import Traffic
 
 @testable import Console
 @testable import TrafficPages

@@ -1,7 +1,6 @@
 import AssetStore
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records

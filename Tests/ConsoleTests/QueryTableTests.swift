@@ -3,7 +3,6 @@ import Hummingbird
 import HummingbirdTesting
 import Records
 import Testing
-import Text
 
 /// The table of the tab Query: the folded form above it, its heads, and the filters by its values.
 @Suite struct QueryTableTests {

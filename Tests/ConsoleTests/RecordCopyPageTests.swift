@@ -1,11 +1,9 @@
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import Testing
-import Text
 
 /// Records that are copied one by one to another place.
 @Suite struct RecordCopyPageTests {

@@ -2,12 +2,11 @@ import HTTPServing
 import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import Console
 @testable import TrafficPages

@@ -6,13 +6,12 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import Console
 

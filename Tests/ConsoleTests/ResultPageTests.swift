@@ -7,13 +7,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
-import Text
 
 /// Results as files, selected records, counted values, and saved queries.
 @Suite struct ResultPageTests {

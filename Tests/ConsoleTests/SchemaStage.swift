@@ -7,13 +7,11 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import TestSupport
 import Testing
-import Text
 
 /// A console over a container with the type Item, three records of it, and an index on `shelf`.
 struct SchemaStage: Sendable {

@@ -1,12 +1,10 @@
 import Accounts
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import Testing
-import Text
 
 /// Sharing a list with forms, accepting it by its link, and what each page says about it.
 @Suite struct SharePageTests {

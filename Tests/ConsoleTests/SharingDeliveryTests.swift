@@ -1,10 +1,9 @@
 import Accounts
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import Console
 

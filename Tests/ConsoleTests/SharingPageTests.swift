@@ -2,13 +2,12 @@ import Accounts
 import HTTPTypes
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import StoreScenarios
 import Testing
-import Traffic
 
 @testable import Console
 @testable import TrafficPages

@@ -1,13 +1,11 @@
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Text
-import Traffic
 
 /// The page Snapshots: save, compare, restore, delete, and share as one file.
 @Suite struct SnapshotPageTests {

@@ -1,8 +1,7 @@
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import TrafficPages
 

@@ -1,10 +1,9 @@
 import Console
-import JSON
 import RecordStore
 import Records
 import Testing
 
-@testable import Traffic
+@testable import RequestLog
 @testable import TrafficPages
 
 /// The reasons why a client is not told of a change, from the facts to the page.

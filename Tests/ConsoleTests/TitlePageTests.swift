@@ -2,7 +2,6 @@ import Accounts
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records

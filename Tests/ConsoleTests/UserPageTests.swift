@@ -2,7 +2,6 @@ import Accounts
 import HTTPTypes
 import HummingbirdTesting
 import InMemoryRecordStore
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -2,13 +2,11 @@ import Accounts
 import Foundation
 import HTTPTypes
 import HummingbirdTesting
-import JSON
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Text
-import Traffic
 
 @testable import Console
 

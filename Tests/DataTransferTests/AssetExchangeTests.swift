@@ -1,14 +1,13 @@
 import AssetStore
 import Crypto
-@testable import DataTransfer
 import Foundation
-import JSON
 import NIOCore
-import Records
 import RecordStore
+import Records
 import SQLRecordStore
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 /// Asset content in exports and imports.
 @Suite struct AssetExchangeTests {

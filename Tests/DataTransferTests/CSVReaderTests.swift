@@ -1,8 +1,8 @@
-@testable import DataTransfer
 import Foundation
-import JSON
+import Records
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 @Suite struct CSVReaderTests {
     private struct Rows: Equatable {

@@ -1,8 +1,7 @@
 import AssetStore
 import DataTransfer
-import JSON
-import Records
 import RecordStore
+import Records
 import SQLRecordStore
 import TestSupport
 import Testing

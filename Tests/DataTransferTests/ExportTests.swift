@@ -1,13 +1,12 @@
 import AssetStore
-@testable import DataTransfer
 import Foundation
 import InMemoryRecordStore
-import JSON
-import Records
 import RecordStore
+import Records
 import SQLRecordStore
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 /// The content of exports, and their import without loss.
 @Suite struct ExportTests {

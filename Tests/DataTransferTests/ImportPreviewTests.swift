@@ -1,7 +1,6 @@
 import DataTransfer
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import TestSupport

@@ -1,12 +1,11 @@
-@testable import DataTransfer
 import Foundation
 import InMemoryRecordStore
-import JSON
-import Records
 import RecordStore
+import Records
 import Synchronization
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 @Suite struct ImporterTests {
     private let folder: TemporaryFolder

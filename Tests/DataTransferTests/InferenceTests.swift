@@ -1,7 +1,6 @@
-@testable import DataTransfer
-import JSON
 import Records
 import Testing
+@testable import DataTransfer
 
 @Suite struct InferenceTests {
     private func type(of cells: [Cell]) -> String {

@@ -1,7 +1,7 @@
-@testable import DataTransfer
-import JSON
+import Records
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 @Suite struct JSONRowsTests {
     /// The rows as text: the cells of good rows, `!line: reason` for bad ones.

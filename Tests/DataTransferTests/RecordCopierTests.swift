@@ -1,13 +1,12 @@
 import AssetStore
-@testable import DataTransfer
 import Foundation
-import JSON
 import NIOCore
 import RecordStore
 import Records
 import SQLRecordStore
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 /// Copying single records into another zone.
 @Suite struct RecordCopierTests {

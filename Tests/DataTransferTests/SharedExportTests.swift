@@ -1,12 +1,11 @@
-@testable import DataTransfer
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import SQLRecordStore
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 /// Shares in exports, imports and copies.
 @Suite struct SharedExportTests {

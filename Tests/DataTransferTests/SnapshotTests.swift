@@ -1,13 +1,12 @@
 import AssetStore
-@testable import DataTransfer
 import Foundation
-import JSON
 import NIOCore
-import Records
 import RecordStore
+import Records
 import SQLRecordStore
 import TestSupport
 import Testing
+@testable import DataTransfer
 
 /// Snapshots of an environment: saved, compared, restored and shared.
 @Suite struct SnapshotTests {

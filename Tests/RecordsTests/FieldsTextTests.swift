@@ -1,4 +1,4 @@
-import JSON
+import Records
 import Testing
 
 @testable import Records

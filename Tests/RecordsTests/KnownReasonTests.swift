@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Records
 import Testing
 
@@ -73,7 +72,7 @@ import Testing
     private static let package = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../..", directoryHint: .isDirectory).standardized
     /// The targets whose errors the web services send.
     private static let targets = [
-        "Records", "RecordStore", "SQLRecordStore", "AssetStore", "Accounts", "RemoteRecordStore", "CloudKitRecordStore", "HTTPServing", "WebServices",
+        "Records", "RecordStore", "SQLRecordStore", "AssetStore", "Accounts", "RemoteRecordStore", "HTTPServing", "WebServices",
     ]
     /// Where an error takes its text from another error or from a variable, and what the text is.
     private static let passedOn = [

@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Records
 import TestSupport
 import Testing

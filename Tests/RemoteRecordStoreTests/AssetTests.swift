@@ -1,6 +1,5 @@
 import AssetStore
 import Foundation
-import JSON
 import NIOCore
 import RecordStore
 import Records

@@ -1,6 +1,5 @@
 import Foundation
 import InMemoryRecordStore
-import JSON
 import LoopbackServing
 import NIOCore
 import RecordStore

@@ -1,7 +1,6 @@
 import Accounts
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import RemoteRecordStore

@@ -1,8 +1,7 @@
 import CloudKitClient
 import Foundation
-import JSON
-import Records
 import RecordStore
+import Records
 import SkylightTesting
 import Synchronization
 import TestSupport

@@ -1,6 +1,5 @@
 import CloudKitClient
 import Foundation
-import JSON
 import LoopbackServing
 import Records
 import Testing

@@ -1,5 +1,4 @@
 import CloudKitClient
-import JSON
 import LoopbackServing
 import Records
 import Synchronization

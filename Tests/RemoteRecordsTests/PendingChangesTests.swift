@@ -1,5 +1,4 @@
 import CloudKitClient
-import JSON
 import Records
 import Testing
 

@@ -1,9 +1,8 @@
 import CloudKitClient
 import Foundation
-import JSON
 import LoopbackServing
-import Records
 import RecordStore
+import Records
 import Synchronization
 import TestSupport
 import Testing

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import GRDBSQLite
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

@@ -1,6 +1,5 @@
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import SQLRecordStore

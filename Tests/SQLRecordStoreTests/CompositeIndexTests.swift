@@ -1,6 +1,5 @@
 import GRDB
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

@@ -1,5 +1,4 @@
 import Dispatch
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

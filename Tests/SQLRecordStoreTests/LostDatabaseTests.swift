@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import Logging
 import RecordStore
 import Records

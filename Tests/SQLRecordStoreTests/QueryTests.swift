@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import GRDBSQLite
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

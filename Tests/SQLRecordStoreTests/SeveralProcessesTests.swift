@@ -1,6 +1,5 @@
 #if PostgreSQL
 import Foundation
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

@@ -1,6 +1,5 @@
 import Foundation
 import GRDB
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

@@ -1,5 +1,4 @@
 import GRDB
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

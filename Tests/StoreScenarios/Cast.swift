@@ -1,6 +1,5 @@
 public import RecordStore
 public import Records
-internal import JSON
 
 // The users and zones of the scenarios.
 

@@ -1,4 +1,3 @@
-internal import JSON
 internal import RecordStore
 internal import Records
 internal import Testing

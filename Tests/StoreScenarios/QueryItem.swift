@@ -1,5 +1,4 @@
 internal import Foundation
-internal import JSON
 public import RecordStore
 internal import Records
 

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The users who see each record of one zone, computed from scratch at each question.

@@ -1,4 +1,3 @@
-public import JSON
 public import RecordStore
 public import Records
 

@@ -2,10 +2,9 @@ import Accounts
 import Crypto
 import Foundation
 import Hummingbird
-import JSON
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import WebServices
 

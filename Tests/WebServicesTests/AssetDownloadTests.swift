@@ -1,5 +1,4 @@
 import Foundation
-import JSON
 import RecordStore
 import Records
 import TestSupport

@@ -1,5 +1,5 @@
 import HTTPServing
-import JSON
+import Records
 import Testing
 
 /// Access to assets for pages in browsers.

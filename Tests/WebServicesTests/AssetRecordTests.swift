@@ -1,5 +1,4 @@
 import HTTPServing
-import JSON
 import RecordStore
 import Records
 import TestSupport

@@ -1,7 +1,6 @@
 import AssetStore
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import Synchronization

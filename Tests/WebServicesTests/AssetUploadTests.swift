@@ -1,5 +1,4 @@
 import AssetStore
-import JSON
 import RecordStore
 import Records
 import TestSupport

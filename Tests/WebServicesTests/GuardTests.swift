@@ -1,6 +1,6 @@
 import Foundation
 import HTTPServing
-import JSON
+import Records
 import Testing
 
 /// Requests that are refused before they reach a route.

@@ -1,9 +1,8 @@
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import WebServices
 

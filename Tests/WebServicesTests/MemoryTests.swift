@@ -1,8 +1,8 @@
-import JSON
+import Records
+import RequestLog
 import Synchronization
 import TestSupport
 import Testing
-import Traffic
 
 @testable import HTTPServing
 

@@ -1,11 +1,10 @@
 import AssetStore
 import HTTPServing
 import Hummingbird
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import WebServices
 

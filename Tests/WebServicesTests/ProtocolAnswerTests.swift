@@ -2,7 +2,6 @@ import Accounts
 import Crypto
 import Foundation
 import HTTPServing
-import JSON
 import Records
 import Testing
 

@@ -1,6 +1,6 @@
 import InMemoryRecordStore
-import JSON
 import RecordStore
+import Records
 import Testing
 
 /// A server that stands in for iCloud.

@@ -1,11 +1,9 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import RecordStore
 import Records
 import Testing
-import Text
 
 /// The rehearsals whose faults outlast a request, as clients meet them: a sign-in that is over, and the address of a file that is gone.
 @Suite("Rehearsals")

@@ -1,10 +1,9 @@
 import Accounts
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 /// The log entries of each kind of request, over a real socket.
 @Suite("Noting requests") struct RequestNotingTests {

@@ -1,11 +1,9 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import RecordStore
 import Records
 import Testing
-import Text
 
 /// Access by roles over HTTP: access mode × credentials × grants × operations. The expected results are computed here, after docs/roles.md.
 @Suite("What roles let whom do")

@@ -1,6 +1,5 @@
 import Foundation
 import HTTPServing
-import JSON
 import RecordStore
 import Records
 import Testing

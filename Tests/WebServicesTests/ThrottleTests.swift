@@ -1,9 +1,8 @@
 import Accounts
 import HTTPServing
-import JSON
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import WebServices
 

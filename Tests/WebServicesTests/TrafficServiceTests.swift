@@ -1,10 +1,9 @@
 import Foundation
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import WebServices
 

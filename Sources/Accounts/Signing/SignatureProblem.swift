@@ -1,5 +1,4 @@
 internal import Records
-internal import Text
 
 /// Explains to the developer of a client why a signature was rejected. CloudKit gives no such explanation.
 public struct SignatureProblem: Sendable, Hashable {

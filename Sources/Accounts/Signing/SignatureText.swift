@@ -1,6 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import Text
+internal import Records
 
 /// The value of `X-Apple-CloudKit-Request-SignatureV1`: the base64 of a signature in ASN.1 DER, or what clients send
 /// instead.

@@ -1,7 +1,6 @@
 internal import Crypto
 internal import Foundation
-internal import JSON
-internal import Text
+internal import Records
 
 extension SignatureVariation {
     /// Maximum size of a body that is tried unhashed.

@@ -1,7 +1,6 @@
 internal import Crypto
 internal import Foundation
 internal import Records
-internal import Text
 
 /// A mistake of a client: a difference in the signed message, its description and the remedy.
 struct SignatureVariation {

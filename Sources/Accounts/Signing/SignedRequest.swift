@@ -2,7 +2,6 @@ internal import Crypto
 public import Foundation
 public import Records
 internal import Synchronization
-internal import Text
 
 /// A request with the three headers of a server-to-server key.
 public struct SignedRequest: Sendable, Hashable {

@@ -1,12 +1,10 @@
 internal import Accounts
 internal import CloudKitClient
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 internal import Synchronization
-internal import Text
 
 /// The page Connected containers: those in iCloud that the console shows, and the form for another one.
 struct ConnectView: Page {

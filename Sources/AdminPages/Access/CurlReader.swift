@@ -1,5 +1,5 @@
 internal import Console
-internal import Text
+internal import Records
 
 /// A request in the form of a `curl` command.
 struct CurlReader: Sendable, Hashable {

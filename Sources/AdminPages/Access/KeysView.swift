@@ -2,10 +2,8 @@ internal import Accounts
 internal import Console
 internal import HTTPServing
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page API tokens & keys: the credentials of clients for one environment of a container, and the user sessions.
 struct KeysView: Page {

@@ -2,9 +2,7 @@ internal import Accounts
 internal import Console
 internal import Foundation
 internal import HTTPServing
-internal import JSON
 internal import Records
-internal import Text
 
 /// The page that checks the signature of a pasted request, and shows the message that the signature should cover.
 struct SignatureView: Page {

@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The page of one user: the zones of the private databases, the requests and the clients.
 struct UserView: Page {

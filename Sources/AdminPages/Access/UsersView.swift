@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Users: all users with a summary of their data, the choice of the acting user, and the form for a new user.
 struct UsersView: Page {

@@ -1,9 +1,7 @@
 internal import AssetStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Check: problems in the records of a database that cause no errors.
 struct CheckView: Page {

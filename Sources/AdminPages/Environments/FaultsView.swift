@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The fault injection page: the available faults, and the active ones.
 struct FaultsView: Page {

@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Reset: deletes all data in development and resets its schema.
 struct ResetView: Page {

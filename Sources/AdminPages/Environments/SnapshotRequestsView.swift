@@ -1,7 +1,6 @@
 internal import Console
 internal import DataTransfer
 internal import Foundation
-internal import JSON
 internal import Records
 
 /// The requests that a snapshot has from the log of the server that saved it: what led to a failing case.

@@ -1,7 +1,6 @@
 internal import Accounts
 internal import Console
 internal import DataTransfer
-internal import JSON
 internal import RecordStore
 internal import Records
 

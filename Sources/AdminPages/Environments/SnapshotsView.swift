@@ -6,13 +6,11 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import Synchronization
-internal import Text
-internal import Traffic
 
 /// The page Snapshots: the saved states of the environment, and the forms that save one or open a shared one.
 struct SnapshotsView: Page {

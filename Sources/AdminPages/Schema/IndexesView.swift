@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Indexes: the indexes of all types in one table.
 struct IndexesView: Page {

@@ -1,9 +1,7 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Security roles: the roles, and their permissions for the records of each type in the public database.
 struct RolesView: Page {

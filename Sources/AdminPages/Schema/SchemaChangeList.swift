@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The differences between two schemas, side by side in the syntax of schema files.
 struct SchemaChangeList: ViewModel {

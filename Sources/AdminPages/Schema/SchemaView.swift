@@ -1,6 +1,5 @@
 internal import Console
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
 

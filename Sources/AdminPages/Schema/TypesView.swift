@@ -1,9 +1,7 @@
 internal import Console
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Record types: all types of a container, their indexes, and the form for a new type.
 struct TypesView: Page {

@@ -3,9 +3,7 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Records
-internal import Text
 
 /// The sign-in of users of apps.
 ///

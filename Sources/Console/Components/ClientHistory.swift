@@ -1,7 +1,5 @@
-package import JSON
 package import Records
-internal import Text
-package import Traffic
+package import RequestLog
 
 /// All activity of one client as one user in a container, across databases.
 package struct ClientHistory: Sendable {

@@ -1,4 +1,3 @@
-internal import JSON
 internal import Records
 
 /// A first request to a database, as code of each client: a query, or the save of a record if there is nothing to query.

@@ -1,6 +1,4 @@
-package import JSON
 package import Records
-internal import Text
 
 /// The target of every sample: container, database, zone and user.
 package struct CodeWriter {

@@ -1,5 +1,5 @@
 package import Accounts
-package import Traffic
+package import RequestLog
 
 /// The reason why credentials were refused, with the expected and the received parts side by side.
 package struct Diagnosis: ViewModel {

@@ -1,7 +1,5 @@
-package import JSON
 package import RecordStore
 package import Records
-internal import Text
 
 /// The background jobs on indexes.
 package struct IndexWorks: Sendable {

@@ -2,7 +2,6 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 package import Records
-internal import Text
 
 /// A confirmation of the last action on the next page. The URL holds only a keyword, so that a link can't put arbitrary text on the page.
 package enum Notice: String {

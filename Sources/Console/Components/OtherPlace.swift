@@ -1,8 +1,6 @@
 package import Accounts
-internal import JSON
 internal import RecordStore
 package import Records
-internal import Text
 
 /// A second place of the container that a form names: the target of a copy or of a comparison.
 package struct OtherPlace: Sendable {

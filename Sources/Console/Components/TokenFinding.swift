@@ -2,7 +2,7 @@ internal import Accounts
 internal import HTTPServing
 package import RecordStore
 package import Records
-package import Workbench
+package import RequestLog
 
 /// The findings of this server's stores about a token.
 package enum TokenFinding: Sendable {

@@ -1,9 +1,7 @@
 internal import Accounts
 internal import AssetStore
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page of a whole container: its content, and the actions to rename and delete it.
 package struct ContainerView: Page {

@@ -1,10 +1,7 @@
 internal import Accounts
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
-internal import Traffic
-internal import Workbench
+internal import RequestLog
 
 /// Everything that a text may mean, by kind. Without a text, the pages and actions of the place.
 struct FindView: Page {

@@ -1,9 +1,7 @@
 internal import Accounts
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The start page: the server, its containers, the latest requests, and a first request. An empty server offers three ways to fill it.
 struct HomeView: Page {

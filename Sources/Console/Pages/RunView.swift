@@ -1,5 +1,4 @@
 internal import HTTPServing
-internal import JSON
 package import RecordStore
 package import Records
 internal import Synchronization

@@ -1,5 +1,5 @@
 internal import Mustache
-internal import Text
+internal import Records
 
 /// Escapes text for a place in HTML, byte by byte. ``TemplateContexts`` finds the places.
 ///

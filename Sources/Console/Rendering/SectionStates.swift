@@ -1,9 +1,8 @@
 internal import Accounts
-internal import CloudKitRecordStore
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RemoteRecordStore
+internal import RequestLog
 
 /// The states beside the entries of the navigation, such as `3 errors`.
 ///

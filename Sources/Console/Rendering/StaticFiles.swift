@@ -3,7 +3,7 @@ internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
-internal import Text
+internal import Records
 
 /// The style sheet, the scripts and the icons, from the binary, or from a folder during development.
 ///

@@ -1,6 +1,5 @@
 internal import AssetStore
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
 

@@ -1,5 +1,4 @@
 package import Records
-internal import Text
 
 /// Number formatting for pages.
 package enum Digits {

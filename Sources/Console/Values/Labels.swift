@@ -1,7 +1,6 @@
-package import JSON
 internal import RecordStore
 package import Records
-package import Traffic
+package import RequestLog
 
 // MARK: - Fields and indexes
 

@@ -1,8 +1,6 @@
 internal import Accounts
-package import JSON
 internal import RecordStore
 package import Records
-internal import Text
 
 /// The titles of a container's records: the value of the field that is chosen for their type, or else the text that usually tells a record from others.
 package struct RecordTitles: Sendable {

@@ -1,7 +1,5 @@
 package import AssetStore
-package import JSON
 package import Records
-internal import Text
 
 /// Formats the values of one record: briefly for a table, or in full.
 package struct ValuePresenter: Sendable {

@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import RecordStore
-internal import Text
+internal import Records
 
 /// The fields of a query string or a submitted form, in their original order.
 package struct FormFields: Sendable {

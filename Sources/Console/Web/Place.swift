@@ -1,7 +1,5 @@
 internal import Accounts
-package import JSON
 package import Records
-internal import Text
 
 /// The console's location: a database, the acting user, and a zone. The URL contains all of it.
 package struct Place: Sendable, Hashable {

@@ -1,8 +1,7 @@
 internal import Accounts
-internal import CloudKitRecordStore
-package import JSON
 package import RecordStore
 package import Records
+internal import RemoteRecordStore
 
 extension Visit {
     /// The default zone of pages: the first zone with a feed, else the default zone; `nil` in an empty shared database.

@@ -1,14 +1,13 @@
 package import Accounts
 package import AssetStore
-package import CloudKitRecordStore
 package import HTTPServing
 internal import HTTPTypes
 package import Hummingbird
-package import JSON
 package import RecordStore
 package import Records
+package import RemoteRecordStore
+package import RequestLog
 internal import Synchronization
-package import Traffic
 
 /// One request for a page of a place: its fields, and the data of the place that most pages need.
 package struct Visit: Sendable {

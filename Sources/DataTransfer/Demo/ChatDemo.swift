@@ -1,4 +1,3 @@
-internal import JSON
 internal import Records
 
 /// A chat app with several years of data: rooms in several zones, messages with reactions, edits

@@ -1,4 +1,3 @@
-internal import JSON
 internal import Records
 
 /// The history of one zone of the chat app, in chronological order.

@@ -1,5 +1,4 @@
 public import AssetStore
-public import JSON
 internal import NIOCore
 public import RecordStore
 public import Records

@@ -1,6 +1,5 @@
 internal import Foundation
-internal import JSON
-internal import Text
+internal import Records
 
 /// A deterministic, generated demo file.
 struct DemoFile: Sendable {

@@ -1,6 +1,6 @@
 internal import CZlib
 internal import Foundation
-internal import Text
+internal import Records
 
 /// A generated bitmap.
 struct DemoPicture: Sendable {

@@ -1,6 +1,4 @@
-internal import JSON
 internal import Records
-internal import Text
 
 /// The texts in the demo.
 enum DemoText {

@@ -1,4 +1,3 @@
-internal import JSON
 internal import Records
 
 /// A journal app in the format of NSPersistentCloudKitContainer: one zone, types and fields with the prefix `CD_`,

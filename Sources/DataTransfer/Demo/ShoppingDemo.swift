@@ -1,6 +1,5 @@
-internal import JSON
-internal import Records
 internal import RecordStore
+internal import Records
 
 /// Shopping lists that are shared, each by the record of the list, and a zone that is shared as a whole. The shared database has zones of
 /// several owners, two of them with the same name, and a zone that is no longer shared.

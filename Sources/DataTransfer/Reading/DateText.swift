@@ -1,5 +1,4 @@
 internal import Records
-internal import Text
 
 /// Parses dates in common formats: `2012-01-31`, `2012/01/31`, alone or with a time: `2012-01-31T18:05`, `2012-01-31
 /// 18:05:07.25Z`, `2012-01-31T18:05:07+01:00`. The default time zone is UTC. Fractions below a millisecond are truncated. Years beyond

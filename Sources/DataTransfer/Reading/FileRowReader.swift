@@ -1,5 +1,4 @@
-internal import JSON
-internal import Text
+internal import Records
 
 /// Reads the rows of a file in any format.
 struct FileRowReader {

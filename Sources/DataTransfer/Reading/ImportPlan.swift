@@ -1,6 +1,5 @@
-public import JSON
 internal import RecordStore
-internal import Records
+public import Records
 
 /// The plan of an import, made after all rows are read and before anything changes.
 struct ImportPlan: Sendable {

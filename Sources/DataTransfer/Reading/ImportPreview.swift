@@ -1,4 +1,3 @@
-public import JSON
 internal import RecordStore
 public import Records
 

@@ -1,6 +1,5 @@
-internal import JSON
-internal import Records
 internal import RecordStore
+internal import Records
 
 /// Converts rows to records, and detects invalid rows.
 struct RowConverter {

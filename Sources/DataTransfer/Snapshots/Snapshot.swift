@@ -1,8 +1,6 @@
 public import Foundation
-public import JSON
 public import RecordStore
 public import Records
-internal import Text
 
 /// A saved state of a container's environment: the exports of its databases, and the files of their assets, in one folder.
 ///

@@ -1,5 +1,4 @@
 public import Foundation
-internal import JSON
 internal import NIOCore
 public import Records
 

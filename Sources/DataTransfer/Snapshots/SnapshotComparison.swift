@@ -1,5 +1,4 @@
 internal import Foundation
-public import JSON
 public import RecordStore
 public import Records
 

@@ -1,5 +1,4 @@
 public import Foundation
-internal import JSON
 public import Records
 internal import Synchronization
 

@@ -1,6 +1,5 @@
 public import AssetStore
 internal import Foundation
-internal import JSON
 public import NIOCore
 internal import NIOPosix
 public import RecordStore

@@ -1,5 +1,4 @@
 public import Foundation
-public import JSON
 public import Records
 
 /// A file that was written by an export.

@@ -1,8 +1,7 @@
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 
 /// The page that changes all records that match a query: the form, a dry run, and the button that starts the job.
 struct BulkView: Page {

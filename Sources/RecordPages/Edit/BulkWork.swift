@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The records that a bulk change applies to, in the versions that the search found.
 struct BulkTargets: Sendable {

@@ -1,5 +1,4 @@
 internal import Console
-internal import JSON
 internal import Records
 
 /// Operations on one record, as code.

@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The form for the type and the zone of a new record.
 struct EditStart: Page {

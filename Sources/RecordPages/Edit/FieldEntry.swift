@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The form inputs of one value.
 struct FieldEntry: Sendable, Hashable {

@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
 internal import DataTransfer
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// A dry run that determines the effects of copying records to another place.
 struct RecordCopyPlan: Sendable {

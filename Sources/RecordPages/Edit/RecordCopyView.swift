@@ -3,7 +3,6 @@ internal import AssetStore
 internal import Console
 internal import DataTransfer
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
 

@@ -1,8 +1,6 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// A record in an edit form. The form carries the whole state, so the server is stateless and no input is lost.
 struct RecordForm: Sendable {

@@ -4,7 +4,6 @@ internal import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
 

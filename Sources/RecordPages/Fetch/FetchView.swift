@@ -1,10 +1,8 @@
 internal import AssetStore
 internal import Console
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The tab Fetch: records of any type by name, from one zone or from all.
 struct FetchView: Page {

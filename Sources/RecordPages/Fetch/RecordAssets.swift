@@ -1,15 +1,13 @@
 internal import Accounts
 internal import AssetStore
-internal import CloudKitRecordStore
 internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
-internal import Text
+internal import RemoteRecordStore
 
 /// The asset fields of a record, including empty ones, with the details of each file.
 struct RecordAssets: ViewModel {

@@ -1,10 +1,8 @@
 internal import Accounts
 internal import AssetStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// Two records side by side, field by field. The second may be in another zone, environment or database, or belong to another user.
 struct RecordComparisonView: Page {

@@ -2,7 +2,6 @@ internal import Console
 internal import DataTransfer
 internal import Foundation
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
 internal import Synchronization

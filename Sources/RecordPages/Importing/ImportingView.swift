@@ -1,10 +1,8 @@
 internal import Console
 internal import DataTransfer
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The import page: the file, a preview of the result, and the button that starts the import.
 struct ImportingView: Page {

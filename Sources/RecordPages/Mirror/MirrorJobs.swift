@@ -1,12 +1,11 @@
 internal import Accounts
 internal import AssetStore
 internal import CloudKitClient
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
-internal import Mirroring
+internal import DataTransfer
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 internal import Synchronization
 
 /// The pulls of mirrors that this server began, and the turns of pulls and pushes: a mirror does one at a time.

@@ -1,12 +1,10 @@
 internal import Accounts
 internal import CloudKitClient
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
-internal import Mirroring
+internal import DataTransfer
 internal import RecordStore
 internal import Records
-internal import Text
+internal import RemoteRecordStore
 
 /// The page Mirror of a connected container: the copy on this machine, its pulls, and the form for the next one.
 struct MirrorView: Page {

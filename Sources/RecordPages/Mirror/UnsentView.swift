@@ -1,11 +1,10 @@
 internal import Accounts
 internal import CloudKitClient
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
-internal import Mirroring
+internal import DataTransfer
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 
 /// The page Not sent of a mirror: the changes that iCloud does not have, in the order of sending, and those in conflict.
 struct UnsentView: Page {

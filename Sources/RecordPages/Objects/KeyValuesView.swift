@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Key-value store: the keys of a user, the room that they take, and a form that sets one.
 struct KeyValuesView: Page {

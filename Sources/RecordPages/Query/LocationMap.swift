@@ -1,6 +1,5 @@
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
 

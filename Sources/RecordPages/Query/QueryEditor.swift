@@ -1,8 +1,7 @@
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RemoteRecordStore
 
 /// The query form as a sentence: Find … in zone … where … sort by … return …
 struct QueryEditor: ViewModel {

@@ -1,9 +1,7 @@
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 package import Records
-internal import Text
 
 /// A query in the format of the URL and the form: `type=Message&filter1=room&is1=EQUALS&value1=general&sort1=sentAt&order1=descending`.
 package struct QueryForm: Sendable {

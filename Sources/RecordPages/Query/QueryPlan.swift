@@ -1,9 +1,7 @@
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The query of a form, and the problems that prevent it.
 struct QueryPlan: Sendable {

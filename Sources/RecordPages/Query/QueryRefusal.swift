@@ -1,5 +1,4 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
 

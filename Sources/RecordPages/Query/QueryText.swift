@@ -1,7 +1,5 @@
 internal import Console
-internal import JSON
 internal import Records
-internal import Text
 
 /// The filters and the sort order of a query as one line of text, equivalent to the rows of the form:
 /// `room = Room/general and sentAt > 2026-01-01 sort by sentAt descending`.

@@ -1,5 +1,4 @@
 internal import Console
-internal import JSON
 internal import Records
 
 /// Parses a query's text into the rows of a form.

@@ -1,9 +1,7 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The tab Query: the query form, and the answer or the reason why there is none.
 struct QueryView: Page {

@@ -1,9 +1,7 @@
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// Queries and fetches, as code.
 extension CodePanel {

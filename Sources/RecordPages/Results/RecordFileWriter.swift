@@ -4,9 +4,7 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Records
-internal import Text
 
 /// Writes records to a file in chunks, so that a long file never has to fit in memory.
 struct RecordFileWriter: Sendable {

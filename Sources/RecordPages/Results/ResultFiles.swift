@@ -3,7 +3,6 @@ internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records

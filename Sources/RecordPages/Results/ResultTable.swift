@@ -1,7 +1,6 @@
 internal import Accounts
 internal import AssetStore
 internal import Console
-internal import JSON
 internal import Mustache
 internal import Records
 

@@ -3,10 +3,8 @@ internal import AssetStore
 internal import Console
 internal import HTTPServing
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page that the link of a share opens: the invitation, and the users who can accept it.
 struct InvitationView: Page {

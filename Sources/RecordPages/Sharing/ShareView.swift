@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The form that shares a record with all below it, or a whole zone, and that changes the share.
 struct ShareView: Page {

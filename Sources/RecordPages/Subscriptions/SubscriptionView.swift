@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The form that makes or changes a subscription, with the latest changes that it would have been about.
 struct SubscriptionView: Page {

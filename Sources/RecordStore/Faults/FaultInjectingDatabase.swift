@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// An engine with fault injection. It wraps the databases of another engine.

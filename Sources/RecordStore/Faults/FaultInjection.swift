@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 internal import Synchronization
 

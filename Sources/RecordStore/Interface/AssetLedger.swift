@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Tracks the asset files of a container and environment and their use by records.

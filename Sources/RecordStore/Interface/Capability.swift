@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Something that not every store can do. Its text completes the sentence "This store can't …".

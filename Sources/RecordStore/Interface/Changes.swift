@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A request for the changed records of a zone.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Selects a part of a zone's feed and the number of stretches.

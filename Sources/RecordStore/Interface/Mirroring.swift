@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A version of a record in the origin, the container that a database mirrors.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The storage interface: the upper layers (web services, console, command line) access records through this

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Stores containers: in files of this process, in its memory or on another server.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Selects a page of a record's journal.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A batch of saves and deletions.

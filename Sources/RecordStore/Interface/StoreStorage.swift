@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Number and size of records. A damaged file can contain any number, so sums saturate.

@@ -1,5 +1,4 @@
 internal import Foundation
-public import JSON
 public import Records
 
 /// The rules of `assets/upload` and `assets/rereference`, shared by all engines.

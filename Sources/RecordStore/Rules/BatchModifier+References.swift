@@ -1,4 +1,3 @@
-internal import JSON
 internal import Records
 
 // Cascading deletions and reference rules.

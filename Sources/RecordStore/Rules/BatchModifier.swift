@@ -1,5 +1,4 @@
 internal import Foundation
-internal import JSON
 public import Records
 
 /// The rules of records/modify, shared by all engines: change tag conflicts, merge and replace, just-in-time schema,

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A deleted record whose DELETE_SELF referrers must be deleted too.

@@ -1,5 +1,4 @@
 internal import Crypto
-public import JSON
 public import Records
 
 /// Permissions of a caller in the public database according to the roles of record types (docs/roles.md).

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The indexes that a query requires (docs/queries.md).

@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// The rules of a mirror, shared by all engines: the origin's versions replace those here, except where an edit waits

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Checks the records of a database or zone for problems that the server accepts but that cause trouble in apps.

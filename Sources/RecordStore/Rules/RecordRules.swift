@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// Checks one record and lists the records and files it depends on.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The operations of an engine's open transaction that a batch needs. Each engine implements `modify` with

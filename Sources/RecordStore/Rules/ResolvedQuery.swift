@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A query validated against a schema: all fields exist, all values have the right type and all required indexes

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import JSON
 public import Records
 
 /// The order of field values for sorts, ranges and equality on all engines.

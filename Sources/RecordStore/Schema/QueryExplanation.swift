@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Explains how a page of a query was answered.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// A schema change, with the records and values that it removes.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The differences between two schemas.

@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// The changes that importing a schema file makes to an environment.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Number of records of a type, and of records with a value per field.

@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 // Shares, what saves and deletions mean for them, and the rights of guests.

@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// The rules of records/resolve and records/accept, for all engines: what a link leads to, and how a user joins.

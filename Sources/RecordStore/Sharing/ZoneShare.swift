@@ -1,5 +1,4 @@
 internal import Foundation
-public import JSON
 public import Records
 
 /// A share that has not ended, as the owner of its zone or one of its guests sees it.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// One committed change, as subscriptions see it.

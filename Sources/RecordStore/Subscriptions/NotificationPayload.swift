@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// A notification as iCloud sends it, and as a web courier hands it out.

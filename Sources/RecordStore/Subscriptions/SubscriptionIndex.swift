@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// Finds the subscriptions that a change fires, without a look at the others: by database, then by record type, then by the values that must be

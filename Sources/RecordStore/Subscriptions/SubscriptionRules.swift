@@ -1,4 +1,3 @@
-internal import JSON
 public import Records
 
 /// The rules for subscriptions: which kind each database has, and what a subscription must and may say.

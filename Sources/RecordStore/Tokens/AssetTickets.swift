@@ -1,7 +1,5 @@
 internal import Crypto
-internal import JSON
 public import Records
-internal import Text
 
 /// Seals and opens the tickets for uploads, saved assets and downloads, so that they can't be forged.
 ///

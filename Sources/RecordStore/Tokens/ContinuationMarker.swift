@@ -1,6 +1,5 @@
 internal import Crypto
 internal import Foundation
-internal import JSON
 public import Records
 
 /// The end of a query page, as text for the client to send back.

@@ -1,4 +1,3 @@
-public import JSON
 public import Records
 
 /// The decoded contents of a token.

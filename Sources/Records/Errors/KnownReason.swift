@@ -1,5 +1,3 @@
-public import JSON
-
 /// A text of an error, as CloudKit or Skylight sends it, with its cause and remedy. All cases together are the catalogue of errors.
 ///
 /// An error does not carry its case: its code and text say it, in an error made here as in the answer of another server, in a log and in a pasted

@@ -1,5 +1,3 @@
-public import JSON
-
 /// Reads an object of a request member by member. Errors name the path of the member, such as `operations[3].record.fields`.
 ///
 /// `null` counts as absent, because clients send it for unset members. Unknown members are ignored.

@@ -1,5 +1,3 @@
-public import JSON
-
 /// The declared type of a field: a value type, single or list, plain or encrypted. The constants are plain and single.
 public struct FieldType: Sendable, Hashable {
     /// The type of the value, or of each element.

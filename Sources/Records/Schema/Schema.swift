@@ -1,5 +1,3 @@
-public import JSON
-
 /// The record types and roles of one container and environment.
 public struct Schema: Sendable, Hashable {
     /// The types by their names. ``initial`` has those of a new container.

@@ -1,5 +1,3 @@
-internal import JSON
-
 // Parses the items between the parentheses of a record type.
 
 extension SchemaParser {

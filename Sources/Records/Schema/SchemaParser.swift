@@ -1,6 +1,3 @@
-internal import JSON
-internal import Text
-
 /// Parses the schema language.
 ///
 /// After an error it continues with the next field or statement, so that all errors of a file are reported.

@@ -1,5 +1,3 @@
-public import JSON
-
 /// A parsed text in the schema language.
 public struct SchemaText: Sendable {
     /// Errors in text order. Parsing stops after ``errorLimit`` errors.

@@ -1,5 +1,3 @@
-internal import Text
-
 /// A file attached to a record, as stored in the record.
 public struct Asset: Sendable, Hashable {
     /// Identifies the content; set by the server. Clients should only compare it for equality. Skylight uses a

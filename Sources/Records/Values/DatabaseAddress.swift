@@ -1,5 +1,3 @@
-public import JSON
-
 /// Identifies a database by container, environment and scope.
 public struct DatabaseAddress: Sendable, Hashable {
     /// The container, such as `iCloud.com.example.App`.

@@ -1,6 +1,3 @@
-public import JSON
-internal import Text
-
 /// A field in a request: a value with a type, a value whose type the schema decides, or no value.
 ///
 /// Clients write fields in three ways: `{"value":"x","type":"STRING"}`, `{"value":"x"}` and plain `"x"`. No value is

@@ -1,6 +1,4 @@
 internal import Foundation
-public import JSON
-internal import Text
 
 /// The value of a record field: one of each ``ValueType``, or a list.
 public enum FieldValue: Sendable, Hashable {

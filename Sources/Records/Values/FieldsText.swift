@@ -1,5 +1,4 @@
 internal import Foundation
-public import JSON
 
 /// The fields of a record as JSON text in the format of responses: `{"title":{"value":"Milk","type":"STRING"}}`.
 public struct FieldsText: Sendable, Hashable {

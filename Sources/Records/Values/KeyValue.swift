@@ -1,6 +1,3 @@
-public import JSON
-internal import Text
-
 /// A change of a key-value store, as clients ask for it.
 public enum KeyValueOperation: Sendable, Hashable {
     /// Sets a key, or replaces its value.

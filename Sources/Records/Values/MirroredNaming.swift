@@ -1,5 +1,3 @@
-public import JSON
-
 /// The names that NSPersistentCloudKitContainer gives to Core Data's objects: the type of a record is `CD_` and the entity, its fields are `CD_` and
 /// the names of attributes and to-one relationships.
 public enum MirroredNaming {

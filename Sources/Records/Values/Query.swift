@@ -1,5 +1,3 @@
-public import JSON
-
 /// A query for records of one type: filters that must all match, and sorts.
 public struct Query: Sendable, Hashable {
     /// A condition on one field.

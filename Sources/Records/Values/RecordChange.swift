@@ -1,6 +1,3 @@
-public import JSON
-internal import Text
-
 /// The latest change of a record in its zone's feed.
 public struct RecordChange: Sendable, Hashable {
     /// The kind of change since the pull began.

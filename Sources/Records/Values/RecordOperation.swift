@@ -1,5 +1,3 @@
-public import JSON
-
 /// One operation of a batch (Apple's reference page "Modifying Records").
 public struct RecordOperation: Sendable, Hashable {
     /// The operation, with its condition.

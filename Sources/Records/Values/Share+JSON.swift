@@ -1,5 +1,3 @@
-public import JSON
-
 // JSON form of shares (Apple's reference page "Types and Dictionaries", and what live servers send).
 
 extension JSONWriter {

@@ -1,5 +1,3 @@
-public import JSON
-
 /// The top level of a share: who sees a hierarchy of records, or a whole zone. Its title and other fields are those of its record, which has
 /// the type ``recordType``.
 public struct Share: Sendable, Hashable {

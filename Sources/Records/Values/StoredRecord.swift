@@ -1,5 +1,3 @@
-public import JSON
-
 /// A stored record: its system fields, and its custom fields as the JSON text created when it was saved.
 ///
 /// Reading copies that text. It is decoded only if a value is needed.

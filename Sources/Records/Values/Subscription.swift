@@ -1,5 +1,3 @@
-public import JSON
-
 /// A user's request to be told of changes (Apple's reference page "Types and Dictionaries").
 public struct Subscription: Sendable, Hashable {
     /// The kinds of changes of a record.

@@ -1,5 +1,3 @@
-public import JSON
-
 /// A record zone as its database shows it.
 public struct Zone: Sendable, Hashable {
     /// The zone's name and owner.

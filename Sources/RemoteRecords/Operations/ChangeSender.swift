@@ -1,6 +1,5 @@
 internal import CloudKitClient
 internal import Foundation
-internal import JSON
 internal import Records
 
 /// Sends the changes of one zone, and finds out what became of those whose answers were lost.

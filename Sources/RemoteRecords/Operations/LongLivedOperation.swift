@@ -1,6 +1,5 @@
 internal import CloudKitClient
 internal import Foundation
-public import JSON
 public import Records
 
 /// An operation that outlives the process: it is kept before it begins, and so is each outcome before it is told.

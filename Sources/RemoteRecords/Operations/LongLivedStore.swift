@@ -1,7 +1,6 @@
 internal import CloudKitClient
 internal import Foundation
 internal import GRDB
-internal import JSON
 internal import Records
 internal import Synchronization
 

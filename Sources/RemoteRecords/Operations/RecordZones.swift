@@ -1,5 +1,4 @@
 public import CloudKitClient
-public import JSON
 public import Records
 
 /// Fetches zones (CKFetchRecordZonesOperation).

@@ -1,6 +1,5 @@
 internal import CloudKitClient
 public import Foundation
-public import JSON
 public import Records
 
 /// Finds records (CKQueryOperation).

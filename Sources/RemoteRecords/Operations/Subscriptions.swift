@@ -1,6 +1,5 @@
 internal import CloudKitClient
 internal import Foundation
-public import JSON
 public import Records
 
 /// Fetches subscriptions (CKFetchSubscriptionsOperation).

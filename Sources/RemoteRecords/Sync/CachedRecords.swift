@@ -1,6 +1,5 @@
 internal import Foundation
 internal import GRDB
-internal import JSON
 internal import Records
 
 /// The tables of a cache, within a transaction.

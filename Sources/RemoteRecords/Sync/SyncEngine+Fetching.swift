@@ -1,5 +1,4 @@
 internal import CloudKitClient
-internal import JSON
 public import Records
 internal import Synchronization
 

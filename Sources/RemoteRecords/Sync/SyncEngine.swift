@@ -1,6 +1,5 @@
 internal import CloudKitClient
 internal import Foundation
-internal import JSON
 public import Records
 internal import Synchronization
 

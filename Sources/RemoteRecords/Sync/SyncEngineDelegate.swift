@@ -1,5 +1,4 @@
 public import CloudKitClient
-public import JSON
 public import Records
 
 /// A change of a zone that waits to be sent.

@@ -1,5 +1,4 @@
 internal import CloudKitClient
-internal import JSON
 internal import Records
 
 /// All that an engine has to know to go on: its position, and the changes to send.

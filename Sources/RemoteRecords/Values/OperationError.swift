@@ -1,6 +1,5 @@
 public import CloudKitClient
 internal import Foundation
-public import JSON
 public import Records
 
 /// The error of an operation or of one of its items, with the codes of CKError.

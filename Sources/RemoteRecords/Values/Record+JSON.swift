@@ -1,6 +1,5 @@
 internal import CloudKitClient
 internal import Foundation
-internal import JSON
 internal import Records
 
 // Records are kept as the JSON of CloudKit's answers, with members of this library's own that begin with `_`.

@@ -1,6 +1,5 @@
 public import CloudKitClient
 internal import Foundation
-public import JSON
 public import Records
 
 /// A record as a program works with it: a value that remembers what was changed since it was fetched.

@@ -1,6 +1,5 @@
 public import CloudKitClient
 public import Foundation
-internal import JSON
 public import Records
 
 /// A Swift type for the values of fields: text, numbers, dates, bytes, locations, references, files, and lists of each.

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
 

@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The distribution of a zone's changes in its feed, with marks for the tokens, the page, the present, and the positions of the clients.
 struct FeedTimeline: ViewModel {

@@ -1,10 +1,8 @@
 internal import Accounts
 internal import AssetStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The tab Changes in a zone: the current records, or the changes since a token, in commit order.
 struct RecordFeedView: Page {

@@ -1,9 +1,8 @@
-internal import CloudKitRecordStore
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Workbench
+internal import RemoteRecordStore
+internal import RequestLog
 
 /// Explains the tokens that clients sent and received, each in the database of its user.
 ///

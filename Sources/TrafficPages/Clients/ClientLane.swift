@@ -1,10 +1,9 @@
 internal import Accounts
 internal import Console
 internal import Foundation
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The lane of one client: how much of a zone's feed it has, and its latest requests.
 struct ClientLane: ViewModel {

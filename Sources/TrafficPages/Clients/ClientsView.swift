@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The page Clients: the known clients, and the position of each in each zone.
 struct ClientsView: Page {

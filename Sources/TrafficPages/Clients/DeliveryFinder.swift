@@ -1,8 +1,7 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// A client as one user, as requests identify them.
 struct Asker: Hashable {

@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// Tells which clients have this record, and why another client never got it, with a row for each client in the log.
 struct DeliveryPanel: ViewModel {

@@ -4,10 +4,9 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The page Notifications: what devices were told, and because of which change and subscription.
 struct NotificationsView: Page {

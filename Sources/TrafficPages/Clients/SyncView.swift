@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The page Sync, the container's home: the position of each client on the timeline of each zone, and the latest requests.
 struct SyncView: Page {

@@ -1,9 +1,8 @@
 internal import Accounts
 package import Console
-internal import JSON
 internal import RecordStore
 package import Records
-internal import Traffic
+internal import RequestLog
 
 /// The clients that got a record, and the clients that were told of it.
 package struct ClientsPanel: ViewModel {

@@ -1,8 +1,7 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The facts that decide if a client is told of the latest change of a record.
 struct TellingFacts: Sendable {

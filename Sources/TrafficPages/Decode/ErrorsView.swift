@@ -1,10 +1,8 @@
 internal import Console
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
-internal import Workbench
+internal import RequestLog
 
 /// The page Errors: explains a pasted error, with advice and the request that caused it.
 struct ErrorsView: Page {

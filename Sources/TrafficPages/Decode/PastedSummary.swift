@@ -1,5 +1,5 @@
 internal import Console
-internal import Workbench
+internal import RequestLog
 
 /// The encodings and the content of a pasted text, from the outside in.
 struct PastedSummary: ViewModel {

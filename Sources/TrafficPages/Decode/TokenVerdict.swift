@@ -1,8 +1,7 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Workbench
+internal import RequestLog
 
 /// An explanation of a token of this server: its validity, its meaning, and the next steps for a client.
 struct TokenVerdict: ViewModel {

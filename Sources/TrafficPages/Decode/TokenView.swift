@@ -1,9 +1,7 @@
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
-internal import Workbench
+internal import RequestLog
 
 /// The page Tokens: explains pasted tokens and similar values, their meaning and their validity.
 struct TokenView: Page {

@@ -1,6 +1,6 @@
 internal import Console
-internal import JSON
-internal import Traffic
+internal import Records
+internal import RequestLog
 
 /// The body of a request or of its answer, formatted for readers.
 struct BodyText: ViewModel {

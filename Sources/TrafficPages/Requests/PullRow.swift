@@ -1,9 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// A pull in a request: its start, its end, and its result.
 struct PullRow: ViewModel {

@@ -2,10 +2,9 @@ internal import Console
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// Replays a request of the log.
 struct RequestReplay {

@@ -1,11 +1,9 @@
 internal import Accounts
 internal import Console
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
-internal import Traffic
+internal import RequestLog
 
 /// The page of one request: everything that the log has about it.
 struct RequestView: Page {

@@ -1,8 +1,7 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The query of a request in the log.
 struct RequestedQuery {

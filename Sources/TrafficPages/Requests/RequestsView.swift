@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
-internal import Traffic
+internal import RequestLog
 
 /// The page Requests: the requests of clients to the web services, the latest first.
 struct RequestsView: Page {

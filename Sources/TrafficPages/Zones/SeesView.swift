@@ -1,9 +1,7 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
 struct SeesView: Page {

@@ -1,10 +1,8 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
-internal import Traffic
+internal import RequestLog
 
 /// The page Sharing: the shares of a zone, or of all zones of a database.
 struct SharingView: Page {

@@ -1,9 +1,7 @@
 internal import Accounts
 internal import Console
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page of a zone: its content, its participants, and its deletion.
 struct ZoneView: Page {

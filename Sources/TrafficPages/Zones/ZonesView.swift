@@ -1,9 +1,7 @@
 internal import Console
 internal import HTTPTypes
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Text
 
 /// The page Zones: all zones of a database, and the form for a new one.
 struct ZonesView: Page {

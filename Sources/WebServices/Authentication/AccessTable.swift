@@ -2,7 +2,7 @@ internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// The access rules of the protocol's services on a server that requires credentials (docs/authentication.md).
 ///

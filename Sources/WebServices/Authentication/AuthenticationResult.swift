@@ -2,10 +2,8 @@ internal import Accounts
 internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
-internal import JSON
 internal import Records
-internal import Text
-internal import Traffic
+internal import RequestLog
 
 /// The result of checking a request's protocol credentials, independent of the requested service.
 struct AuthenticationResult: Sendable {

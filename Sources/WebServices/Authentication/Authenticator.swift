@@ -3,10 +3,9 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Logging
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// Identifies the client of a protocol request and checks its access. No other type does (docs/authentication.md).
 ///

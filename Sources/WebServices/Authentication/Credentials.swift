@@ -2,7 +2,6 @@ internal import Accounts
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Records
 
 /// The credentials in a request, before validation (docs/authentication.md).

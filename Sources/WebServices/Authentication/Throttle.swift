@@ -1,7 +1,6 @@
 internal import Accounts
 internal import HTTPServing
 internal import Hummingbird
-internal import JSON
 internal import Records
 internal import Synchronization
 

@@ -1,8 +1,7 @@
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import Synchronization
-internal import Traffic
 
 /// Keeps the notifications for one device until it takes them: in order, each one once, and a limited number.
 final class Courier: Sendable {

@@ -1,11 +1,10 @@
 public import Accounts
 internal import Foundation
-internal import JSON
 public import Logging
 public import RecordStore
 public import Records
+public import RequestLog
 internal import Synchronization
-public import Traffic
 
 /// Hands committed changes to the couriers of the devices whose users subscribe to them.
 ///

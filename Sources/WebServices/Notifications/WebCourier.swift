@@ -1,12 +1,11 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import Synchronization
-internal import Traffic
 
 /// The web courier: each GET takes one notification, and waits for it (docs/subscriptions.md).
 struct WebCourier {

@@ -1,7 +1,6 @@
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// `records/query`: returns one page of the records of a type that match filters, in sorted order (Apple's reference page "Querying Records").
 struct RecordsQuery: Endpoint {

@@ -1,5 +1,4 @@
 internal import Accounts
-internal import JSON
 internal import RecordStore
 internal import Records
 

@@ -1,5 +1,4 @@
 internal import Accounts
-internal import JSON
 internal import Records
 
 // MARK: - The caller

@@ -1,9 +1,8 @@
 internal import HTTPServing
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// `/metrics`: the metrics of the web services in the Prometheus text format (docs/requests.md).
 enum Metrics {

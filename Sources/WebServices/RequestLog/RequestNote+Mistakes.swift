@@ -1,7 +1,6 @@
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 // Logs what the log needs to find the mistakes of clients. It reads values that services have parsed anyway.
 

@@ -1,11 +1,10 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import Synchronization
-internal import Traffic
 
 /// Collects the log entry of a request while it is answered. The entry is logged when the answer is complete, for a stream when it ends.
 ///

@@ -4,8 +4,7 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 internal import Records
-internal import Text
-internal import Traffic
+internal import RequestLog
 
 /// Logs the web service requests of clients and their answers, including refused requests. Also sets the request identifier header of every answer.
 ///

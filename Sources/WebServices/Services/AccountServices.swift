@@ -3,7 +3,6 @@ internal import Foundation
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Records
 
 /// The account services under `/skylight/1/accounts/…` (docs/services.md). Services that change

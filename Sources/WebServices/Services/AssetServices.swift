@@ -2,7 +2,6 @@ internal import AssetStore
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import Logging
 internal import NIOCore
 internal import RecordStore

@@ -1,11 +1,10 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import ServiceLifecycle
-internal import Traffic
 
 /// `changes/page`: returns a page of a zone's changes with details beyond the protocol: kinds, positions, and the user and time of deletions.
 struct ChangesPage: Endpoint {

@@ -1,13 +1,12 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import ServiceLifecycle
 internal import Synchronization
-internal import Traffic
 
 /// A request for a feed: the database, the zone and the start token.
 struct FeedRequest: Sendable {

@@ -1,8 +1,7 @@
 internal import HTTPServing
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// `keyvalues/changes`: the user's key-value store, or the keys that changed since a token, for which it can wait.
 struct KeyValuesChanges: Endpoint {

@@ -1,7 +1,6 @@
-internal import JSON
 internal import RecordStore
 internal import Records
-internal import Traffic
+internal import RequestLog
 
 /// `records/query`: the protocol's service with larger pages.
 struct RecordsWideQuery: Endpoint {

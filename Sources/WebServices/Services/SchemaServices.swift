@@ -1,7 +1,6 @@
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import RecordStore
 internal import Records
 

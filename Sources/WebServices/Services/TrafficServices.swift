@@ -2,12 +2,11 @@ internal import Accounts
 internal import HTTPServing
 internal import HTTPTypes
 internal import Hummingbird
-internal import JSON
 internal import NIOCore
 internal import RecordStore
 internal import Records
+internal import RequestLog
 internal import ServiceLifecycle
-internal import Traffic
 
 /// The traffic services: `/skylight/1/requests`, `/skylight/1/requests/{id}`, `/skylight/1/requests/live`
 /// and `/skylight/1/clients` (docs/requests.md). They take GET, and are not logged themselves.

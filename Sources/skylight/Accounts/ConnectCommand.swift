@@ -1,11 +1,10 @@
 import Accounts
 import ArgumentParser
 import CloudKitClient
-import CloudKitRecordStore
 import Foundation
-import JSON
 import RecordStore
 import Records
+import RemoteRecordStore
 import Synchronization
 
 struct ConnectCommand: AsyncParsableCommand {

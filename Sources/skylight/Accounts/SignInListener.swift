@@ -1,6 +1,5 @@
 import ArgumentParser
 import CloudKitClient
-import CloudKitRecordStore
 import Foundation
 import HTTPServing
 import HTTPTypes
@@ -9,8 +8,8 @@ import HummingbirdCore
 import Logging
 import NIOCore
 import Records
+import RemoteRecordStore
 import ServiceLifecycle
-import Text
 
 /// The address on this machine to which a sign-in comes back.
 struct CallbackAddress: Sendable {

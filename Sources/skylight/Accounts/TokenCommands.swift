@@ -1,11 +1,9 @@
 import Accounts
 import ArgumentParser
 import Foundation
-import JSON
 import RecordStore
 import Records
-import Text
-import Workbench
+import RequestLog
 
 struct TokenListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

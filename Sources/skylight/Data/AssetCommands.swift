@@ -1,6 +1,5 @@
 import ArgumentParser
 import AssetStore
-import JSON
 import RecordStore
 import Records
 

@@ -1,8 +1,7 @@
 import Accounts
 import ArgumentParser
-import JSON
-import Records
 import RecordStore
+import Records
 
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

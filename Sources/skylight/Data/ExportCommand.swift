@@ -1,9 +1,8 @@
 import ArgumentParser
 import DataTransfer
 import Foundation
-import JSON
-import Records
 import RecordStore
+import Records
 
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 import ArgumentParser
 import DataTransfer
 import Foundation
-import JSON
 import RecordStore
 import Records
 

@@ -2,12 +2,11 @@ import Accounts
 import ArgumentParser
 import AssetStore
 import CloudKitClient
-import CloudKitRecordStore
+import DataTransfer
 import Foundation
-import JSON
-import Mirroring
 import RecordStore
 import Records
+import RemoteRecordStore
 
 struct MirrorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
-import JSON
-import Records
 import RecordStore
+import Records
 import SQLRecordStore
 
 struct MoveCommand: AsyncParsableCommand {

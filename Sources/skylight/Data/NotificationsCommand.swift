@@ -1,7 +1,6 @@
 import ArgumentParser
-import JSON
-import Records
 import RecordStore
+import Records
 import RemoteRecordStore
 import Synchronization
 import UnixSignals

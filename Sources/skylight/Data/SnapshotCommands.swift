@@ -2,7 +2,6 @@ import Accounts
 import ArgumentParser
 import DataTransfer
 import Foundation
-import JSON
 import RecordStore
 import Records
 import UnixSignals

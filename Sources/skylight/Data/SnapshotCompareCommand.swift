@@ -1,8 +1,7 @@
 import ArgumentParser
 import DataTransfer
-import JSON
-import Records
 import RecordStore
+import Records
 
 struct SnapshotCompareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

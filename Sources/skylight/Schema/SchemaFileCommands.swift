@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import JSON
 import RecordStore
 import Records
 

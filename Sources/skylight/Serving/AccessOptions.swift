@@ -4,7 +4,6 @@ import Foundation
 import HTTPServing
 import Logging
 import Records
-import Text
 import WebServices
 
 /// The access control options of a server.

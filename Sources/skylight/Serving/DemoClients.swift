@@ -3,14 +3,13 @@ import DataTransfer
 import HTTPServing
 import HTTPTypes
 import Hummingbird
-import JSON
 import Logging
 import NIOCore
 import RecordStore
 import Records
+import RequestLog
 import SQLRecordStore
 import ServiceLifecycle
-import Traffic
 import WebServices
 
 /// Three made-up clients of the demo chat app, so that the pages about requests and clients show what they find out: one is up to date,

@@ -1,8 +1,7 @@
 import Accounts
 import ArgumentParser
 import AssetStore
-import CMalloc
-import CloudKitRecordStore
+import CSystemCalls
 import Console
 import ConsolePages
 import DataTransfer
@@ -10,14 +9,14 @@ import Foundation
 import HTTPServing
 import Hummingbird
 import HummingbirdCore
-import JSON
 import Logging
 import NIOCore
 import RecordStore
 import Records
+import RemoteRecordStore
+import RequestLog
 import SQLRecordStore
 import ServiceLifecycle
-import Traffic
 import UnixSignals
 import WebServices
 
@@ -133,7 +132,7 @@ struct ServeCommand: AsyncParsableCommand {
         LoggingSystem.bootstrap(StreamLogHandler.standardError)
         OpenFiles.raiseLimit()
         // A heap keeps what its threads free. By default there are eight for each processor, so a busy server keeps memory that it does not use.
-        CMalloc_limitArenas(Int32(clamping: ProcessInfo.processInfo.activeProcessorCount))
+        CSystemCalls_limitHeaps(Int32(clamping: ProcessInfo.processInfo.activeProcessorCount))
         var folder = common.dataFolder
         if ephemeral {
             let name = "skylight-\(UUID().uuidString)"
@@ -321,7 +320,7 @@ struct MemoryTrimming: Service {
             while (try? await Task.sleep(for: Self.interval)) != nil {
                 guard memory.takeTrimming() else { continue }
                 // It takes some milliseconds of a thread.
-                await Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { CMalloc_trim() }.value
+                await Task.detached(executorPreference: WorkPool.lengthy, priority: .low) { CSystemCalls_trimHeaps() }.value
             }
         }
     }

@@ -3,7 +3,6 @@ import Crypto
 import Foundation
 import HTTPServing
 import InMemoryRecordStore
-import JSON
 import Logging
 import LoopbackServing
 import RecordStore

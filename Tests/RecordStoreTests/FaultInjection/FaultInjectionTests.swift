@@ -1,5 +1,4 @@
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

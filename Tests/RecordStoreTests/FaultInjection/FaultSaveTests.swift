@@ -1,4 +1,3 @@
-import JSON
 import RecordStore
 import Records
 import StoreScenarios

@@ -1,6 +1,5 @@
 import CloudKitClient
 import Foundation
-import JSON
 import Logging
 import LoopbackServing
 import RecordStore

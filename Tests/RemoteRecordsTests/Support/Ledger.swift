@@ -1,4 +1,4 @@
-import JSON
+import Records
 
 /// The changes that devices have acknowledged, and that must not be lost. Each device writes rising numbers to a key of its own, so that a change which
 /// was not lost is there, or a later one is.

@@ -1,11 +1,9 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import Records
+import RequestLog
 import Testing
-import Text
-import Traffic
 
 @testable import WebServices
 

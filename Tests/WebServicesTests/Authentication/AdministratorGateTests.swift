@@ -1,12 +1,10 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Testing
-import Text
-import Traffic
 
 @testable import WebServices
 

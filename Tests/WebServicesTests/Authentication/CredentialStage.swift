@@ -1,11 +1,9 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import RecordStore
 import Records
 import Testing
-import Text
 
 @testable import WebServices
 

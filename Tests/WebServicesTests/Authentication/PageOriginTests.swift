@@ -1,10 +1,9 @@
 import Accounts
 import Foundation
 import HTTPServing
-import JSON
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 @testable import WebServices
 

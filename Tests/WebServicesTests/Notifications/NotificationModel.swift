@@ -1,4 +1,3 @@
-import JSON
 import Records
 
 /// Says which subscription fires for which change, and what then waits for a client: each subscription is compared with each change.

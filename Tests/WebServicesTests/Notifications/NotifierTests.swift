@@ -1,13 +1,12 @@
 import Accounts
 import Foundation
 import InMemoryRecordStore
-import JSON
 import RecordStore
 import Records
+import RequestLog
 import Synchronization
 import TestSupport
 import Testing
-import Traffic
 
 @testable import WebServices
 

@@ -1,11 +1,10 @@
 import Accounts
 import HTTPServing
 import InMemoryRecordStore
-import JSON
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import WebServices
 

@@ -1,5 +1,4 @@
 import Accounts
-import JSON
 import RecordStore
 import Records
 

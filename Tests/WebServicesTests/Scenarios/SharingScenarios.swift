@@ -1,4 +1,3 @@
-import JSON
 import Records
 
 // Shares of records and zones.

@@ -1,7 +1,6 @@
-import JSON
 import Records
+import RequestLog
 import Testing
-import Traffic
 
 /// A client whose requests are then looked up in the server's log.
 struct NotedClient: Sendable {

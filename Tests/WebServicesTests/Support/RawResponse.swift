@@ -1,4 +1,4 @@
-import JSON
+import Records
 
 /// A parsed answer.
 struct RawResponse: Sendable {

@@ -1,4 +1,4 @@
-import JSON
+import Records
 
 /// Compares an answer with the expected part of it.
 ///

@@ -3,13 +3,12 @@ import Foundation
 import HTTPServing
 import Hummingbird
 import InMemoryRecordStore
-import JSON
 import LoopbackServing
 import RecordStore
 import Records
+import RequestLog
 import TestSupport
 import Testing
-import Traffic
 
 @testable import Accounts
 @testable import TestStores

@@ -1,11 +1,9 @@
 #if PostgreSQL
 internal import Foundation
-internal import JSON
 internal import Logging
 internal import RecordStore
 internal import Records
 internal import Synchronization
-internal import Text
 
 /// A database of PostgreSQL. Each store has a schema of its own there, `store_1` and so on; the table `skylight.stores` tells whose it is.
 final class PostgreSQLServer: StoreHome {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import GRDB
 internal import GRDBSQLite
-internal import JSON
+internal import Records
 
 /// SQLite, through GRDB.
 struct SQLiteDriver: SQLDriver {

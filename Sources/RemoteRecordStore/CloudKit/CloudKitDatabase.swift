@@ -1,0 +1,377 @@
+public import Accounts
+public import CloudKitClient
+public import NIOCore
+public import RecordStore
+public import Records
+
+/// A database of a container in iCloud.
+///
+/// Everything that can fail has Apple's code and text. Pages have at most 200 records, and hold what CloudKit puts into them: limits of bytes do not
+/// apply.
+public struct CloudKitDatabase: RecordDatabase {
+    /// Leave to change the container, besides that of its connection.
+    public enum Leave: Sendable, Hashable {
+        case given
+        /// Nobody was asked yet: changes throw ``UnconfirmedChange``.
+        case unasked
+        /// Programs only read.
+        case refused
+    }
+
+    let engine: CloudKitRecordEngine
+    public let address: DatabaseAddress
+    var leave = Leave.given
+
+    var connection: ContainerConnection { engine.connection }
+
+    /// The user who signed in. CloudKit's own placeholder stands for one that is not known, such as that of a server-to-server key.
+    public var caller: Caller { Caller(userRecordName: connection.userRecordName ?? Self.unknownUser) }
+
+    private static let unknownUser: Name = "__defaultOwner__"
+
+    /// Files are sent to CloudKit's own server: a grant's ticket is the address there, for ``upload(_:size:with:progress:)``.
+    public var capabilities: Set<Capability> { [.uploadAssets, .shareRecords, .keepSubscriptions] }
+
+    public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
+
+    /// The client for a request. The meter of the task counts it, and may limit its time.
+    var client: DatabaseClient {
+        let client = engine.client.database(address.scope)
+        guard let meter = CloudKitMeter.current else { return client }
+        let counted = client.observing { meter.note($0) }
+        return meter.deadline.map { counted.until($0) } ?? counted
+    }
+
+    /// Runs a request, and throws its failure as `RecordError`.
+    func asking<Answer>(_ request: () async throws -> Answer) async throws -> Answer {
+        do {
+            return try await request()
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw RecordError(error, at: connection)
+        }
+    }
+
+    /// - Throws: `RecordError` ACCESS_DENIED if nothing may be changed here; ``UnconfirmedChange`` if that has to be asked.
+    public func checkWritable() throws {
+        if leave == .refused { throw RecordError.savesElsewhere(connection) }
+        if connection.isReadOnly { throw RecordError.readOnly(connection) }
+        if leave == .unasked { throw UnconfirmedChange(connection: connection) }
+    }
+
+    // MARK: Records
+
+    public func modify(_ request: ModifyRequest) async throws -> [Result<ModifyOutcome, RecordError>] {
+        try checkWritable()
+        var places: [ZoneID: [Int]] = [:]
+        var order: [ZoneID] = []
+        for (index, operation) in request.operations.enumerated() {
+            let zoneID = operation.zoneID ?? request.zoneID
+            if places[zoneID] == nil { order.append(zoneID) }
+            places[zoneID, default: []].append(index)
+        }
+        // One request changes one zone, and batches are atomic by zone, as in CloudKit's own library.
+        var outcomes: [Result<ModifyOutcome, RecordError>?] = Array(repeating: nil, count: request.operations.count)
+        for zoneID in order {
+            let places = places[zoneID] ?? []
+            let operations = places.map { request.operations[$0] }
+            let answers = try await asking {
+                try await client.modify(operations, in: zoneID, atomic: request.atomic && hasAtomicBatches(zoneID))
+            }
+            for (place, answer) in zip(places, answers) { outcomes[place] = outcome(answer) }
+        }
+        return try outcomes.map { outcome in
+            guard let outcome else { throw RecordError(.internalError, "CloudKit answered fewer operations than it was sent") }
+            return outcome
+        }
+    }
+
+    private func hasAtomicBatches(_ zoneID: ZoneID) -> Bool { address.scope != .public && !zoneID.isDefault }
+
+    private func outcome(_ answer: Result<ModifiedRecord, ServerError>) -> Result<ModifyOutcome, RecordError> {
+        switch answer {
+        case .success(.saved(let record)): Result { .saved(try stored(record)) }.mapError { RecordError($0, at: connection) }
+        case .success(.deleted(let recordID)): .success(.deleted(recordID))
+        case .failure(let error): .failure(RecordError(error))
+        }
+    }
+
+    /// A missing index is refused in Apple's words, which ``CloudKitRecordEngine/learnedIndexes`` remembers.
+    public func query(_ request: QueryRequest) async throws -> QueryPage {
+        let area: DatabaseClient.QueryArea =
+            switch request.area {
+            case .zone(let zoneID): .zone(zoneID)
+            case .allZones: .allZones
+            }
+        let page: RecordsPage
+        do {
+            page = try await asking {
+                try await client.query(
+                    request.query, in: area, limit: min(request.limit.records, DatabaseClient.itemLimit), desiredKeys: request.desiredKeys,
+                    after: request.continuationMarker)
+            }
+        } catch let error as RecordError {
+            engine.learn(from: error, of: request.query)
+            throw error
+        }
+        engine.learn(fromAnswerTo: request.query)
+        return QueryPage(records: try page.records.map { try stored(read($0)) }, continuationMarker: page.continuationMarker)
+    }
+
+    public func fetch(_ recordIDs: [RecordID], desiredKeys: Set<Name>?, bytesLimit: Int) async throws -> [Result<StoredRecord, RecordError>] {
+        var found: [RecordID: Result<StoredRecord, RecordError>] = [:]
+        for (zoneID, recordIDs) in Dictionary(grouping: Set(recordIDs), by: \.zoneID) {
+            do {
+                let answers = try await asking { try await client.lookup(recordIDs.map(\.recordName), in: zoneID, desiredKeys: desiredKeys) }
+                for (recordID, answer) in zip(recordIDs, answers) {
+                    found[recordID] = Result { try stored(read(answer)) }.mapError { RecordError($0, at: connection) }
+                }
+            } catch let error as RecordError where error.code == .zoneNotFound {
+                // One request asks for one zone. Records of other zones are not to blame.
+                for recordID in recordIDs { found[recordID] = .failure(error) }
+            }
+        }
+        var fill = PageFill(PageLimit(records: .max, bytes: bytesLimit))
+        return recordIDs.map { recordID in
+            switch found[recordID] ?? .failure(.recordNotFound) {
+            case .success(let record): fill.admits(record) ? .success(record) : .failure(.tooManyBytes)
+            case .failure(let error): .failure(error)
+            }
+        }
+    }
+
+    /// - Throws: `RecordError` with the record's name for a record that CloudKit could not read.
+    private func read(_ answer: Result<ReceivedRecord, ServerError>) throws -> ReceivedRecord {
+        switch answer {
+        case .success(let record): return record
+        case .failure(let error): throw RecordError(error)
+        }
+    }
+}
+
+/// A change of a container in iCloud that nobody has confirmed. Nothing was changed.
+///
+/// It is no `RecordError`, so that no form takes it for a refusal of its input.
+public struct UnconfirmedChange: Error, CustomStringConvertible {
+    public let connection: ContainerConnection
+
+    public var description: String { "\(connection.place) is in iCloud, and nobody confirmed its change" }
+}
+
+extension RecordError {
+    /// The error for a change of production data without leave.
+    static func readOnly(_ connection: ContainerConnection) -> RecordError {
+        RecordError(
+            .accessDenied,
+            "\(connection.place) is connected read-only, because production holds the data of the app's users; to change it, connect it again as writable")
+    }
+
+    /// The error for a save through Skylight's own services.
+    fileprivate static func savesElsewhere(_ connection: ContainerConnection) -> RecordError {
+        RecordError(
+            .accessDenied,
+            "Skylight's services and commands only read \(connection.place), which is in iCloud; change it in the console, or send the request to CloudKit")
+    }
+}
+
+// MARK: - Records in answers
+
+extension CloudKitDatabase {
+    /// A record as the storage interface has it. Download addresses are left out, because they expire.
+    /// - Throws: `RecordError` INTERNAL_ERROR if CloudKit's answer lacks what every record has, or has a field that can't be read.
+    func stored(_ received: ReceivedRecord) throws -> StoredRecord {
+        func lacking(_ member: String) -> RecordError {
+            RecordError(.internalError, "CloudKit's answer does not tell the \(member) of the record '\(received.recordID.recordName)'")
+        }
+        guard let recordType = received.recordType else { throw lacking("type") }
+        guard let recordChangeTag = received.recordChangeTag else { throw lacking("change tag") }
+        guard let created = received.created.flatMap({ Signature($0) }) else { throw lacking("creation") }
+        guard let modified = received.modified.flatMap({ Signature($0) }) else { throw lacking("latest change") }
+        let record = StoredRecord(
+            recordID: received.recordID, recordType: recordType,
+            recordChangeTag: recordChangeTag, created: created, modified: modified, parent: received.parent,
+            fields: FieldsText(try received.fields.compactMap { try field($0.key, $0.value, of: received.recordID.recordName) }), sharing: received.sharing)
+        try engine.learn(from: record)
+        return record
+    }
+
+    /// - Returns: `nil` for a field without a value.
+    private func field(_ name: Name, _ received: ReceivedField, of recordName: Name) throws -> Field? {
+        if let value = received.value { return Field(name: name, value: value, isEncrypted: received.isEncrypted) }
+        guard let json = received.json["value"], json != .null else { return nil }
+        throw RecordError(
+            .internalError,
+            "CloudKit sent the field '\(name)' of the record '\(recordName)' as \(received.typeName ?? "a value without a type"), which Skylight can't read; "
+                + "leave it out with desiredKeys")
+    }
+}
+
+extension Signature {
+    /// The user and the device are empty where CloudKit does not tell them.
+    fileprivate init?(_ received: ReceivedSignature) {
+        guard let timestamp = received.timestamp else { return nil }
+        self.init(timestamp: timestamp, userRecordName: received.userRecordName ?? "", deviceID: received.deviceID ?? "")
+    }
+}
+
+// MARK: - Assets
+
+extension CloudKitDatabase {
+    public func grantUploads(_ slots: [AssetSlot], in zoneID: ZoneID?) async throws -> [Result<UploadGrant, RecordError>] {
+        try checkWritable()
+        let requests = slots.map { UploadRequest(recordType: $0.recordType, fieldName: $0.fieldName, recordName: $0.recordName) }
+        return try await asking { try await client.uploadSlots(requests, in: zoneID ?? .default) }.map { answer in
+            answer.map { UploadGrant(recordName: $0.recordName, fieldName: $0.fieldName, ticket: $0.url) }.mapError { RecordError($0) }
+        }
+    }
+
+    /// - Throws: also `RecordError` BAD_REQUEST for one asset of a list, which CloudKit's request can't name.
+    public func rereference(
+        _ sources: [AssetSource], from zoneID: ZoneID, to targetZoneID: ZoneID
+    ) async throws -> [Result<Asset, RecordError>] {
+        try checkWritable()
+        if sources.contains(where: { $0.index != nil }) {
+            throw RecordError(.badRequest, "CloudKit has no way to name one asset of a list; upload the file again")
+        }
+        var body = JSONObject()
+        body["zoneID"] = zoneID.json
+        body["targetZoneID"] = targetZoneID.json
+        body["assets"] = .array(sources.map { ["recordName": .string($0.recordName.string), "fieldName": .string($0.fieldName.string)] })
+        let answer: JSONObject
+        do {
+            answer = try await asking { [body] in try await client.call("assets/rereference", body: body, saves: false) }
+        } catch let denial as RecordError where denial.code == .accessDenied {
+            // The service denies access to all items as one.
+            return sources.map { _ in .failure(denial) }
+        }
+        guard case .array(let assets)? = answer["assets"], assets.count == sources.count else {
+            throw RecordError(.internalError, "CloudKit answered \(sources.count) assets with another number of them")
+        }
+        return assets.map { element in
+            guard case .object(let object) = element else { return .failure(RecordError(.internalError, "CloudKit's answer has something else than an asset")) }
+            if let error = ServerError(object) { return .failure(RecordError(error)) }
+            var field = JSONObject()
+            field["type"] = "ASSETID"
+            field["value"] = element
+            guard case .asset(let asset)? = ReceivedField(field).value else {
+                return .failure(RecordError(.internalError, "CloudKit's answer has an asset that can't be read"))
+            }
+            return .success(asset)
+        }
+    }
+
+    /// Uploads a file, streamed. A broken connection begins it anew.
+    /// - Parameters:
+    ///   - size: bytes of the file.
+    ///   - grant: of this database.
+    ///   - progress: is told what the connection took. It must be quick.
+    ///   - file: opens the file from its start, for each attempt.
+    /// - Returns: the asset with its receipt, to save in the record and the field of the grant.
+    /// - Throws: `RecordError`; an error of the file.
+    public func upload<File: AsyncSequence & Sendable>(
+        size: Int64, with grant: UploadGrant, progress: @escaping @Sendable (TransferProgress) -> Void = { _ in },
+        _ file: @Sendable () async throws -> File
+    ) async throws -> Asset where File.Element == ByteBuffer {
+        try checkWritable()
+        let slot = UploadSlot(recordName: grant.recordName, fieldName: grant.fieldName, url: grant.ticket)
+        do {
+            return try await client.upload(to: slot, size: size, progress: progress, file)
+        } catch let failure as CloudKitFailure {
+            throw RecordError(failure, at: connection)
+        }
+    }
+
+    /// Downloads the file of a record's asset, streamed with backpressure. Its address is asked for anew, because addresses expire.
+    /// - Parameters:
+    ///   - index: the place in a list of assets.
+    ///   - offset: the bytes that the caller has already.
+    ///   - take: receives the bytes in order. The next part is read only after it returns.
+    /// - Returns: the size of the whole file in bytes.
+    /// - Throws: `RecordError` NOT_FOUND if the record has no such asset, or if the download fails; errors of `take`.
+    @discardableResult
+    public func download(
+        _ fieldName: Name, at index: Int = 0, of recordID: RecordID, from offset: Int64 = 0, _ take: (ByteBuffer) async throws -> Void
+    ) async throws -> Int64 {
+        let answer = try await asking { try await client.lookup([recordID.recordName], in: recordID.zoneID, desiredKeys: [fieldName]) }.first
+        let record: ReceivedRecord
+        switch answer {
+        case .success(let found)?: record = found
+        case .failure(let error)?: throw RecordError(error)
+        case nil: throw RecordError.recordNotFound
+        }
+        let assets = record.fields[fieldName]?.assets ?? []
+        guard assets.indices.contains(index) else {
+            throw RecordError(.notFound, "The record '\(recordID.recordName)' has no asset in its field '\(fieldName)'")
+        }
+        var parts = try await asking { try client.download(assets[index], from: offset) }.makeAsyncIterator()
+        while let part = try await asking({ try await parts.next() }) { try await take(part) }
+        return assets[index].asset.size
+    }
+}
+
+extension ZoneID {
+    fileprivate var json: JSONValue {
+        var object = JSONObject()
+        object["zoneName"] = .string(zoneName.string)
+        object["ownerRecordName"] = ownerRecordName.map { .string($0.string) }
+        return .object(object)
+    }
+}
+
+// MARK: - Sharing
+
+extension CloudKitDatabase {
+    /// - Parameter addresses: not sent. CloudKit goes by the addresses that it knows of the user.
+    public func resolve(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try await asking { try await client.resolveShares(shortGUIDs) }.map(resolved)
+    }
+
+    /// - Parameter addresses: as for ``resolve(_:by:)``.
+    public func accept(_ shortGUIDs: [String], by addresses: LookupInfo) async throws -> [Result<ResolvedShare, RecordError>] {
+        try checkWritable()
+        return try await asking { try await client.acceptShares(shortGUIDs) }.map(resolved)
+    }
+
+    private func resolved(_ answer: Result<ReceivedShareMetadata, ServerError>) -> Result<ResolvedShare, RecordError> {
+        switch answer {
+        case .failure(let error): .failure(RecordError(error))
+        case .success(let received): Result { try resolved(received) }.mapError { RecordError($0, at: connection) }
+        }
+    }
+
+    private func resolved(_ received: ReceivedShareMetadata) throws -> ResolvedShare {
+        var share = try stored(received.share)
+        if let sharing = share.sharing, var top = sharing.share {
+            // Only this answer tells the root.
+            top.rootName = received.rootRecordName
+            share.sharing = RecordSharing(shortGUID: sharing.shortGUID, share: top)
+        }
+        return ResolvedShare(
+            shortGUID: received.shortGUID, share: share, root: try received.rootRecord.map { try stored($0) }, participant: received.participant,
+            isOwner: received.databaseScope == .private)
+    }
+}
+
+extension ReceivedShareMetadata {
+    /// The user's part or invitation. Who came by the link and has not joined has none.
+    fileprivate var participant: ShareParticipant? {
+        if let own = share.currentUserParticipant { return own.participant }
+        guard let role = participantType, let status = participantStatus, role != .publicUser || status == .accepted else { return nil }
+        return ShareParticipant(participantID: "", role: role, status: status, permission: participantPermission ?? .none)
+    }
+}
+
+// MARK: - Subscriptions
+
+extension CloudKitDatabase {
+    public func subscriptions() async throws -> [Subscription] {
+        try await asking { try await client.subscriptions() }.sorted { $0.subscriptionID < $1.subscriptionID }
+    }
+
+    public func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
+        try checkWritable()
+        let answers = try await asking { try await client.modifySubscriptions(operations) }
+        return zip(operations, answers).map { operation, answer in answer.map { _ in operation }.mapError { RecordError($0) } }
+    }
+}

@@ -1,0 +1,225 @@
+public import Accounts
+public import CloudKitClient
+public import Logging
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// An engine over one environment of a container in iCloud. It speaks CloudKit's protocol alone.
+///
+/// The credential of its connection says who asks, whoever the caller is. Nothing is kept on disk here.
+public final class CloudKitRecordEngine: RecordEngine {
+    /// The connection when the engine was made. Its web auth token is replaced later.
+    public let connection: ContainerConnection
+    let tokens: TokenReceipts
+    /// The client of the connection. It is closed with the engine.
+    public let client: ContainerClient
+    let clock: @Sendable () -> Timestamp
+    private let indexes = Mutex(LearnedIndexes())
+
+    /// - Parameters:
+    ///   - configuration: limits of the client; its address and origin are replaced by those of the connection.
+    ///   - keep: stores a web auth token that replaces the one before.
+    /// - Throws: `RecordError` BAD_REQUEST for credentials or an address that can't be used.
+    public init(
+        _ connection: ContainerConnection, configuration: ClientConfiguration = ClientConfiguration(), logger: Logger,
+        clock: @escaping @Sendable () -> Timestamp = Timestamp.now, keep: @escaping @Sendable (WebAuthToken) async -> Void
+    ) throws {
+        self.connection = connection
+        self.clock = clock
+        tokens = TokenReceipts(clock: clock)
+        var configuration = configuration
+        configuration.address = connection.address ?? ClientConfiguration.cloudKit
+        configuration.origin = connection.origin
+        do {
+            client = try ContainerClient(
+                container: connection.container, environment: connection.environment, credentials: ContainerCredentials(connection, keep: keep),
+                configuration: configuration, logger: logger)
+        } catch {
+            throw RecordError(error, at: connection)
+        }
+    }
+
+    /// CloudKit does not list containers, measure them, or tell anything about them as a whole.
+    public var capabilities: Set<Capability> { [] }
+
+    public func unable(_ capability: Capability) -> RecordError { .notInCloudKit(capability) }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        try database(address)
+    }
+
+    /// - Throws: `RecordError` NOT_FOUND for another container or environment; ACCESS_DENIED for a database that the credential does not reach.
+    public func database(_ address: DatabaseAddress) throws -> CloudKitDatabase {
+        guard address.container == connection.container, address.environment == connection.environment else {
+            throw RecordError.notConnected(address.container, address.environment)
+        }
+        guard connection.reach.contains(address.scope) else {
+            throw RecordError(
+                .accessDenied,
+                "A server-to-server key reaches the public database only; connect \(address.container) with an API token and a sign-in for the others")
+        }
+        return CloudKitDatabase(engine: self, address: address)
+    }
+
+    public func close() async {
+        await client.close()
+    }
+
+    // MARK: Indexes
+
+    /// The indexes that refusals and an imported schema file told.
+    public var learnedIndexes: LearnedIndexes { indexes.withLock { $0 } }
+
+    /// Learns the indexes of a schema file (`.ckdb`), which replaces what was known before.
+    public func learnIndexes(from schema: Schema) {
+        indexes.withLock { $0.learn(from: schema, at: clock()) }
+    }
+
+    func learn(from refusal: RecordError, of query: Query) {
+        indexes.withLock { $0.learn(from: refusal, of: query, at: clock()) }
+    }
+
+    func learn(from record: StoredRecord) throws {
+        try indexes.withLock { try $0.learn(from: record) }
+    }
+
+    func learn(fromAnswerTo query: Query) {
+        indexes.withLock { $0.learn(fromAnswerTo: query) }
+    }
+}
+
+extension ContainerCredentials {
+    /// - Throws: `RecordError` BAD_REQUEST for a key or a token that is none.
+    fileprivate init(_ connection: ContainerConnection, keep: @escaping @Sendable (WebAuthToken) async -> Void) throws {
+        switch connection.credentials {
+        case .serverKey(let keyID, let pem):
+            do {
+                self = .serverToServer(try ServerToServerKey(keyID: keyID, pem: pem))
+            } catch {
+                throw RecordError(.badRequest, "The server-to-server key can't be used: \(error.description)")
+            }
+        case .webAuth(let apiToken, let webAuthToken):
+            guard let token = WebAuthToken(webAuthToken) else { throw RecordError(.badRequest, "The web auth token is empty, or is none") }
+            self = .webAuth(apiToken: apiToken, user: WebAuthCredential(token, keep: keep))
+        }
+    }
+}
+
+// MARK: - Time
+
+/// Measures the part of some work that is CloudKit's, and may limit its time.
+///
+///     let meter = CloudKitMeter(within: CloudKitMeter.pageTime)
+///     let page = try await CloudKitMeter.$current.withValue(meter) { try await database.query(request) }
+public final class CloudKitMeter: Sendable {
+    /// The meter of the task; `nil` to measure nothing.
+    @TaskLocal public static var current: CloudKitMeter?
+
+    public struct Reading: Sendable, Hashable {
+        /// Requests that were answered, repetitions included.
+        public var requests = 0
+        /// From the sending of each request to its last byte: CloudKit's part and the network's.
+        public var answering: Duration = .zero
+        /// Pauses before repetitions.
+        public var waiting: Duration = .zero
+    }
+
+    /// The time for all requests of a page, for which somebody waits.
+    public static let pageTime: Duration = .seconds(30)
+
+    /// The time by which all answers must be there; `nil` to limit each request alone.
+    let deadline: ContinuousClock.Instant?
+    private let state = Mutex(Reading())
+
+    /// - Parameter time: for all requests together, from now.
+    public init(within time: Duration? = nil) {
+        deadline = time.map { .now + $0 }
+    }
+
+    /// The sums so far.
+    public var reading: Reading { state.withLock { $0 } }
+
+    func note(_ event: RequestEvent) {
+        state.withLock { reading in
+            switch event {
+            case .sending: break
+            case .answered(_, _, _, let duration, _):
+                reading.requests += 1
+                reading.answering += duration
+            case .waiting(_, let pause, _): reading.waiting += pause.length
+            }
+        }
+    }
+}
+
+// MARK: - Errors
+
+extension RecordError {
+    /// CloudKit's own error, with its text. A code that is not documented stays in the text.
+    init(_ error: ServerError) {
+        let retryAfter = error.retryAfter.map { Int(clamping: $0.components.seconds) }
+        if let code = error.code {
+            self.init(code, error.reason, retryAfter: retryAfter)
+        } else {
+            self.init(error.isTemporary ? .tryAgainLater : .badRequest, "\(error)", retryAfter: retryAfter)
+        }
+    }
+
+    /// A request that failed as a whole.
+    init(_ failure: CloudKitFailure, at connection: ContainerConnection) {
+        switch failure.kind {
+        case .refused(let error):
+            self.init(error)
+            if let advice = failure.advice { reason += ". \(advice)" }
+            if let signed = failure.signed { reason += ". Signed: \(signed)" }
+            // No code is documented for a token that has ended.
+            if error.code == .authenticationFailed, case .webAuth = connection.credentials {
+                reason += ". If the sign-in of \(connection.place) has ended, sign in again with skylight connect \(connection.container)"
+            }
+        case .throttled(let error):
+            self.init(error)
+        case .signInRequired(let error):
+            self.init(
+                .authenticationRequired,
+                "\(error.reason). The sign-in of \(connection.place) has ended; sign in again with skylight connect \(connection.container)")
+        case .unreachable, .untrusted, .connectionLost, .closed, .cancelled:
+            self.init(.tryAgainLater, "CloudKit did not answer: \(failure)")
+        case .answerLost, .answerTooLarge, .unexpectedAnswer, .assetRefused:
+            self.init(.internalError, "\(failure)")
+        case .invalidRequest(let reason):
+            self.init(.badRequest, reason)
+        }
+    }
+
+    /// Any error of the client.
+    init(_ error: any Error, at connection: ContainerConnection) {
+        switch error {
+        case let error as RecordError: self = error
+        case let error as CloudKitFailure: self.init(error, at: connection)
+        default: self.init(.internalError, "\(error)")
+        }
+    }
+
+    /// The error for a capability that CloudKit's protocol does not have.
+    static func notInCloudKit(_ capability: Capability) -> RecordError {
+        RecordError(.badRequest, "A container in iCloud can't \(capability.rawValue): CloudKit's protocol has nothing for it")
+    }
+
+    /// The capability that an error says CloudKit's protocol lacks; `nil` for any other error.
+    public static func missingInCloudKit(_ error: RecordError) -> Capability? {
+        Capability.allCases.first { notInCloudKit($0) == error }
+    }
+
+    /// The error for deleting or renaming a connected container.
+    static func cannotEdit(_ container: ContainerID) -> RecordError {
+        RecordError(.badRequest, "\(container) is in iCloud, where Skylight can't delete or rename it; skylight disconnect \(container) forgets the connection")
+    }
+
+    /// The error for an environment without a connection.
+    static func notConnected(_ container: ContainerID, _ environment: Environment) -> RecordError {
+        RecordError(
+            .notFound,
+            "\(container) is not connected in \(environment.rawValue); connect it with skylight connect \(container) --environment \(environment.rawValue)")
+    }
+}

@@ -1,0 +1,216 @@
+public import Accounts
+internal import CloudKitClient
+public import Logging
+public import RecordStore
+public import Records
+internal import Synchronization
+
+/// The containers of this machine and the connected ones, each with its engine.
+///
+/// The accounts say which containers are connected, at each call. A connected container is never looked for on this machine, in none of its
+/// environments, so that nothing is saved here by mistake.
+public final class ContainersByEngine: RecordEngine {
+    private let local: any RecordEngine
+    private let accounts: Accounts
+    private let logger: Logger
+    private let clock: @Sendable () -> Timestamp
+    /// Engines by the id of their connection.
+    private let engines = Mutex<[String: CloudKitRecordEngine]>([:])
+
+    /// - Parameters:
+    ///   - local: the engine of the containers of this machine.
+    ///   - accounts: holds the connections, and gets the tokens that replace those of sign-ins.
+    public init(local: any RecordEngine, accounts: Accounts, logger: Logger, clock: @escaping @Sendable () -> Timestamp = Timestamp.now) {
+        self.local = local
+        self.accounts = accounts
+        self.logger = logger
+        self.clock = clock
+    }
+
+    // MARK: Connections
+
+    /// The engine of a connected container's environment.
+    /// - Returns: `nil` for a container of this machine.
+    /// - Throws: `RecordError` NOT_FOUND if the container is connected in its other environment only; BAD_REQUEST for a credential that can't be used.
+    public func connected(_ container: ContainerID, _ environment: Environment) throws -> CloudKitRecordEngine? {
+        let connections = accounts.connections(of: container)
+        if connections.isEmpty { return nil }
+        guard let connection = connections.first(where: { $0.environment == environment }) else {
+            throw RecordError.notConnected(container, environment)
+        }
+        return try engine(of: connection)
+    }
+
+    /// True if requests for a container go to iCloud.
+    public func isConnected(_ container: ContainerID) -> Bool { !accounts.connections(of: container).isEmpty }
+
+    private func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine {
+        closeEnded()
+        return try engines.withLock { engines in
+            if let engine = engines[connection.id] { return engine }
+            var configuration = ClientConfiguration()
+            configuration.patience = CloudKitMeter.pageTime
+            let engine = try CloudKitRecordEngine(connection, configuration: configuration, logger: logger, clock: clock) { [accounts, logger] token in
+                do {
+                    try await accounts.keepWebAuthToken(token.text, of: connection.id)
+                } catch {
+                    logger.warning("The newest web auth token of \(connection.place) could not be saved; a sign-in may be needed after a restart: \(error)")
+                }
+            }
+            engines[connection.id] = engine
+            return engine
+        }
+    }
+
+    /// Ends connections that were forgotten or replaced, with their requests. A pull or push under way ends too.
+    public func closeEnded() {
+        let current = Set(accounts.connections().map(\.id))
+        let ended = engines.withLock { engines in
+            let ended = engines.filter { !current.contains($0.key) }
+            for id in ended.keys { engines[id] = nil }
+            return ended
+        }
+        if !ended.isEmpty { Task { for engine in ended.values { await engine.close() } } }
+    }
+
+    // MARK: Databases
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        if let engine = try connected(address.container, address.environment) { return try engine.database(address) }
+        return try await local.database(address, as: caller)
+    }
+
+    public func close() async {
+        let engines = engines.withLock { engines in
+            defer { engines = [:] }
+            return engines.values.map { $0 }
+        }
+        for engine in engines { await engine.close() }
+        await local.close()
+    }
+
+    // MARK: Containers
+
+    /// The capabilities of the local engine. For a connected container the calls throw, except for the lists.
+    public var capabilities: Set<Capability> { local.capabilities }
+    public func unable(_ capability: Capability) -> RecordError { local.unable(capability) }
+
+    public func containers() async throws -> [ContainerID] {
+        Set(try await local.containers()).union(accounts.connections().map(\.container)).sorted()
+    }
+
+    public func environments(of container: ContainerID) async throws -> [Environment] {
+        let connected = accounts.connections(of: container).map(\.environment)
+        if connected.isEmpty { return try await local.environments(of: container) }
+        return Environment.allCases.filter { connected.contains($0) }
+    }
+
+    /// Nothing of a connected container is on this disk, and CloudKit does not tell its size.
+    public func summaries(of containers: [ContainerID]) async throws -> [ContainerSummary] {
+        var summaries = try await local.summaries(of: containers.filter { !isConnected($0) })[...]
+        return containers.map { container in
+            if !isConnected(container), summaries.first?.container == container { summaries.removeFirst() } else { ContainerSummary(container: container) }
+        }
+    }
+
+    public func deleteContainer(_ container: ContainerID) async throws {
+        if isConnected(container) { throw RecordError.cannotEdit(container) }
+        try await local.deleteContainer(container)
+    }
+
+    public func renameContainer(_ container: ContainerID, to name: ContainerID) async throws {
+        if isConnected(container) { throw RecordError.cannotEdit(container) }
+        if isConnected(name) { throw RecordError.containerExists(name) }
+        try await local.renameContainer(container, to: name)
+    }
+
+    public func health() async throws -> [StoreHealth] { try await local.health() }
+    public func storage(limit: Int) async throws -> [StoreStorage] { try await local.storage(limit: limit) }
+
+    public func knows(_ userRecordName: Name, in container: ContainerID, _ environment: Environment) async throws -> Bool {
+        try checkLocal(container, .knowUsers)
+        return try await local.knows(userRecordName, in: container, environment)
+    }
+
+    public func assetLedger(_ container: ContainerID, _ environment: Environment) async throws -> any AssetLedger {
+        try checkLocal(container, .keepAssets)
+        return try await local.assetLedger(container, environment)
+    }
+
+    public func keepsAssets(of container: ContainerID) -> Bool { !isConnected(container) && local.keepsAssets(of: container) }
+
+    /// - Throws: `RecordError` BAD_REQUEST for a connected container.
+    private func checkLocal(_ container: ContainerID, _ capability: Capability) throws {
+        if isConnected(container) { throw RecordError.notInCloudKit(capability) }
+    }
+}
+
+/// The same containers for programs: connected ones can only be read, and only by the owner of the credentials.
+///
+/// A program may have come to the wrong address, and nobody would see what it changes in iCloud.
+public struct ReadingConnections: ForwardingEngine {
+    private let containers: ContainersByEngine
+    private let isOwners: Bool
+
+    /// - Parameter isOwners: false if others send requests too. The users of a server have no passwords, so they must not read what is in iCloud.
+    public init(_ containers: ContainersByEngine, isOwners: Bool = true) {
+        self.containers = containers
+        self.isOwners = isOwners
+    }
+
+    public var base: any RecordEngine { containers }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        guard let engine = try containers.connected(address.container, address.environment) else {
+            return try await containers.database(address, as: caller)
+        }
+        if !isOwners {
+            throw RecordError(
+                .accessDenied, "\(engine.connection.place) is in iCloud. A server that requires credentials shows it in its console only, to its administrator")
+        }
+        var database = try engine.database(address)
+        database.leave = .refused
+        return database
+    }
+}
+
+/// The same containers for people: connected ones are changed only after a question.
+public struct AskingConnections: ForwardingEngine {
+    private let containers: ContainersByEngine
+    private let confirmed: String?
+
+    /// - Parameter confirmed: the id of the connection whose container somebody agreed to change. Only the question tells it, so that no page of another
+    ///   site can answer the question by itself.
+    public init(_ containers: ContainersByEngine, confirmed: String?) {
+        self.containers = containers
+        self.confirmed = confirmed
+    }
+
+    public var base: any RecordEngine { containers }
+
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        if let database = try connected(address) { return database }
+        return try await containers.database(address, as: caller)
+    }
+
+    /// A database in iCloud, with what other databases do not have.
+    /// - Returns: `nil` for a container of this machine.
+    /// - Throws: as ``ContainersByEngine/connected(_:_:)``; `RecordError` ACCESS_DENIED for a database that the credential does not reach.
+    public func connected(_ address: DatabaseAddress) throws -> CloudKitDatabase? {
+        guard let engine = try containers.connected(address.container, address.environment) else { return nil }
+        var database = try engine.database(address)
+        database.leave = confirmed == engine.connection.id ? .given : .unasked
+        return database
+    }
+
+    /// The engine of a connected container's environment, for its client and what it learned.
+    public func engine(of connection: ContainerConnection) throws -> CloudKitRecordEngine? {
+        try containers.connected(connection.container, connection.environment)
+    }
+
+    /// - Throws: as ``CloudKitDatabase/checkWritable()``, for changes that are not made through a database.
+    public func checkWritable(_ connection: ContainerConnection) throws {
+        let address = DatabaseAddress(container: connection.container, environment: connection.environment, scope: .public)
+        try connected(address)?.checkWritable()
+    }
+}

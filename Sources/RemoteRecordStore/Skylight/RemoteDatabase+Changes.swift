@@ -1,0 +1,134 @@
+internal import AsyncHTTPClient
+internal import NIOCore
+internal import RecordStore
+internal import Records
+
+extension RemoteDatabase {
+    func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
+        let answer = try await line.post("changes/zones", of: .skylight, .reads) { writer in
+            try writer.member(since: request.since)
+            writer.member("includesGoneZones", request.includesGoneZones)
+            writer.member("resultsLimit", Int64(request.limit))
+        }
+        return DatabaseChangesPage(
+            changes: try answer.array("zones").map { try $0.zoneChange() }, syncToken: try answer.token(), moreComing: try answer.bool("moreComing"))
+    }
+
+    func zoneChanges(_ request: ZoneChangesRequest) async throws -> ZoneChangesPage {
+        let answer = try await line.post("changes/page", of: .skylight, .reads) { writer in
+            writer.member(zoneID: request.zoneID)
+            try writer.member(since: request.since)
+            writer.members(of: request.limit)
+            writer.member("desiredKeys", request.desiredKeys)
+            writer.member("desiredRecordTypes", request.desiredRecordTypes)
+            writer.member("reverse", request.reverse)
+        }
+        return ZoneChangesPage(
+            zoneID: try answer.zoneID(), changes: try answer.array("changes").map { try $0.change() }, syncToken: try answer.token(),
+            moreComing: try answer.bool("moreComing"))
+    }
+
+    func currentToken() async throws -> ChangeToken {
+        try await line.get("token/current", of: .skylight).token()
+    }
+
+    func explain(_ token: ChangeToken) async throws -> TokenExplanation {
+        guard !token.bytes.isEmpty else { throw TokenCodec.foreign }
+        return try await line.get("token/explain", of: .skylight, parameters: ["token": token.text]).explanation()
+    }
+
+    func expireTokens() async throws {
+        _ = try await line.post("tokens/expire", of: .skylight, .saves) { _ in }
+    }
+
+    func list(_ request: RecordListRequest) async throws -> RecordListPage {
+        let answer = try await line.post("records/list", of: .skylight, .reads) { writer in
+            writer.member(zoneID: request.zoneID)
+            if let after = request.after { writer.member("after", after) }
+            writer.member("recordTypes", request.recordTypes)
+            writer.members(of: request.limit)
+        }
+        return RecordListPage(
+            records: try answer.array("records").map { try $0.record() }, last: try answer.optionalString("last").map { Name($0) })
+    }
+}
+
+// MARK: - Commits
+
+extension RemoteDatabase {
+    /// The delay before a reconnection.
+    private static let pause: Duration = .seconds(1)
+
+    /// A signal after each commit on the server, and after each connect and disconnect, because
+    /// commits in between are unknown. Ends when the engine is closed or the consumer stops listening.
+    func commits() -> AsyncStream<Void> {
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        let listening = Task { [line] in
+            while !Task.isCancelled, line.server.isOpen {
+                do {
+                    // The server sends the first signal as soon as it listens.
+                    for try await part in try await line.stream("commits") where Self.holdsSign(part.readableBytesView) { continuation.yield() }
+                } catch {
+                    // The consumer's own requests report why there is no connection.
+                }
+                if Task.isCancelled || !line.server.isOpen { break }
+                continuation.yield()
+                // Cancellation ends the sleep, and then the loop.
+                try? await Task.sleep(for: Self.pause)
+            }
+            continuation.finish()
+        }
+        continuation.onTermination = { _ in listening.cancel() }
+        return signals
+    }
+
+    /// The keep-alive message of the server.
+    private static let signOfLife = Array(": still here\n\n".utf8)
+
+    /// True if a part of the stream is more than a keep-alive message. Parts may be split anywhere and may combine
+    /// several messages. Only an exact keep-alive message is ignored, because an extra signal does no harm.
+    static func holdsSign(_ bytes: some Collection<UInt8>) -> Bool {
+        !bytes.elementsEqual(signOfLife)
+    }
+}
+
+// MARK: - Journal
+
+extension RemoteDatabase {
+    func journal(_ request: RecordJournalRequest) async throws -> RecordJournalPage {
+        // The server accepts positions from 1. No changes precede position 1.
+        let before = request.before.map { max(1, $0) }
+        let answer = try await line.post("records/journal", of: .skylight, .reads) { writer in
+            writer.member("recordName", request.recordID.recordName)
+            writer.member(zoneID: request.recordID.zoneID)
+            if let before { writer.member("before", before) }
+            writer.members(of: request.limit)
+        }
+        let kept = try answer.object("kept")
+        return RecordJournalPage(
+            entries: try answer.array("changes").map { try $0.journalEntry() },
+            before: answer.has("before") ? try answer.integer("before") : nil,
+            limits: JournalLimits(
+                days: Int(clamping: try kept.integer("days")), versions: Int(clamping: try kept.integer("versions")), bytes: try kept.integer("bytes")))
+    }
+
+    func revert(_ reversion: RecordReversion) async throws -> StoredRecord {
+        try await line.post("records/revert", of: .skylight, .saves) { writer in
+            writer.member("recordName", reversion.recordID.recordName)
+            writer.member(zoneID: reversion.recordID.zoneID)
+            writer.member("position", max(1, reversion.position))
+            if let tag = reversion.recordChangeTag { writer.member("recordChangeTag", tag) }
+        }.record()
+    }
+}
+
+extension Answer {
+    fileprivate func journalEntry() throws -> RecordJournalEntry {
+        guard let act = RecordJournalEntry.Act(rawValue: try string("change")) else { throw unexpected("a kind of change that is known") }
+        return RecordJournalEntry(
+            act: act, position: try integer("position"), recordChangeTag: try string("recordChangeTag"), recordType: try name("recordType"),
+            signature: try object("modified").signature(), replaced: try optionalTimestamp("replaced"),
+            requestID: try optionalString("uuid"), fields: text("fields").map { FieldsText(bytes: Array($0)) } ?? .empty,
+            parent: try optionalObject("parent")?.name("recordName"))
+    }
+}

@@ -1,0 +1,149 @@
+public import Foundation
+internal import NIOHTTP1
+public import RecordStore
+public import Records
+
+/// The containers of another Skylight server. Every call is a request to its web services.
+///
+/// Calls throw the errors of the server's engine. They also throw TRY_AGAIN_LATER if the server is not reachable or a read
+/// was interrupted, and INTERNAL_ERROR if a save was interrupted and its outcome is unknown. After a broken connection,
+/// reads are repeated once, saves never. The time limit is two minutes for a read and ten for a change. The size limit is
+/// 32 MiB for a request and 512 MiB for an answer. Assets are streamed without these limits, and only inactivity ends them.
+public final class RemoteRecordEngine: RecordEngine {
+    /// Skylight's services (docs/services.md).
+    private static let served: Set<Capability> = [.listContainers, .listEnvironments, .reportHealth]
+
+    let server: ServerClient
+
+    public var capabilities: Set<Capability> { Self.served }
+
+    /// - Parameters:
+    ///   - url: the address of the server: `http://127.0.0.1:8080`, with a path if it is behind a reverse proxy.
+    ///   - credentials: the credentials from the server's administrator.
+    /// - Throws: `RecordError` BAD_REQUEST if the URL is not a valid server address.
+    public init(url: URL, credentials: ServerCredentials = .none) throws {
+        server = try ServerClient(url: url, credentials: credentials)
+    }
+
+    /// A handle to one database. Sends nothing: an invalid address causes an error at the first call.
+    /// - Throws: `RecordError` BAD_REQUEST if the caller's name is not a valid user record name; ``RemoteAccounts/caller(named:deviceID:)`` creates valid callers.
+    public func database(_ address: DatabaseAddress, as caller: Caller) async throws -> any RecordDatabase {
+        RemoteDatabase(address: address, caller: caller, line: try ServerLine(server, to: address, as: caller))
+    }
+
+    public func containers() async throws -> [ContainerID] {
+        try await server.get("/skylight/1/containers").strings("containers").compactMap { ContainerID($0) }
+    }
+
+    public func close() async {
+        await server.close()
+    }
+
+    public func environments(of container: ContainerID) async throws -> [Environment] {
+        let answer = try await server.get("/skylight/1/containers")
+        guard answer.has("environments") else { return [] }
+        let environments = try answer.object("environments")
+        guard environments.has(Name(container.description)) else { return [] }
+        return try environments.strings(Name(container.description)).compactMap { Environment(rawValue: $0) }
+    }
+
+    /// The open stores on the server.
+    /// - Throws: `RecordError` TRY_AGAIN_LATER if there is no answer, INTERNAL_ERROR if the answer is not from a Skylight server.
+    public func health() async throws -> [StoreHealth] {
+        let answer = try await healthAnswer()
+        // Where credentials are required, only the administrator gets the list of stores.
+        if try !answer.has("stores") && answer.optionalString("status") != nil { return [] }
+        return try answer.array("stores").map { try StoreHealth($0) }
+    }
+
+    /// The id of the server instance; `nil` if it has none.
+    /// - Throws: the errors of ``health()``.
+    public func instance() async throws -> String? {
+        try await healthAnswer().optionalString("instance")
+    }
+
+    private func healthAnswer() async throws -> Answer {
+        try await server.get("/skylight/1/health", accepting: [.ok, .serviceUnavailable])
+    }
+}
+
+extension StoreHealth {
+    fileprivate init(_ answer: Answer) throws {
+        self.init(container: try answer.container(), environment: try answer.environment(), database: try answer.optionalString("database"))
+        switch Status(rawValue: try answer.string("status")) {
+        case .ok: break
+        case .unreadable:
+            unreadableBecause = answer.error
+            since = try answer.optionalTimestamp("since")
+        case .readOnly, nil: readOnlyBecause = answer.error
+        }
+    }
+}
+
+// MARK: - Faults
+
+extension RemoteRecordEngine {
+    private static var faultsPath: String { "/skylight/1/rehearsals" }
+
+    /// The active faults on the server, the oldest first. Omits faults that this version does not know.
+    public func faults() async throws -> [ActiveFault] {
+        try Self.running(try await server.get(Self.faultsPath))
+    }
+
+    /// Starts a fault injection on the server, or performs a one-time action.
+    /// - Parameters:
+    ///   - area: the scope. For a one-time action, the container and, if it affects one, the zone.
+    ///   - caller: the owner of the zone that a one-time action affects.
+    /// - Returns: the active faults after the change.
+    /// - Throws: `RecordError` BAD_REQUEST if the action does not support the scope.
+    @discardableResult
+    public func startFault(_ setting: FaultSetting, in area: FaultArea, as caller: Caller) async throws -> [ActiveFault] {
+        try await post(area, as: caller) { $0.member("start", setting.description) }
+    }
+
+    /// Stops fault injections on the server.
+    /// - Parameters:
+    ///   - fault: the fault to stop; `nil` for all.
+    ///   - area: exactly this scope; `everywhere` stops the fault in every scope.
+    /// - Returns: the active faults after the change.
+    @discardableResult
+    public func stopFaults(_ fault: InjectedFault?, in area: FaultArea = .everywhere) async throws -> [ActiveFault] {
+        try await post(area, as: nil) { $0.member("stop", fault?.rawValue ?? "all") }
+    }
+
+    private func post(_ area: FaultArea, as caller: Caller?, _ verb: (inout JSONWriter) -> Void) async throws -> [ActiveFault] {
+        var writer = JSONWriter()
+        writer.object { writer in
+            verb(&writer)
+            if let container = area.container { writer.member("container", container.description) }
+            if let environment = area.environment { writer.member("environment", environment.rawValue) }
+            if let scope = area.scope { writer.member("database", scope.rawValue) }
+            if let zoneID = area.zoneID {
+                writer.member("zone", zoneID.zoneName)
+                if let owner = zoneID.ownerRecordName { writer.member("owner", owner) }
+            }
+            if let user = area.user { writer.member("user", user) }
+        }
+        let headers: HTTPHeaders = caller.map { ["X-Skylight-User": $0.userRecordName.string] } ?? [:]
+        return try Self.running(try await server.post(Self.faultsPath, writer.bytes, headers: headers, .saves))
+    }
+
+    private static func running(_ answer: Answer) throws -> [ActiveFault] {
+        try answer.array("on").compactMap { item in
+            guard let fault = InjectedFault(rawValue: try item.string("rehearsal")) else { return nil }
+            let zoneName = try item.optionalString("zone")
+            let owner = try item.optionalString("owner")
+            return ActiveFault(
+                fault: fault,
+                area: FaultArea(
+                    container: try item.optionalString("container").flatMap { ContainerID($0) },
+                    environment: try item.optionalString("environment").flatMap { Environment(rawValue: $0) },
+                    scope: try item.optionalString("database").flatMap { DatabaseScope(rawValue: $0) },
+                    zoneID: zoneName.map { ZoneID(zoneName: Name($0), ownerRecordName: owner.map { Name($0) }) },
+                    user: try item.optionalString("user").map { Name($0) }),
+                remaining: item.has("count") ? Int(try item.integer("count")) : nil,
+                items: item.has("every") ? try FailingItems(every: Int(clamping: try item.integer("every")), code: try item.optionalString("code")) : nil,
+                since: try item.timestamp("since"))
+        }
+    }
+}

@@ -1,0 +1,148 @@
+public import Records
+internal import Synchronization
+
+/// The latest notifications of all devices, in memory. The oldest are dropped above ``limit`` and ``bytesLimit``.
+public final class NotificationLog: Sendable {
+    /// The maximum number of notifications.
+    public static let limit = 2000
+    /// The memory limit in bytes.
+    public static let bytesLimit = 4 << 20
+
+    private struct State {
+        var kept: [LoggedNotification] = []
+        /// The index of the oldest one that counts. The ones before it are removed many at a time.
+        var start = 0
+        var last: Int64 = 0
+        var size = 0
+
+        func index(of id: Int64) -> Int? {
+            // The number may come from an address.
+            guard id > 0, id <= last else { return nil }
+            let index = kept.count - 1 - Int(last - id)
+            return index >= start ? index : nil
+        }
+
+        mutating func add(_ notification: LoggedNotification) -> Int64 {
+            var notification = notification
+            last += 1
+            notification.id = last
+            kept.append(notification)
+            size += notification.size
+            while kept.count - start > NotificationLog.limit || size > NotificationLog.bytesLimit, start < kept.count - 1 {
+                size -= kept[start].size
+                kept[start].payload = []
+                start += 1
+            }
+            if start > NotificationLog.limit {
+                kept.removeFirst(start)
+                start = 0
+            }
+            return last
+        }
+    }
+
+    /// False for a log that keeps nothing.
+    public let isOn: Bool
+    private let state = Mutex(State())
+
+    public init(isOn: Bool = true) { self.isOn = isOn }
+
+    /// Adds a notification.
+    /// - Returns: its number; `nil` if the log keeps nothing.
+    public func add(_ notification: LoggedNotification) -> Int64? {
+        isOn ? state.withLock { $0.add(notification) } : nil
+    }
+
+    /// Notes what became of a notification. Ignores those that are no longer kept.
+    public func note(_ fate: LoggedNotification.Fate, of id: Int64) {
+        state.withLock { state in if let index = state.index(of: id) { state.kept[index].fate = fate } }
+    }
+
+    public func notification(_ id: Int64) -> LoggedNotification? {
+        state.withLock { state in state.index(of: id).map { state.kept[$0] } }
+    }
+
+    /// The latest notifications, the newest first.
+    /// - Parameter id: returns only those before this one; `nil` for all.
+    public func latest(_ count: Int = .max, before id: Int64? = nil, where isWanted: (LoggedNotification) -> Bool = { _ in true }) -> [LoggedNotification] {
+        // The copy shares its storage, so the lock is free while the caller looks.
+        let (kept, start) = state.withLock { ($0.kept, $0.start) }
+        var found: [LoggedNotification] = []
+        for notification in kept[start...].reversed() where id.map({ notification.id < $0 }) ?? true && isWanted(notification) {
+            if found.count >= count { break }
+            found.append(notification)
+        }
+        return found
+    }
+}
+
+/// Sends notifications of the log again.
+public protocol NotificationSender: Sendable {
+    /// Puts a copy of a notification into the queue of its device.
+    /// - Returns: the number of the copy.
+    /// - Throws: `RecordError` NOT_FOUND if the notification or the device's token is gone, BAD_REQUEST if it has no content.
+    func sendAgain(_ id: Int64) throws -> Int64
+}
+
+// MARK: - Notifications
+
+/// A notification for one device: its cause, its content, and what became of it.
+public struct LoggedNotification: Sendable, Hashable, Identifiable {
+    /// The state of the notification, or the reason why it was not sent.
+    public enum Fate: Sendable, Hashable {
+        /// It is in the device's queue.
+        case waiting
+        case delivered(Timestamp)
+        /// Another one, which waited, tells of the change too.
+        case coalesced(into: Int64)
+        /// A later one with the same collapse id took its place.
+        case replaced(by: Int64)
+        /// Too many waited.
+        case dropped
+        /// The token expired while it waited.
+        case expired
+        /// A rehearsal lost it.
+        case lost
+        /// The client made the change itself.
+        case ownChange
+        /// The subscription has no `notificationInfo`.
+        case withoutContent
+    }
+
+    /// The sequence number, from 1. The log sets it.
+    public internal(set) var id: Int64 = 0
+    public var moment: Timestamp
+    /// The database of the subscription.
+    public var address: DatabaseAddress
+    public var user: Name
+    public var subscriptionID: Name
+    /// The position of the change.
+    public var position: Int64
+    public var zoneID: ZoneID
+    /// The record and its change; `nil` if the zone itself came or went.
+    public var recordName: Name?
+    public var event: Subscription.Event?
+    /// The hash of the device's token.
+    public var tokenID: String
+    /// The client to which the token belongs; `nil` if unknown.
+    public var clientID: String?
+    /// The notification as the device gets it; empty if it was not made.
+    public var payload: [UInt8] = []
+    /// Time by which a rehearsal holds it back.
+    public var delay: Duration?
+    /// The notification that somebody sent again with this one.
+    public var original: Int64?
+    public internal(set) var fate: Fate
+
+    public init(
+        at moment: Timestamp, in address: DatabaseAddress, of user: Name, subscriptionID: Name, position: Int64, zoneID: ZoneID, recordName: Name?,
+        event: Subscription.Event?, tokenID: String, clientID: String?, fate: Fate
+    ) {
+        (self.moment, self.address, self.user, self.subscriptionID) = (moment, address, user, subscriptionID)
+        (self.position, self.zoneID, self.recordName, self.event) = (position, zoneID, recordName, event)
+        (self.tokenID, self.clientID, self.fate) = (tokenID, clientID, fate)
+    }
+
+    /// The approximate memory use in bytes.
+    var size: Int { 400 + payload.count }
+}
