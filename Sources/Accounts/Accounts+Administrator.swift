@@ -56,9 +56,9 @@ extension Accounts {
 
     /// - Parameter now: time on the monotonic clock.
     func checkAdministrator(password: String, from peer: String, at now: ContinuousClock.Instant) async throws -> AdministratorVerdict {
-        let place = PeerPlace.of(peer)
+        let place = ClientNetwork.of(peer)
         let isShort = password.utf8.count <= StoredPassword.longest
-        let turn = administration.withLock { administration -> Turn? in
+        let turn = administration.withLock { administration -> BudgetDecision? in
             guard administration.password != nil else { return .after(.zero) }
             // Before queueing, for programs that send the correct password with each request.
             if isShort, administration.tries.mayCompare(place, at: now), administration.isRemembered(password) {

@@ -331,7 +331,7 @@ struct UserAdmission {
         guard users.count < Self.signInLimit else {
             throw Records.RecordError(.badRequest, "There are \(users.count) users, and sign-ins create users only up to \(Self.signInLimit): \(remedy)")
         }
-        let place = PeerPlace.of(signIn.peer)
+        let place = ClientNetwork.of(signIn.peer)
         guard let token = signIn.apiTokenID else {
             guard users.count(by: .stranger) < Self.strangerLimit else {
                 throw Records.RecordError(

@@ -56,7 +56,7 @@ struct FailedTries {
 
     /// Counts an attempt before it is checked, so that concurrent attempts can't exceed the limit.
     /// - Returns: the time when it is checked.
-    mutating func turn(of place: String, at now: Moment) -> Turn {
+    mutating func turn(of place: String, at now: Moment) -> BudgetDecision {
         let own = places.take(place, at: now, waiting: Self.longestWait)
         guard case .after(let wait) = own else { return own }
         if isRight(place, at: now) { return own }
@@ -89,7 +89,7 @@ struct FailedTries {
 // MARK: - Rate limits
 
 /// The decision on whether and when something may happen.
-enum Turn: Sendable, Hashable {
+enum BudgetDecision: Sendable, Hashable {
     /// After this time; at once if it is zero.
     case after(Duration)
     /// Not now. Contains the seconds until the next attempt.
@@ -127,7 +127,7 @@ struct Budget<Key: Hashable & Sendable>: Sendable {
 
     /// Counts one use. Refused uses are not counted.
     /// - Parameter longest: maximum time that the key may wait for its turn.
-    mutating func take(_ key: Key, at now: ContinuousClock.Instant, waiting longest: Duration = .zero) -> Turn {
+    mutating func take(_ key: Key, at now: ContinuousClock.Instant, waiting longest: Duration = .zero) -> BudgetDecision {
         if fullAt[key] == nil, fullAt.count >= keyLimit { fullAt = fullAt.filter { $0.value > now } }
         let wait = wait(of: key, at: now)
         guard wait <= longest else { return .refused(retryAfter: max(1, (wait - longest).wholeSeconds)) }
@@ -162,7 +162,7 @@ extension Duration {
 
 /// The part of an address used to count attempts. For IPv6 it is the 64-bit network, because a host can use all its
 /// addresses (RFC 4291, 2.5.4).
-enum PeerPlace {
+enum ClientNetwork {
     static func of(_ peer: String) -> String {
         guard peer.utf8.contains(UInt8(ascii: ":")) else { return peer }
         var address = in6_addr()

@@ -199,7 +199,7 @@ extension Accounts {
     }
 
     func admitSignIn(from peer: String, at now: ContinuousClock.Instant) throws(Records.RecordError) {
-        guard case .refused(let seconds) = signIns.withLock({ $0.take(PeerPlace.of(peer), at: now) }) else { return }
+        guard case .refused(let seconds) = signIns.withLock({ $0.take(ClientNetwork.of(peer), at: now) }) else { return }
         throw Records.RecordError(.throttled, "Too many sign-ins came from your address; wait a moment, then try again", retryAfter: seconds)
     }
 

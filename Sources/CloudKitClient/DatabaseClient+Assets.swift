@@ -94,7 +94,7 @@ extension DatabaseClient {
         guard size >= 0 else { throw attempts.failure(.invalidRequest("No file has \(size) bytes")) }
         let transport = container.exchanger.transport
         while true {
-            let counted = CountedFile(file: try await file(), size: size, progress: progress)
+            let counted = MeasuredUpload(file: try await file(), size: size, progress: progress)
             var request = try attempts.next(.POST)
             request.headers.add(name: "Content-Type", value: "application/octet-stream")
             let paced = PacedUpload(counted, now: container.pacing.now)
@@ -155,7 +155,7 @@ extension Asset {
 }
 
 /// A file on its way up: tells the progress, and keeps the error of the file, which the connection would report as its own.
-private struct CountedFile<File: AsyncSequence & Sendable>: AsyncSequence, Sendable where File.Element == ByteBuffer {
+private struct MeasuredUpload<File: AsyncSequence & Sendable>: AsyncSequence, Sendable where File.Element == ByteBuffer {
     typealias Element = ByteBuffer
 
     private final class Failed: Sendable {
@@ -178,7 +178,7 @@ private struct CountedFile<File: AsyncSequence & Sendable>: AsyncSequence, Senda
 
     struct AsyncIterator: AsyncIteratorProtocol {
         fileprivate var file: File.AsyncIterator
-        fileprivate let counted: CountedFile
+        fileprivate let counted: MeasuredUpload
         fileprivate var bytes: Int64 = 0
 
         mutating func next() async throws -> ByteBuffer? {

@@ -268,7 +268,7 @@ extension Console {
         } catch let change as UnconfirmedChange {
             page = ConfirmationView(changing: change.connection, visit)
         } catch let error as RecordError where visit.connection != nil && RecordError.missingInCloudKit(error) != nil {
-            page = UntoldView(error, visit)
+            page = MirrorOfferView(error, visit)
         } catch let error as RecordError {
             // A refused form names the page that it was on.
             let form = Place.local(visit.fields["from"]).map { Frame.Link(text: "Back", href: $0) }

@@ -150,7 +150,7 @@ enum StreamGzip {
         try await withThrowingTaskGroup(of: Job.self) { group in
             group.addTask {
                 defer { source.finish() }
-                try await body.write(HandOver(source: source))
+                try await body.write(CompressionQueue(source: source))
                 return .answer
             }
             var isTimed = false
@@ -206,7 +206,7 @@ enum StreamGzip {
 }
 
 /// Hands written pieces to the compressing task.
-private struct HandOver: ResponseBodyWriter {
+private struct CompressionQueue: ResponseBodyWriter {
     let source: AsyncStream<StreamGzip.Event>.Continuation
 
     mutating func write(_ buffer: ByteBuffer) async throws {

@@ -28,7 +28,7 @@ public final class RequestMemory: Sendable {
         var body = 0
         var answer = 0
         /// The body, if it was kept for a second read.
-        var kept: KeptBody?
+        var kept: BufferedBody?
 
         var total: Int { body + answer }
     }
@@ -71,7 +71,7 @@ public final class RequestMemory: Sendable {
 
     /// A body with these bytes, which can be read again.
     static func keep(_ bytes: [UInt8]) -> RequestBody {
-        let kept = KeptBody(bytes)
+        let kept = BufferedBody(bytes)
         current?.held.withLock { $0.kept = kept }
         return RequestBody(asyncSequence: kept)
     }
@@ -226,7 +226,7 @@ public final class MemoryBudget: Sendable {
 // MARK: - Kept bodies
 
 /// A body that was read and can be read again. After it is dropped, remaining copies of the request hold no memory.
-final class KeptBody: AsyncSequence, Sendable {
+final class BufferedBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 
     private static let pieceSize = 64 << 10

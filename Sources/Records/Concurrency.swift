@@ -2,11 +2,11 @@ internal import Synchronization
 
 /// Limits the number of tasks that run concurrently. Others wait in order of arrival without blocking a thread.
 public final class AsyncSemaphore: Sendable {
-    private typealias Turn = CheckedContinuation<Void, any Error>
+    private typealias BudgetDecision = CheckedContinuation<Void, any Error>
 
     private struct State {
         var free: Int
-        var waiting: [(number: Int, turn: Turn)] = []
+        var waiting: [(number: Int, turn: BudgetDecision)] = []
         var lastNumber = 0
     }
 
@@ -42,7 +42,7 @@ public final class AsyncSemaphore: Sendable {
             return state.lastNumber
         }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (turn: Turn) in
+            try await withCheckedThrowingContinuation { (turn: BudgetDecision) in
                 let outcome: Result<Void, any Error>? = state.withLock { state in
                     // If the task is cancelled after this check, the cancellation handler finds it in the list.
                     if Task.isCancelled { return .failure(CancellationError()) }
@@ -66,7 +66,7 @@ public final class AsyncSemaphore: Sendable {
 
     /// Passes the turn to the task that has waited longest.
     private func leave() {
-        let next: Turn? = state.withLock { state in
+        let next: BudgetDecision? = state.withLock { state in
             if state.waiting.isEmpty {
                 state.free += 1
                 return nil

@@ -135,7 +135,7 @@ struct DatabaseView: Sendable {
             }
             return (try values("hierarchy") as Int64, permission)
         }
-        let guest = GuestReach(Dictionary(permissions, uniquingKeysWith: { first, _ in first }))
+        let guest = GuestRights(Dictionary(permissions, uniquingKeysWith: { first, _ in first }))
         return TransactionZone(key: base, zoneID: zone.zoneID, canWrite: guest.canWrite, guest: guest, hasHierarchies: true)
     }
 

@@ -130,7 +130,7 @@ struct SQLDatabase: RecordDatabase {
 /// The records of one zone that a fetch names.
 private final class NamedRecords {
     private let lookup: NameLookup
-    private var ahead: RowsAhead
+    private var ahead: RowPrefetch
     private let db: SQLConnection
     private let catalog: SchemaCatalog
 
@@ -140,7 +140,7 @@ private final class NamedRecords {
     init(_ names: [Name], with lookup: NameLookup, _ db: SQLConnection, _ catalog: SchemaCatalog) {
         self.lookup = lookup
         (self.db, self.catalog) = (db, catalog)
-        ahead = RowsAhead(names, in: lookup.zone)
+        ahead = RowPrefetch(names, in: lookup.zone)
     }
 
     /// - Returns: `nil` if there is none, or it was deleted.

@@ -74,7 +74,7 @@ public final class SQLRecordEngine: RecordEngine {
     }
 
     init(
-        home: any StoreHome, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, indexLimits: IndexLimits = IndexLimits(),
+        home: any StoreLocation, tokenLifetime: Duration? = nil, journal: JournalLimits? = nil, indexLimits: IndexLimits = IndexLimits(),
         cascadeLimits: CascadeLimits = CascadeLimits(), openLimits: OpenStores.Limits? = nil, logger: Logger = Logger(label: "skylight.store"),
         clock: @escaping @Sendable () -> Timestamp
     ) {
@@ -93,7 +93,7 @@ public final class SQLRecordEngine: RecordEngine {
         try GrantRules.checkDatabase(address, of: caller)
         let store = try await store(of: address.container, address.environment)
         // Anonymous callers are not remembered as users.
-        if caller.access != .anonymous { try await store.meet(caller.userRecordName) }
+        if caller.access != .anonymous { try await store.register(caller.userRecordName) }
         return SQLDatabase(store: store, address: address, caller: caller)
     }
 
@@ -135,7 +135,7 @@ public final class SQLRecordEngine: RecordEngine {
     /// Asks the home for something that is not about one store.
     /// - Parameter failure: what is said if the database fails, such as `The containers can't be listed`.
     /// - Throws: `RecordError` for an error of the database, which is logged.
-    func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreHome) throws -> Value) async throws -> Value {
+    func ask<Value: Sendable>(_ failure: String, _ question: @escaping @Sendable (any StoreLocation) throws -> Value) async throws -> Value {
         do {
             return try await DiskThreads.run { [home = settings.home] in try question(home) }
         } catch let error as SQLError {
@@ -228,7 +228,7 @@ extension SQLRecordEngine {
 
     /// Closes the containers' stores and keeps them closed while `body` moves them.
     /// - Parameter failure: what is said if the database fails.
-    private func move(_ containers: Set<ContainerID>, _ failure: String, _ body: @escaping @Sendable (any StoreHome) throws -> Void) async throws {
+    private func move(_ containers: Set<ContainerID>, _ failure: String, _ body: @escaping @Sendable (any StoreLocation) throws -> Void) async throws {
         let open = try stores.withLock { stores in
             guard stores != nil else { throw RecordError.storeClosed }
             try moving.withLock { moving in
@@ -249,7 +249,7 @@ extension SQLRecordEngine {
 
 /// Settings shared by all stores of an engine.
 struct StoreSettings: Sendable {
-    let home: any StoreHome
+    let home: any StoreLocation
     /// Time for which deletions are kept; `nil` means forever.
     var tokenLifetime: Duration?
     /// Limits for earlier versions of records; `nil` means the setting stored in the file.

@@ -15,7 +15,7 @@ final class SQLStore: Sendable {
     private let settings: StoreSettings
     private let logger: Logger
     /// Serializes changes of the token key.
-    private let keyChanges = OneAtATime()
+    private let keyChanges = SerialQueue()
     private let indexing: IndexWorker
     private let cascading: CascadeWorker
     private let writer: CommitWriter
@@ -95,7 +95,7 @@ final class SQLStore: Sendable {
         do {
             try await DiskThreads.run { [connections, logger] in
                 do {
-                    if !hasFailed { try connections.leaveInOrder() }
+                    if !hasFailed { try connections.closeInOrder() }
                 } catch {
                     // The log is durable and is read at the next opening.
                     logger.warning("The log stays beside the file: \(StoreProblem.details(of: error))")
@@ -136,7 +136,7 @@ final class SQLStore: Sendable {
     /// - Throws: `RecordError` TRY_AGAIN_LATER if the store is closed.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
         guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
-        defer { reader.gate.leave() }
+        defer { reader.gate.exit() }
         return try await reader.read(body)
     }
 
@@ -144,7 +144,7 @@ final class SQLStore: Sendable {
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
         guard reader.gate.tryEnter() else { throw RecordError.storeClosed }
-        defer { reader.gate.leave() }
+        defer { reader.gate.exit() }
         return try await reader.readAtLength(for: purpose, body)
     }
 
@@ -159,7 +159,7 @@ final class SQLStore: Sendable {
 
     /// Runs a step of background work, like ``write(isAlone:isBatch:_:)``.
     /// - Throws: ``UpkeepElsewhere`` if another process does this work.
-    func keepUp<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value) async throws -> Value {
+    func runUpkeep<Value: Sendable>(_ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value) async throws -> Value {
         do {
             return try await write { [connections] db, state in
                 guard try connections.keepsUp(db) else { throw UpkeepElsewhere() }
@@ -276,13 +276,13 @@ final class SQLStore: Sendable {
         if let lifetime {
             let threshold = Timestamp(milliseconds: now.milliseconds - lifetime.components.seconds * 1000)
             for zone in try await read({ db, _ in try DeletionPurge.zones(db) }) {
-                while try await keepUp({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
+                while try await runUpkeep({ db, state in try DeletionPurge.step(in: zone, before: threshold, &state, db) }) {}
             }
         }
         let limits = reader.journalLimits
         let oldest = Self.oldestKept(limits, at: now)
         guard try await read({ db, _ in try JournalRows.isLong(limits, before: oldest, db) }) else { return }
-        while try await keepUp({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
+        while try await runUpkeep({ db, state in try JournalRows.sweep(before: oldest, &state, db) }) {}
     }
 
     private static func isSweepDue(_ db: SQLConnection) throws -> Bool {
@@ -309,7 +309,7 @@ final class SQLStore: Sendable {
                             try await Task.sleep(for: Self.patienceForOthers)
                             continue
                         }
-                        try await keepUp { db, state in
+                        try await runUpkeep { db, state in
                             if try !ZoneSweep.step(db, &state) { try RetiredIndexRows.step(db, &state) }
                         }
                     }
@@ -346,7 +346,7 @@ extension RecordError {
 // MARK: - Operations one at a time
 
 /// Runs operations one at a time, in the order of the calls. An operation continues even if its caller is cancelled.
-final class OneAtATime: Sendable {
+final class SerialQueue: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     func run<Value: Sendable>(_ work: @escaping @Sendable () async throws -> Value) async throws -> Value {

@@ -75,7 +75,7 @@ struct StoreFacts: Sendable {
         for (name, bytes) in [("tokenKey", keys.tokens), ("assetKey", keys.assets)] {
             try FactRows.set(name, to: .bytes(bytes), db)
         }
-        try FactRows.set(FormerShares.fact, to: .integer(1), db)
+        try FactRows.set(ShareMigration.fact, to: .integer(1), db)
         try db.run("INSERT INTO incarnations (number, after) VALUES (?, 0)", [Int64(keys.epoch)])
     }
 
@@ -84,7 +84,7 @@ struct StoreFacts: Sendable {
         let (names, days, hasFormerShares) = try connections.read { db in
             (
                 Set(try String.fetchAll(db, sql: "SELECT name FROM facts")), try FactRows.number("journalDays", db),
-                try FormerShares.isDue(db)
+                try ShareMigration.isDue(db)
             )
         }
         let missing = ["tokenKey", "assetKey"].filter { !names.contains($0) }
@@ -92,7 +92,7 @@ struct StoreFacts: Sendable {
         try connections.write { db in try db.writing {
             for name in missing { try FactRows.set(name, to: .bytes(TokenSeal.makeKey()), db) }
             if let journal { try FactRows.set("journalDays", to: .integer(Int64(journal.days)), db) }
-            if hasFormerShares { try FormerShares.bringUpToDate(db, journal: journal, at: now) }
+            if hasFormerShares { try ShareMigration.bringUpToDate(db, journal: journal, at: now) }
             return true
         } }
     }
@@ -224,12 +224,12 @@ final class NewStoreKeys: Sendable {
     }
 
     private let secret = TokenSeal.makeKey()
-    private let home: any StoreHome
+    private let home: any StoreLocation
     /// Number of files created for each store. A container that is deleted and created again gets new keys, which
     /// invalidates its old tokens.
     private let made = Mutex<[StoreKey: Int]>([:])
 
-    init(_ home: any StoreHome) {
+    init(_ home: any StoreLocation) {
         self.home = home
     }
 

@@ -38,7 +38,7 @@ extension StorePlace {
             open.remove(self)
             state.withLock { state in
                 state.phase = .closed
-                if isTrouble { state.trouble = StoreTrouble(refusal, since: state.trouble?.since ?? settings.clock()) }
+                if isTrouble { state.trouble = StoreOutage(refusal, since: state.trouble?.since ?? settings.clock()) }
             }
             throw refusal
         }

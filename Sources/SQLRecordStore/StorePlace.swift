@@ -62,7 +62,7 @@ final class StorePlace: Sendable {
         /// The last reader. Its keys stay usable while the store is closed.
         var reader: StoreReader?
         /// The reason why the store could not be opened.
-        var trouble: StoreTrouble?
+        var trouble: StoreOutage?
         /// The amounts per zone when the store was closed, if they were ever requested.
         var amounts: [ZoneTypeAmount]?
     }
@@ -95,7 +95,7 @@ extension StorePlace {
     /// Runs a short read on a snapshot. It must not wait for a client.
     func read<Value: Sendable>(_ body: (SQLConnection, SchemaCatalog) throws -> Value) async throws -> Value {
         let reader = try await enter()
-        defer { leave(reader) }
+        defer { release(reader) }
         return try await reader.read(body)
     }
 
@@ -104,7 +104,7 @@ extension StorePlace {
         for purpose: LongReadTurns.Purpose, _ body: @escaping @Sendable (SQLConnection, SchemaCatalog) throws -> Value
     ) async throws -> Value {
         let reader = try await enter()
-        defer { leave(reader) }
+        defer { release(reader) }
         return try await reader.readAtLength(for: purpose, body)
     }
 
@@ -124,7 +124,7 @@ extension StorePlace {
         isAlone: Bool = false, isBatch: Bool = false, _ body: @escaping @Sendable (SQLConnection, inout CommitWriter.State) throws -> Value
     ) async throws -> Value {
         let store = try await enterForWriting()
-        defer { leave(store.reader) }
+        defer { release(store.reader) }
         return try await store.write(isAlone: isAlone, isBatch: isBatch, body)
     }
 
@@ -133,13 +133,13 @@ extension StorePlace {
 
     func expireTokens() async throws {
         let store = try await enterForWriting()
-        defer { leave(store.reader) }
+        defer { release(store.reader) }
         try await store.expireTokens()
     }
 
     func waitForIndexes(_ works: Set<Int64>) async throws {
         let store = try await enterForWriting()
-        defer { leave(store.reader) }
+        defer { release(store.reader) }
         try await store.waitForIndexes(works)
     }
 
@@ -147,7 +147,7 @@ extension StorePlace {
     /// - Returns: by type, the position up to which records have lost the values of the dropped fields.
     func removeBefore(_ change: SchemaChange, by caller: Caller) async throws -> [Name: Int64] {
         let store = try await enterForWriting()
-        defer { leave(store.reader) }
+        defer { release(store.reader) }
         return try await SchemaRemoval(store: store, caller: caller, limits: settings.indexLimits, clock: clock).run(change)
     }
 
@@ -162,10 +162,10 @@ extension StorePlace {
 
     /// Opens the store, or finds that there is no file. Afterwards keys and users are known.
     func prepare() async throws {
-        try await enter().gate.leave()
+        try await enter().gate.exit()
     }
 
-    /// Keeps the store open until the caller calls ``leave(_:)``, opening it if necessary.
+    /// Keeps the store open until the caller calls ``release(_:)``, opening it if necessary.
     func enter() async throws -> StoreReader {
         while true {
             var isAbsent = false
@@ -188,7 +188,7 @@ extension StorePlace {
                 continue
             }
             if isAbsent, await hasAppeared() {
-                reader.gate.leave()
+                reader.gate.exit()
                 forget(absent: reader)
                 continue
             }
@@ -197,9 +197,9 @@ extension StorePlace {
         }
     }
 
-    func leave(_ reader: StoreReader) {
+    func release(_ reader: StoreReader) {
         used.store(Self.now, ordering: .relaxed)
-        reader.gate.leave()
+        reader.gate.exit()
     }
 
     /// How a write can proceed.
@@ -295,7 +295,7 @@ extension StorePlace {
     }
 
     /// Remembers a user in memory only, or learns the number that another process has given.
-    func meet(_ name: Name) async throws {
+    func register(_ name: Name) async throws {
         while isShared, knownNumber(of: name) == nil {
             let number = userNumber(of: name)
             let rows = try await read { db, _ in

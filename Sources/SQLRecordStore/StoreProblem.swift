@@ -92,7 +92,7 @@ extension RecordError {
 // MARK: - Trouble of a store
 
 /// Why a store can't be opened or read, and since when.
-struct StoreTrouble: Sendable, Equatable {
+struct StoreOutage: Sendable, Equatable {
     let reason: RecordError
     let since: Timestamp
 

@@ -17,7 +17,7 @@ final class StoreReader: Sendable {
     let catalog: LatestCatalog
     var codec: TokenCodec { tokens.withLock { $0 } }
     /// Damage found while reading the file.
-    var damage: StoreTrouble? { found.withLock { $0 } }
+    var damage: StoreOutage? { found.withLock { $0 } }
 
     private let connections: any StoreConnections
     private let settings: StoreSettings
@@ -25,7 +25,7 @@ final class StoreReader: Sendable {
     /// Serializes reads if there is only one connection, without blocking threads.
     private let turn: AsyncSemaphore?
     private let tokens: Mutex<TokenCodec>
-    private let found = Mutex<StoreTrouble?>(nil)
+    private let found = Mutex<StoreOutage?>(nil)
     private let messages = RecentMessages()
 
     init(_ connections: any StoreConnections, of key: StoreKey, _ facts: StoreFacts, _ opening: StoreOpening, _ settings: StoreSettings) {
@@ -99,7 +99,7 @@ final class StoreReader: Sendable {
     /// - Returns: the error for the client; `nil` if the error does not concern the store.
     func refusal(after error: any Error) -> RecordError? {
         guard let problem = StoreProblem(error, reading: key) else { return nil }
-        if problem.isDamage { found.withLock { $0 = $0 ?? StoreTrouble(problem.refusal, since: settings.clock()) } }
+        if problem.isDamage { found.withLock { $0 = $0 ?? StoreOutage(problem.refusal, since: settings.clock()) } }
         if messages.isNew(problem.details) { settings.logger.error("\(key) can't be read: \(problem.details)") }
         return problem.refusal
     }
@@ -139,7 +139,7 @@ final class ReadGate: Sendable {
         }
     }
 
-    func leave() {
+    func exit() {
         let waiting = state.withLock { state in
             state.inside -= 1
             guard state.isShut, state.inside == 0 else { return [CheckedContinuation<Void, Never>]() }

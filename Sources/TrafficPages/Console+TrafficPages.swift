@@ -19,7 +19,7 @@ extension Console {
         show("zones", on: router, readsZones: true) { .page(try await ZonesView.load($0)) }
         show("zone", on: router, readsZones: true) { .page(try await ZoneView.load($0)) }
         show("sharing", on: router, readsZones: true) { .page(try await SharingView.load($0)) }
-        show("sees", on: router, readsZones: true) { .page(try await SeesView.load($0)) }
+        show("sees", on: router, readsZones: true) { .page(try await VisibilityView.load($0)) }
         show("zone/delete", on: router) { .page(try await ZoneActions.confirmDeletion($0)) }
         show("zone/purge", on: router) { .page(try await ZoneActions.confirmPurge($0)) }
         show("zone/unshare", on: router) { .page(try await ZoneActions.confirmEndOfSharing($0)) }

@@ -45,7 +45,7 @@ struct EndpointCall: Sendable {
     /// The connection of the client, for a service that waits.
     let context: ServingRequestContext
     /// The request's entry in the request log; `nil` if the request is not logged.
-    let note: RequestNote?
+    let note: RequestRecorder?
 
     /// The database of the path, with the access rights of the client.
     func database() async throws -> any RecordDatabase {

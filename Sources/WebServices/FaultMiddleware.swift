@@ -130,7 +130,7 @@ struct FaultMiddleware: Sendable {
     }
 
     private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
-        .failure(error, of: context.requestID, noting: RequestNote.current)
+        .failure(error, of: context.requestID, noting: RequestRecorder.current)
     }
 
     /// Closes the connection.

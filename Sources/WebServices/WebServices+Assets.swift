@@ -86,13 +86,13 @@ struct AssetUploads: Sendable {
             throw RecordError(
                 .quotaExceeded, "The asset is larger than \(store.sizeLimit) bytes, the limit of this server (--asset-size-limit)")
         }
-        RequestNote.current?.received(file: asset.size)
+        RequestRecorder.current?.received(file: asset.size)
         var writer = JSONWriter()
         writer.object { writer in
             writer.name("singleFile")
             writer.object { $0.members(ofUploaded: asset) }
         }
-        RequestNote.current?.answered(writer.bytes)
+        RequestRecorder.current?.answered(writer.bytes)
         return .json(writer.bytes)
     }
 

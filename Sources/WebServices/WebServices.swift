@@ -81,7 +81,7 @@ public struct WebServices: Sendable {
 
     /// The work around the services: the request log, access control and fault injection, each only where it is on.
     private func layers(_ gate: AdministratorGate?) -> Routes.Wrapper {
-        let noting = RequestNoting(log: log, believesNames: access.mode == .open)
+        let noting = RequestLogMiddleware(log: log, believesNames: access.mode == .open)
         return { [injecting = faultServices.middleware] request, context, next in
             try await noting.handle(request, context) {
                 if let refusal = try await gate?.refusal(of: request, context) { return refusal }
@@ -123,11 +123,11 @@ public struct WebServices: Sendable {
         var response = try await guarded(request, context) {
             let path = try route.map { try WebServicePath(context.parts, action: $0.action) } ?? WebServicePath(request.path)
             let endpoint = try route?.endpoint.init() ?? EndpointTable.endpoint(at: path, method: request.method)
-            RequestNote.current?.asked(at: path)
+            RequestRecorder.current?.asked(at: path)
             var request = request
             let client = try await authenticator.authenticate(&request, at: path, for: type(of: endpoint).purpose, of: &session, context)
             // An injected fault answers without the service. One of Skylight's own has met those that are on already.
-            RequestNote.current?.asked(by: client.caller)
+            RequestRecorder.current?.asked(by: client.caller)
             if request.path.hasPrefix(SkylightServices.root) {
                 return try await answer(to: request, context, as: client.caller, at: path, with: endpoint)
             }
@@ -187,7 +187,7 @@ public struct WebServices: Sendable {
             for method in endpoint.methods {
                 administrators.on(database + action, method: method, service { request, context in
                     let path = try WebServicePath(context.parts, action: action)
-                    RequestNote.current?.asked(at: path)
+                    RequestRecorder.current?.asked(at: path)
                     return try await answer(to: request, context, as: callers.caller(of: request), at: path, with: endpoint.init())
                 })
             }
@@ -197,7 +197,7 @@ public struct WebServices: Sendable {
 
     private func feedRequest(_ request: Request, at path: WebServicePath) async throws -> FeedRequest {
         guard case .database(let scope) = path.root else { throw SkylightServices.unknown(path.action) }
-        let note = RequestNote.current
+        let note = RequestRecorder.current
         note?.asked(at: path)
         let caller = try callers.caller(of: request)
         note?.asked(by: caller)
@@ -226,7 +226,7 @@ public struct WebServices: Sendable {
     private func answer(
         to request: Request, _ context: ServingRequestContext, as caller: Caller, at path: WebServicePath, with endpoint: any Endpoint
     ) async throws -> Response {
-        let note = RequestNote.current
+        let note = RequestRecorder.current
         note?.asked(by: caller)
         let bytes = request.method == .post ? try await request.receivedBytes() : []
         note?.received(bytes)
@@ -268,7 +268,7 @@ public struct WebServices: Sendable {
             if error.code == .internalError { report(error, request, context) }
             return Self.failure(error, context)
         } catch let failure as AuthenticationFailure {
-            return .failure(failure.error, of: context.requestID, noting: RequestNote.current, redirectURL: failure.redirectURL)
+            return .failure(failure.error, of: context.requestID, noting: RequestRecorder.current, redirectURL: failure.redirectURL)
         } catch let expired as AssetTicketExpired {
             return Self.refusal(Refusal(.gone, expired.error.code, expired.error.reason), request, context)
         } catch let refusal as Refusal {
@@ -288,11 +288,11 @@ public struct WebServices: Sendable {
     }
 
     private static func failure(_ error: RecordError, _ context: ServingRequestContext) -> Response {
-        .failure(error, of: context.requestID, noting: RequestNote.current)
+        .failure(error, of: context.requestID, noting: RequestRecorder.current)
     }
 
     private static func refusal(_ refusal: Refusal, _ request: Request, _ context: ServingRequestContext) -> Response {
-        RequestNote.current?.failed(refusal, context)
+        RequestRecorder.current?.failed(refusal, context)
         return refusal.response(from: request, context: context)
     }
 
@@ -321,12 +321,12 @@ public struct WebServices: Sendable {
 extension Response {
     /// An error answer in the protocol's format.
     /// - Parameter redirectURL: the sign-in page, if the request needs a user.
-    static func failure(_ error: RecordError, of requestID: String, noting note: RequestNote?, redirectURL: String? = nil) -> Response {
+    static func failure(_ error: RecordError, of requestID: String, noting note: RequestRecorder?, redirectURL: String? = nil) -> Response {
         func bytes(_ redirectURL: String?) -> [UInt8] {
             Refusal.body(id: requestID, code: error.code, reason: error.reason, retryAfter: error.retryAfter, redirectURL: redirectURL)
         }
         // The sign-in ticket is a credential, so it is not logged.
-        note?.failed(error, bytes(redirectURL.map(NotedTarget.withoutTicket(ofRedirect:))))
+        note?.failed(error, bytes(redirectURL.map(LoggedTarget.withoutTicket(ofRedirect:))))
         var response = Response.json(bytes(redirectURL), status: error.code.httpStatus)
         if let seconds = error.retryAfter { response.headers[.retryAfter] = String(seconds) }
         return response

@@ -129,7 +129,7 @@ struct DataFolder {
         let clock: SettableClock
 
         /// The same for commands and services, which only read what is in iCloud.
-        var engine: ReadingConnections { ReadingConnections(containers) }
+        var engine: ReadOnlyConnections { ReadOnlyConnections(containers) }
 
         /// Ends work in progress and closes the folder.
         func close() async {

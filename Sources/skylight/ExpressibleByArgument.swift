@@ -73,7 +73,7 @@ extension ByteCount: CustomStringConvertible {}
 // MARK: - Grace time
 
 /// A duration as an option value: hours, or a number with `s`, `m`, `h` or `d`.
-struct GraceTime: ExpressibleByArgument, Sendable, Hashable {
+struct GracePeriod: ExpressibleByArgument, Sendable, Hashable {
     let duration: Duration
 
     private static let units: [(suffixes: [String], seconds: Int64)] = [(["s"], 1), (["m", "min"], 60), (["", "h"], 3600), (["d"], 86_400)]
@@ -99,7 +99,7 @@ struct GraceTime: ExpressibleByArgument, Sendable, Hashable {
     var defaultValueDescription: String { description }
 }
 
-extension GraceTime: CustomStringConvertible {
+extension GracePeriod: CustomStringConvertible {
     /// The duration in the largest unit with an integer value: `24 hours`, `90 minutes`.
     var description: String {
         func counted(_ count: Int64, _ noun: String) -> String { "\(count) \(noun)\(count == 1 ? "" : "s")" }

@@ -103,20 +103,20 @@ extension OpenStore {
 
 extension OpenStore {
     /// The database to read and change the schema of a container's environment. Creates the environment if it is missing.
-    func schemaDatabase(_ environment: Environment, in place: SchemaPlace) async throws -> any RecordDatabase {
+    func schemaDatabase(_ environment: Environment, in place: SchemaAccess) async throws -> any RecordDatabase {
         let address = DatabaseAddress(container: place.container, environment: environment, scope: .public)
         return try await database(address, as: place.user)
     }
 
     /// The schema of a container's environment, or the initial schema if it does not exist.
-    func schema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
+    func schema(of environment: Environment, in place: SchemaAccess) async throws -> Schema {
         guard try await engine.has(place.container, environment) else { return .initial }
         return try await schemaDatabase(environment, in: place).schema()
     }
 
     /// The schema of an existing container's environment.
     /// - Throws: `CommandFailure` if the container does not exist.
-    func existingSchema(of environment: Environment, in place: SchemaPlace) async throws -> Schema {
+    func existingSchema(of environment: Environment, in place: SchemaAccess) async throws -> Schema {
         try await checkExists(place.container)
         return try await schema(of: environment, in: place)
     }
@@ -158,7 +158,7 @@ extension OpenStore {
 }
 
 /// The container with the schemas, and the acting user.
-struct SchemaPlace {
+struct SchemaAccess {
     var container: ContainerID
     var user = "developer"
 }

@@ -123,7 +123,7 @@ struct DatabaseOptions: ParsableArguments {
     var user = "developer"
 
     /// The schemas of the command, and the acting user.
-    var schemas: SchemaPlace { SchemaPlace(container: container, user: user) }
+    var schemas: SchemaAccess { SchemaAccess(container: container, user: user) }
 
     func address(_ scope: DatabaseScope) -> DatabaseAddress {
         DatabaseAddress(container: container, environment: environment, scope: scope)
@@ -143,7 +143,7 @@ extension ContainerID {
 // MARK: - Filter by container
 
 /// The options that restrict a command to a container or an environment.
-struct PlaceFilterOptions: ParsableArguments {
+struct ContainerFilterOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Only this container. (default: all)", valueName: "identifier"), transform: { try ContainerID(argument: $0) })
     var container: ContainerID?

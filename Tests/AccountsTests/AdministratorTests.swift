@@ -134,7 +134,7 @@ struct AdministratorTests {
         ("::ffff:10.0.0.1", "::ffff:10.0.0.2", false), ("fe80::1%eth0", "fe80::2", true), ("10.0.0.1", "10.0.0.2", false), (":", "::", false),
     ])
     func places(left: String, right: String, areSame: Bool) {
-        #expect((PeerPlace.of(left) == PeerPlace.of(right)) == areSame)
+        #expect((ClientNetwork.of(left) == ClientNetwork.of(right)) == areSame)
     }
 
     @Test("Two that set the password at once leave the same in the file and in memory")
@@ -212,6 +212,6 @@ private final class Waits: Sendable {
     func clear() { noted.withLock { $0 = [] } }
 }
 
-extension Turn {
+extension BudgetDecision {
     fileprivate var isTaken: Bool { if case .after = self { true } else { false } }
 }

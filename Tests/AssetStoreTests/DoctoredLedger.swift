@@ -90,7 +90,7 @@ final class DoctoredLedger: AssetLedger {
             let ticket = UploadTicket(
                 number: (0..<16).map { _ in UInt8.random(in: .min ... .max) },
                 expires: Timestamp(milliseconds: Timestamp.now().milliseconds + AssetTickets.uploadLifetime),
-                slot: SlotMark(bytes: Array(repeating: 1, count: 16)))
+                slot: SlotDigest(bytes: Array(repeating: 1, count: 16)))
             return store.ledger.tickets.seal(ticket)
         }
 

@@ -23,11 +23,11 @@ import Testing
         ("24", 86_400), ("0", 0), ("30s", 30), ("90m", 5400), ("36h", 129_600), ("7d", 604_800), ("", nil), ("-1", nil), ("1w", nil), ("36526d", nil),
     ] as [(String, Int64?)])
     func graceTimes(text: String, seconds: Int64?) {
-        #expect(GraceTime(argument: text)?.seconds == seconds)
+        #expect(GracePeriod(argument: text)?.seconds == seconds)
     }
 
     @Test(arguments: [(0, "0 seconds"), (60, "1 minute"), (5400, "90 minutes"), (86_400, "24 hours"), (259_200, "3 days"), (90_000, "25 hours")] as [(Int64, String)])
     func graceTimesInWords(seconds: Int64, words: String) {
-        #expect(GraceTime(.seconds(seconds)).description == words)
+        #expect(GracePeriod(.seconds(seconds)).description == words)
     }
 }

@@ -138,9 +138,9 @@ import Testing
         "filter1=recordName&is1=BEGINS_WITH&value1=x", "filter1=raw&is1=EQUALS&value1=AQI%3D", "filter1=weight&is1=IN&value1=1,2.5",
     ])
     func aQueryIsAskedAgain(question: String) throws {
-        let plan = QueryPlan(QueryForm(FormFields(encoded: "type=Note&\(question)".utf8)), of: Self.note)
+        let plan = CheckedQuery(QueryForm(FormFields(encoded: "type=Note&\(question)".utf8)), of: Self.note)
         #expect(plan.canRun)
-        let again = QueryPlan(try #require(QueryForm(plan.query, of: Self.note)), of: Self.note)
+        let again = CheckedQuery(try #require(QueryForm(plan.query, of: Self.note)), of: Self.note)
         #expect(again.canRun && again.query == plan.query)
     }
 

@@ -109,7 +109,7 @@ import Testing
     func valuesOfListsComeBackAsTheyWere(value: String) throws {
         let filter = Query.Filter("title", .in, FieldInput(.list([.string(value), .string("x")], of: .string)))
         let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
-        #expect(QueryPlan(form, of: Self.note).query.filters == [filter])
+        #expect(CheckedQuery(form, of: Self.note).query.filters == [filter])
     }
 
     /// A value survives the form, its address, its text and the list of values, whatever it looks like.
@@ -119,7 +119,7 @@ import Testing
             let filter = Query.Filter(Name(name), .equals, input)
             let form = try #require(QueryForm(Query(recordType: "Note", filters: [filter]), of: Self.note))
             let again = QueryForm(fields(form))
-            #expect(QueryPlan(again, of: Self.note).query.filters == [filter])
+            #expect(CheckedQuery(again, of: Self.note).query.filters == [filter])
             let rows = try QueryTextParser.rows(of: QueryText.text(of: again, type: Self.note), type: Self.note)
             #expect(rows.filters.map(\.value) == again.filters.map(\.value))
             #expect(QueryForm.Filter(Name(name), .equals, exactly: value).value == form.filters[0].value)
@@ -128,7 +128,7 @@ import Testing
 
     @Test func unfinishedRowsAreLeftOut() {
         let form = form("type=Note&filter1=title&value1=&filter2=rank&is2=EQUALS&value2=x&filter3=at&is3=LESS_THAN&value3=2026-01-01")
-        let plan = QueryPlan(form, of: Self.note)
+        let plan = CheckedQuery(form, of: Self.note)
         #expect(plan.query.filters.map(\.fieldName) == ["at"])
         #expect(plan.filterProblems.keys.sorted() == [1])
         #expect(!plan.canRun)

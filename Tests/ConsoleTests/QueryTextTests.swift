@@ -64,11 +64,11 @@ import Testing
                         QueryForm.Sort(field: "place", isDescending: true, origin: "47.45, -122.31"),
                         QueryForm.Sort(field: field.name, isDescending: false, origin: field.definition.type == .location ? "1, 2" : ""),
                     ]
-                    let plan = QueryPlan(form, of: Self.note)
+                    let plan = CheckedQuery(form, of: Self.note)
                     guard plan.canRun else { continue }
                     let text = QueryText.text(of: form, type: Self.note)
                     let again = try Self.read(text)
-                    #expect(QueryPlan(again, of: Self.note).query == plan.query, "\(text)")
+                    #expect(CheckedQuery(again, of: Self.note).query == plan.query, "\(text)")
                     #expect(QueryText.text(of: again, type: Self.note) == text)
                     count += 1
                 }

@@ -13,14 +13,14 @@ import Testing
         let bytes = Array(text.utf8)
         var read = 0
         for length in 0...bytes.count {
-            guard let completed = CutJSON.completed(Array(bytes.prefix(length))) else { continue }
+            guard let completed = TruncatedJSON.completed(Array(bytes.prefix(length))) else { continue }
             _ = try JSONReader.value(of: completed)
             read += 1
         }
         #expect(read > bytes.count - 12)
-        #expect(CutJSON.completed(Array(#"{"a":1,"b":"#.utf8)).map { String(decoding: $0, as: UTF8.self) } == #"{"a":1}"#)
-        #expect(CutJSON.completed(Array("]]".utf8)) == nil && CutJSON.completed([]) == nil)
-        #expect(CutJSON.completed(Array(repeating: UInt8(ascii: "["), count: 1000)) == nil)
+        #expect(TruncatedJSON.completed(Array(#"{"a":1,"b":"#.utf8)).map { String(decoding: $0, as: UTF8.self) } == #"{"a":1}"#)
+        #expect(TruncatedJSON.completed(Array("]]".utf8)) == nil && TruncatedJSON.completed([]) == nil)
+        #expect(TruncatedJSON.completed(Array(repeating: UInt8(ascii: "["), count: 1000)) == nil)
     }
 
     /// Each side of a comparison is its complete text.
@@ -67,16 +67,16 @@ import Testing
     }
 
     @Test func aPullCoversWhatLiesBetweenItsTokens() {
-        let whole = PulledStretch(sent: nil, given: token(10))
+        let whole = PulledRange(sent: nil, given: token(10))
         #expect(whole.contains(1) && whole.contains(10) && !whole.contains(11))
-        let page = PulledStretch(sent: token(4, .pull(since: 2)), given: token(8, .pull(since: 2)))
+        let page = PulledRange(sent: token(4, .pull(since: 2)), given: token(8, .pull(since: 2)))
         #expect(!page.contains(4) && page.contains(5) && page.contains(8) && !page.contains(9))
         // Newest first: the pages descend, and the last one has a token for the position where the pull began.
-        let first = PulledStretch(sent: nil, given: token(8, .reversePull))
+        let first = PulledRange(sent: nil, given: token(8, .reversePull))
         #expect(first.contains(8) && first.contains(10) && !first.contains(7))
-        let second = PulledStretch(sent: token(8, .reversePull), given: token(5, .reversePull))
+        let second = PulledRange(sent: token(8, .reversePull), given: token(5, .reversePull))
         #expect(second.contains(5) && second.contains(7) && !second.contains(8) && !second.contains(4))
-        let last = PulledStretch(sent: token(5, .reversePull), given: token(10))
+        let last = PulledRange(sent: token(5, .reversePull), given: token(10))
         #expect(last.contains(1) && last.contains(4) && !last.contains(5))
     }
 }

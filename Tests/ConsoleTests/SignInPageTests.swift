@@ -180,7 +180,7 @@ import Testing
         ("com.example.app:/signed-in", "com.example.app:"), ("https://a.example; script-src *", "https://a.example"), ("https://[::1]:1/", "https://[::1]:1"),
     ])
     func whatFormsMayLeadTo(callback: String, target: String) async throws {
-        #expect(SignInWay.callback(callback).formTarget == target)
+        #expect(SignInReturn.callback(callback).formTarget == target)
     }
 
     @Test(arguments: [
@@ -190,6 +190,6 @@ import Testing
         ("app:x", "app:x?ckWebAuthToken=a%2B%2F%3D&ckSession=a%2B%2F%3D"),
     ])
     func whereTheTokenGoes(callback: String, address: String) {
-        #expect(SignInWay.address(callback, with: "a+/=") == address)
+        #expect(SignInReturn.address(callback, with: "a+/=") == address)
     }
 }

@@ -42,9 +42,9 @@ import Testing
     private static func standing(
         _ id: Name, _ filters: Query.Filter..., firesOn: Set<Subscription.Event> = [.create], after position: Int64 = 1, isHeld: Bool = false,
         info: NotificationInfo? = silent
-    ) -> StandingSubscription {
+    ) -> OwnedSubscription {
         let subject = Subscription.RecordSubject(Query(recordType: "Item", filters: filters), firesOn: firesOn)
-        return StandingSubscription(
+        return OwnedSubscription(
             user: ada, scope: .private, position: position, isHeldToRoles: isHeld, subscription: Subscription(id, to: .query(subject), notificationInfo: info))
     }
 

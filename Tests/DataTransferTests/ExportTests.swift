@@ -393,7 +393,7 @@ import Testing
             func address(_ scope: DatabaseScope) -> DatabaseAddress { DatabaseAddress(container: container, environment: .development, scope: scope) }
             let user = source == .public ? nil : ExportHeader.User(userRecordName: "_ada", handle: nil)
             let header = ExportHeader(address: address(source), user: user, zones: [], schema: Schema())
-            let places = try RestorePlaces(header, into: address(scope), as: Caller(userRecordName: "_grace"), zoneID: zoneID)
+            let places = try RestoreTargets(header, into: address(scope), as: Caller(userRecordName: "_grace"), zoneID: zoneID)
             let by = Signature(timestamp: Timestamp(milliseconds: 1), userRecordName: "_ada", deviceID: "")
             let json = try JSONReader.value(of: line("a", zone: "_defaultZone"))
             guard case .object(let object) = json else { return nil }

@@ -108,10 +108,10 @@ extension InMemoryTransaction {
     /// Turns the records of a type into deletions, ordered by zone and name.
     fileprivate func removeRecords(of type: Name, by signature: Signature) throws {
         for zone in state.livingZones where zone.base == nil {
-            let doomed = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == type }.map(\.record)
-            for record in doomed.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) {
+            let removed = zone.rows.values.filter { !$0.isDeleted && $0.record.recordType == type }.map(\.record)
+            for record in removed.sorted(by: { $0.recordID.recordName < $1.recordID.recordName }) {
                 state.delete(record.recordID.recordName, in: zone.number, by: signature)
-                leave(try followRemoval(of: record, in: zone.number, by: signature))
+                enqueue(try followRemoval(of: record, in: zone.number, by: signature))
             }
         }
     }

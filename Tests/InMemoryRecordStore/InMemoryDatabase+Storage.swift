@@ -26,10 +26,10 @@ extension InMemoryRecordEngine {
 
 extension InMemoryState.ZoneRow {
     /// The zone's contents by type.
-    fileprivate func amounts() throws -> [Name: StoredAmount] {
-        var amounts: [Name: StoredAmount] = [:]
+    fileprivate func amounts() throws -> [Name: RecordTotals] {
+        var amounts: [Name: RecordTotals] = [:]
         for row in rows.values where !row.isDeleted {
-            amounts[row.record.recordType, default: StoredAmount()] += try StoredAmount(
+            amounts[row.record.recordType, default: RecordTotals()] += try RecordTotals(
                 records: 1, bytes: Int64(row.record.fields.bytes.count), assetBytes: row.assetBytes)
         }
         return amounts

@@ -11,7 +11,7 @@ extension InMemoryDatabase {
         state.subscriptions.map(\.standing).filter { isOwn($0) && $0.lastPosition == nil }.map(\.subscription)
     }
 
-    private func isOwn(_ standing: StandingSubscription) -> Bool { standing.user == caller.userRecordName && standing.scope == address.scope }
+    private func isOwn(_ standing: OwnedSubscription) -> Bool { standing.user == caller.userRecordName && standing.scope == address.scope }
 
     func modifySubscriptions(_ operations: [SubscriptionOperation]) async throws -> [Result<SubscriptionOperation, RecordError>] {
         try SubscriptionRules.check(caller)
@@ -29,7 +29,7 @@ extension InMemoryDatabase {
                 state.subscriptions.removeAll { isOwn($0.standing) && $0.standing.subscription.subscriptionID == operation.subscriptionID }
                 guard case .save(let subscription) = operation else { return }
                 let zone = try subscription.zoneID.flatMap { try zoneUnlessDefault($0, in: state)?.number }
-                let standing = StandingSubscription(
+                let standing = OwnedSubscription(
                     user: caller.userRecordName, scope: address.scope, position: state.position,
                     isHeldToRoles: isHeldToRoles, subscription: subscription)
                 state.subscriptions.append(InMemoryState.SubscriptionRow(standing: standing, zone: zone))
@@ -37,7 +37,7 @@ extension InMemoryDatabase {
         }
     }
 
-    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
+    func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws {
         try store.write { state in
             for index in state.subscriptions.indices where subscriptions.contains(state.subscriptions[index].standing) {
                 state.subscriptions[index].standing.lastPosition = position
@@ -65,7 +65,7 @@ extension InMemoryDatabase {
         }
     }
 
-    func standingSubscriptions() async throws -> [StandingSubscription] {
+    func standingSubscriptions() async throws -> [OwnedSubscription] {
         try store.read { state in
             state.subscriptions.map(\.standing).sorted { left, right in
                 (left.user, left.scope.rawValue, left.subscription.subscriptionID)
@@ -76,7 +76,7 @@ extension InMemoryDatabase {
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
-        let standing = StandingSubscription(
+        let standing = OwnedSubscription(
             user: caller.userRecordName, scope: address.scope, position: 0, isHeldToRoles: GrantRules.areAsked(of: caller, in: address),
             subscription: subscription)
         return try store.read { state in
@@ -106,7 +106,7 @@ extension InMemoryDatabase {
         return changes + parts.map { CommittedChange(position: $0.position, zoneID: outline.zoneID, owner: nil, guests: [$0.participant.userRecordName]) }
     }
 
-    private func fires(_ standing: StandingSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool {
+    private func fires(_ standing: OwnedSubscription, _ change: CommittedChange, in state: InMemoryState) throws -> Bool {
         guard change.position > standing.position, change.position <= standing.lastPosition ?? .max else { return false }
         let type = change.record?.record.recordType
         switch standing.subscription.subject {

@@ -75,7 +75,7 @@ struct InMemoryDatabase: RecordDatabase {
         let found = QueryPage(
             records: try page.map { try $0.record.keeping(request.desiredKeys) },
             continuationMarker: hasMore ? page.last.map { ContinuationMarker.text(after: $0.place, of: query, in: area) } : nil,
-            plan: ChosenPlan(index: nil, summary: Self.summary(recordsRead)))
+            plan: QueryPlanChoice(index: nil, summary: Self.summary(recordsRead)))
         return (found, recordsRead)
     }
 

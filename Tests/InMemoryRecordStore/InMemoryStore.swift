@@ -115,7 +115,7 @@ struct InMemoryState: Sendable {
     }
 
     struct SubscriptionRow: Sendable {
-        var standing: StandingSubscription
+        var standing: OwnedSubscription
         /// Number of the zone with which it ends.
         let zone: Int64?
     }
@@ -155,7 +155,7 @@ struct InMemoryState: Sendable {
     /// Marks of the mirroring by user; the name of the public database is empty.
     var marks: [Name: [Name: String]] = [:]
     /// Deleted records whose referrers must be deleted before the write ends.
-    var falling: [FallenTarget] = []
+    var falling: [DeletedTarget] = []
     /// Trees of parents to walk before the write ends.
     var walks: [HierarchyWalk.Item] = []
 

@@ -107,7 +107,7 @@ extension InMemoryTransaction {
 
     func unfinishedViews(ofZone zone: Int64) -> Set<Int64> { Set(state.walks.lazy.filter { $0.zone == zone }.compactMap(\.view)) }
 
-    func leave(_ walks: [HierarchyWalk.Item]) { state.walks += walks }
+    func enqueue(_ walks: [HierarchyWalk.Item]) { state.walks += walks }
 
     private func livingView(of user: Name, on zone: Int64) -> Int64? {
         state.shares.first { share in

@@ -26,7 +26,7 @@ final class InMemoryTransaction: MirrorTransaction {
         if zoneID.isDefault, view.address.scope != .shared { try view.makeDefaultZone(in: &state, now: now) }
         let zone = try view.zone(zoneID, in: state)
         let guest = zone.base.map { base in
-            GuestReach(
+            GuestRights(
                 Dictionary(
                     uniqueKeysWithValues: state.livingHierarchies(of: base).compactMap { row in
                         row.guests[view.caller.userRecordName].map { (row.hierarchy.number, $0) }
@@ -87,13 +87,13 @@ final class InMemoryTransaction: MirrorTransaction {
         return view.zoneID(of: row)
     }
 
-    func doomed(by target: FallenTarget) -> [Name] {
+    func dependents(of target: DeletedTarget) -> [Name] {
         guard let zone = state.zones[target.zone] else { return [] }
         let names = view.referrers(to: target.name, in: zone).filter { $0.action == .deleteSelf }.map(\.recordName)
         return Set(names.filter { zone.rows[$0].map { $0.position < target.position } ?? false }).sorted()
     }
 
-    func isDoomed(_ record: HeldRecord) -> Bool {
+    func isToBeDeleted(_ record: BlockedDeletion) -> Bool {
         guard let row = state.zones[record.target.zone]?.rows[record.name] else { return false }
         return !row.isDeleted && row.position < record.target.position
     }
@@ -104,7 +104,7 @@ final class InMemoryTransaction: MirrorTransaction {
 
     var hasWorkedLong: Bool { false }
 
-    func leave(_ targets: [FallenTarget]) {
+    func enqueue(_ targets: [DeletedTarget]) {
         state.falling += targets
     }
 

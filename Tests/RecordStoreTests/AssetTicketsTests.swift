@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct AssetTicketsTests {
     private let tickets = AssetTickets(key: Array(repeating: 7, count: 32))
-    private let slot = SlotMark(zone: 3, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada")
+    private let slot = SlotDigest(zone: 3, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada")
     private let expires = Timestamp(milliseconds: 1_800_000_000_123)
 
     private var upload: UploadTicket { UploadTicket(number: Array(0..<16), expires: expires, slot: slot) }
@@ -58,12 +58,12 @@ import Testing
 
     @Test func marksTellSlotsApart() {
         let others = [
-            SlotMark(zone: 4, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
-            SlotMark(zone: 3, recordType: "Ite", recordName: "mr", fieldName: "file", user: "_ada"),
-            SlotMark(zone: 3, recordType: "Item", recordName: "r", fieldName: "fil", user: "e_ada"),
-            SlotMark(zone: 3, user: "_ada"), SlotMark(zone: 3, user: "_grace"),
-            SlotMark(anyZoneOf: .private, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
-            SlotMark(anyZoneOf: .public, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
+            SlotDigest(zone: 4, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
+            SlotDigest(zone: 3, recordType: "Ite", recordName: "mr", fieldName: "file", user: "_ada"),
+            SlotDigest(zone: 3, recordType: "Item", recordName: "r", fieldName: "fil", user: "e_ada"),
+            SlotDigest(zone: 3, user: "_ada"), SlotDigest(zone: 3, user: "_grace"),
+            SlotDigest(anyZoneOf: .private, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
+            SlotDigest(anyZoneOf: .public, recordType: "Item", recordName: "r", fieldName: "file", user: "_ada"),
         ]
         #expect(Set(others + [slot]).count == 8)
     }

@@ -22,7 +22,7 @@ import Testing
     private static func payload(
         _ subject: Subscription.Subject, in scope: DatabaseScope = .private, _ info: NotificationInfo?, _ change: CommittedChange
     ) throws -> NotificationPayload? {
-        let standing = StandingSubscription(
+        let standing = OwnedSubscription(
             user: "_a", scope: scope, position: 0, isHeldToRoles: false, subscription: Subscription("s", to: subject, notificationInfo: info))
         return NotificationPayload(of: standing, for: change, in: try #require(ContainerID("iCloud.x")), id: "N", badge: 3)
     }

@@ -65,7 +65,7 @@ import Testing
         let schema = try Self.schema
         let queries = Self.queries
         let subscriptions = queries.enumerated().map { number, query in
-            StandingSubscription(
+            OwnedSubscription(
                 user: "_u", scope: .public, position: 1, isHeldToRoles: false,
                 subscription: Subscription(Name("\(number)"), to: .query(Subscription.RecordSubject(query, firesOn: [.create, .delete]))))
         }
@@ -102,8 +102,8 @@ import Testing
 
     @Test func subscriptionsOfOtherPlacesAreNotFired() throws {
         let subject = Subscription.Subject.query(Subscription.RecordSubject(Query(recordType: "T"), firesOn: [.create]))
-        func standing(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject) -> StandingSubscription {
-            StandingSubscription(user: user, scope: scope, position: position, isHeldToRoles: false, subscription: Subscription("\(user)", to: subject))
+        func standing(_ user: Name, _ scope: DatabaseScope, after position: Int64 = 1, _ subject: Subscription.Subject) -> OwnedSubscription {
+            OwnedSubscription(user: user, scope: scope, position: position, isHeldToRoles: false, subscription: Subscription("\(user)", to: subject))
         }
         let zone = ZoneID(zoneName: "Z", ownerRecordName: "_a")
         let index = SubscriptionIndex(

@@ -42,7 +42,7 @@ import Testing
             (.zone(Self.zone, recordType: "Page"), .otherType("Page")), (.database(recordType: "Page"), .otherType("Page")),
         ]
         for (subject, miss) in table {
-            let standing = StandingSubscription(
+            let standing = OwnedSubscription(
                 user: "_a", scope: .private, position: 4, isHeldToRoles: false, subscription: Subscription("s", to: subject))
             #expect(try SubscriptionMiss(of: standing, by: Self.change(), in: Self.schema) == miss)
             var stranger = standing
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test func timeZonesAndMissingFieldsAreReasonsToo() throws {
-        var standing = StandingSubscription(user: "_a", scope: .private, position: 5, isHeldToRoles: false, subscription: Subscription("s", to: Self.query()))
+        var standing = OwnedSubscription(user: "_a", scope: .private, position: 5, isHeldToRoles: false, subscription: Subscription("s", to: Self.query()))
         func miss(_ change: CommittedChange) -> SubscriptionMiss? { SubscriptionMiss(of: standing, by: change, in: Self.schema) }
         #expect(try miss(Self.change()) == .tooEarly)
         (standing.position, standing.lastPosition) = (1, 3)

@@ -79,7 +79,7 @@ import Testing
         "Answer.swift": "of another server", "Refusal.swift": "Hummingbird's, or of this list", "HostGuard.swift": "of malformed(…)",
         "IndexRules.swift": "of a RecordError", "IndexWorker.swift": "of a stored error, or a fault, for the log",
         "CloudKitRecordEngine.swift": "iCloud's", "RecordError.swift": "of unexpectedInput(…)", "RequestMemory.swift": "a constant, tested below",
-        "RequestNote.swift": "of a Refusal", "AccessTable.swift": "of a RecordError", "WebServices.swift": "of a RecordError",
+        "RequestRecorder.swift": "of a Refusal", "AccessTable.swift": "of a RecordError", "WebServices.swift": "of a RecordError",
         "KnownReason.swift": "the catalogue", "ServerKey.swift": "two sentences that begin with these", "StoreProblem.swift": "the database's words",
     ]
 

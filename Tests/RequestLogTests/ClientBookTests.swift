@@ -228,7 +228,7 @@ import Testing
                 })
         }
         _ = book.note(Requests.request("list", at: 9, operation: "zones/list"))
-        let client = try #require(book.clients.first { $0.id == SeenClient.ID(client: "app", userRecordName: "_anna", address: Requests.address) })
+        let client = try #require(book.clients.first { $0.id == KnownClient.ID(client: "app", userRecordName: "_anna", address: Requests.address) })
         #expect(client.requestCount == 4 && client.failureCount == 1 && client.lastFailure?.requestID == "2")
         #expect(client.lastSeen.milliseconds - client.firstSeen.milliseconds == 9000)
         let feed = try #require(client.feed(of: Requests.zone))

@@ -45,7 +45,7 @@ import Testing
     private static func chain(_ numbers: Range<Int>) -> [Name] { numbers.map { Name("r\($0)") } }
 
     /// The records that were deleted since a token, as a client of the feed sees them.
-    private func fallen(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
+    private func cascaded(_ database: any RecordDatabase, since token: ChangeToken) async throws -> (names: [Name], token: ChangeToken) {
         let (changes, token) = try await database.pull(notes, since: token)
         #expect(changes.allSatisfy { $0.kind == .deleted })
         return (changes.map(\.recordID.recordName), token)
@@ -58,19 +58,19 @@ import Testing
         try await Self.makeChain(40, in: database)
         var token = try await database.pull(notes).token
         try await database.delete("r0", in: notes)
-        var found = try await fallen(database, since: token)
+        var found = try await cascaded(database, since: token)
         #expect(found.names == Self.chain(0..<5), "the record itself and four that fell with it")
         for step in 0..<11 {
             try await gate.allow(1)
             token = found.token
-            found = try await fallen(database, since: token)
+            found = try await cascaded(database, since: token)
             #expect(found.names == Self.chain(5 + 3 * step..<8 + 3 * step))
             // Saves do not wait for the rest of the cascade.
             try await database.save("other", type: "Other")
         }
         gate.open()
         try await StoreRecount.settleCascades(database)
-        #expect(try await fallen(database, since: found.token).names == Self.chain(38..<40))
+        #expect(try await cascaded(database, since: found.token).names == Self.chain(38..<40))
         #expect(try await database.counts(in: notes).total == 0)
         #expect(try await StoreRecount.problems(of: database) == [])
         await engine.close()

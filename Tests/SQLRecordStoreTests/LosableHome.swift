@@ -6,7 +6,7 @@ import Synchronization
 @testable import SQLRecordStore
 
 /// A folder of files that fails like a database on a server that is away.
-final class LosableHome: StoreHome {
+final class LosableHome: StoreLocation {
     private struct State {
         var failure: SQLError?
         var isOfMaking = false
@@ -89,6 +89,6 @@ private final class LosableConnections: WritableConnections {
         return try base.write(body)
     }
     func tidy() throws { try base.tidy() }
-    func leaveInOrder() throws { try base.leaveInOrder() }
+    func closeInOrder() throws { try base.closeInOrder() }
     func close() throws { try base.close() }
 }

@@ -39,7 +39,7 @@ import Testing
         func log(event: LogEvent) { log.lines.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") } }
     }
 
-    private func engine(_ home: any StoreHome) -> SQLRecordEngine {
+    private func engine(_ home: any StoreLocation) -> SQLRecordEngine {
         SQLRecordEngine(home: home, logger: Logger(label: "test") { [log] _ in Lines(log: log) }, clock: Timestamp.now)
     }
 

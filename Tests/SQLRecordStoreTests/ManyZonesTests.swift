@@ -98,7 +98,7 @@ import Testing
         let query = try ResolvedQuery(Query(recordType: "Item"), in: schema)
         let signature = Signature(timestamp: Timestamp(milliseconds: 0), userRecordName: "_u", deviceID: "")
         var random = SeededRandom(seed: 3)
-        var top = TopPlaces(query, limit: limit)
+        var top = TopRecords(query, limit: limit)
         var most = 0
         for zone in 0..<50 {
             for number in 0..<200 {
@@ -107,7 +107,7 @@ import Testing
                 let record = StoredRecord(
                     recordID: id, recordType: "Item", recordChangeTag: "1", created: signature, modified: signature,
                     fields: FieldsText(bytes: Array(repeating: 0, count: size)))
-                top.offer((QueryPlace(values: [], recordName: id.recordName, zoneID: id.zoneID), record))
+                top.offer((QueryPosition(values: [], recordName: id.recordName, zoneID: id.zoneID), record))
                 most = max(most, top.keptBytes)
             }
         }

@@ -199,7 +199,7 @@ import Testing
             return try await group.reduce(into: []) { if let held = $1 { $0.append(held) } }
         }
         #expect(held.count == 2 && engine.open.count == 2)
-        for (place, reader) in held { place.leave(reader) }
+        for (place, reader) in held { place.release(reader) }
         for number in 0..<6 { #expect(try await database(engine, number).pull(notes).changes.count == 1) }
         await engine.close()
     }
@@ -336,10 +336,10 @@ import Testing
         }
         #expect(codes.allSatisfy { $0 == .quotaExceeded })
         #expect(try await database.pull(notes).changes.count == 1)
-        place.leave(held)
+        place.release(held)
         let later = try await place.enter()
         #expect(later === held, "it was opened anew")
-        place.leave(later)
+        place.release(later)
         let names = try FileManager.default.contentsOfDirectory(atPath: file().deletingLastPathComponent().path(percentEncoded: false))
         #expect(names.filter { $0.hasPrefix(".") } == [], "nothing stays of the looks at the folder")
         disk.heal()

@@ -141,7 +141,7 @@ import Testing
         let resolved = try ResolvedQuery(query, in: try await subject.database.schema())
         let rank = Int(Double(Self.large) * depth)
         let number = query.sorts.first?.ascending == false ? Self.large - rank : rank
-        let place = QueryPlace(
+        let place = QueryPosition(
             values: query.sorts.map { _ in .int64(Int64(number)) }, recordName: Name(String(format: "r%08d", number)), zoneID: zoneID)
         let marker = depth == 0 ? nil : ContinuationMarker.text(after: place, of: resolved, in: .zone(zoneID))
         return {

@@ -68,7 +68,7 @@ enum CapabilityScenarios {
             (
                 .fireSubscriptions,
                 {
-                    let standing = StandingSubscription(
+                    let standing = OwnedSubscription(
                         user: ada.userRecordName, scope: .private, position: 0, isHeldToRoles: false,
                         subscription: Subscription("none", to: .database(recordType: nil)))
                     try await database.noteFired([standing], at: 1)

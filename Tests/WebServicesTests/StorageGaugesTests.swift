@@ -84,7 +84,7 @@ import Testing
             return [
                 StoreStorage(
                     container: ScenarioRunner.address.container, environment: .development, scope: .private,
-                    [("N", "Z", StoredAmount(records: records, bytes: 10))], limit: limit)
+                    [("N", "Z", RecordTotals(records: records, bytes: 10))], limit: limit)
             ]
         }
 

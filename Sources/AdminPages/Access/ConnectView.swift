@@ -29,13 +29,13 @@ struct ConnectView: Page {
 
     /// The inputs of a refused form, without credentials.
     struct Draft: Sendable {
-        var complaint: Complaint?
+        var complaint: PageError?
         var fields = FormFields()
     }
 
     let title = "Connected containers"
     let notice: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let rows: [Row]
     let container: String
     let environments: [Choice]
@@ -165,7 +165,7 @@ struct ConnectActions: Sendable {
             try await store(connection)
             return .connected
         } catch let error as RecordError {
-            return .complaint(ConnectView.Draft(complaint: Complaint(error), fields: fields))
+            return .complaint(ConnectView.Draft(complaint: PageError(error), fields: fields))
         }
     }
 

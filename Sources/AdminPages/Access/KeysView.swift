@@ -56,7 +56,7 @@ struct KeysView: Page {
         enum Form: Sendable { case token, key }
 
         let form: Form
-        let complaint: Complaint
+        let complaint: PageError
         let fields: FormFields
     }
 
@@ -81,7 +81,7 @@ struct KeysView: Page {
     struct TokenForm: ViewModel {
         let action: String
         let isOpen: Bool
-        let complaint: Complaint?
+        let complaint: PageError?
         let name: String
         let origins: String
         let callback: String
@@ -90,7 +90,7 @@ struct KeysView: Page {
     struct KeyForm: ViewModel {
         let action: String
         let isOpen: Bool
-        let complaint: Complaint?
+        let complaint: PageError?
         let name: String
         let pem: String
     }
@@ -196,7 +196,7 @@ enum KeyActions {
                 allowedOrigins: origins, callback: visit.fields.text("callback")?.trimmingSpaces)
             return .page(TokenMadeView(token, secret, visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .token, complaint: Complaint(error), fields: visit.fields)))
+            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .token, complaint: PageError(error), fields: visit.fields)))
         }
     }
 
@@ -210,7 +210,7 @@ enum KeyActions {
                 pem: pem, named: visit.fields["name"]?.trimmingSpaces ?? "", container: address.container, environment: address.environment)
             return .page(KeyMadeView(key, visit))
         } catch let error as RecordError where error.code == .badRequest {
-            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .key, complaint: Complaint(error), fields: visit.fields)))
+            return .page(try KeysView.load(visit, access, draft: KeysView.Draft(form: .key, complaint: PageError(error), fields: visit.fields)))
         }
     }
 

@@ -32,7 +32,7 @@ struct SignatureView: Page {
     let title = Self.tab.title
     let action: String
     let form: SignatureForm
-    let complaint: Complaint?
+    let complaint: PageError?
     let result: Result?
     let milliseconds: String
 
@@ -50,11 +50,11 @@ struct SignatureView: Page {
         } catch let error as RecordError where error.code == .badRequest {
             var form = SignatureForm()
             form.keep(visit.fields)
-            return SignatureView(form, nil, Complaint(error), visit)
+            return SignatureView(form, nil, PageError(error), visit)
         }
     }
 
-    private init(_ form: SignatureForm, _ result: Result?, _ complaint: Complaint?, _ visit: Visit) {
+    private init(_ form: SignatureForm, _ result: Result?, _ complaint: PageError?, _ visit: Visit) {
         action = visit.place.link("keys/signature")
         self.form = form
         self.result = result

@@ -27,7 +27,7 @@ struct DeployView: Page {
     let isCurrent: Bool
     /// Changes that a production schema does not allow, one per line; empty if the plan can run.
     let obstacles: [String]
-    let refusal: Complaint?
+    let refusal: PageError?
     /// A warning about indexes that production loses.
     let drops: String?
     let canRun: Bool
@@ -76,7 +76,7 @@ extension DeployView {
                     return dropped.isEmpty ? nil : "Queries in production that need \(dropped.names.joined(separator: " or ")) will be refused."
                 },
             composites: composites(development, production), isCurrent: plan.isEmpty, obstacles: obstacles.compactMap(Self.line),
-            refusal: plan.refusal.map { Complaint($0) }, drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
+            refusal: plan.refusal.map { PageError($0) }, drops: drops == 0 ? nil : Digits.count(drops, "index", plural: "indexes"),
             canRun: canRun, permanent: canRun ? try await PermanentAdditions(plan.difference, visit) : nil, fingerprint: SchemaFingerprint.text(from: development, to: production),
             action: visit.place.link("deploy"), works: try await visit.indexWorks(in: .production).panel,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)

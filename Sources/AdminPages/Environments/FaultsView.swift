@@ -102,7 +102,7 @@ struct FaultsView: Page {
             acts: InjectedFault.allCases.filter { $0.kind == .act }.map { act in
                 Act(title: act.title, name: act.rawValue, effect: act.effect, advice: act.advice, obstacle: obstacle(to: act, visit))
             },
-            areas: FaultPlace.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
+            areas: FaultScope.allCases(in: visit).map { Choice($0.value(in: place), $0.area(in: place).description, isSelected: false) },
             zones: (isOwner ? visit.customZones : []).map { zone in
                 Choice(
                     place.zoneText(zone.zoneID), visit.zoneName(zone.zoneID),
@@ -142,7 +142,7 @@ extension FaultsView.Running {
 // MARK: - Scope
 
 /// The scope of an injected fault, relative to the current place.
-enum FaultPlace: Hashable {
+enum FaultScope: Hashable {
     case everywhere, container, environment, database
     case zone(ZoneID)
 
@@ -150,7 +150,7 @@ enum FaultPlace: Hashable {
     private static let zoneLimit = 200
     private static let zonePrefix = "zone:"
 
-    static func allCases(in visit: Visit) -> [FaultPlace] {
+    static func allCases(in visit: Visit) -> [FaultScope] {
         [.everywhere, .container, .environment, .database] + visit.zones.prefix(zoneLimit).map { .zone($0.zoneID) }
     }
 
@@ -217,7 +217,7 @@ enum FaultActions {
         let setting = try FaultSetting(
             fault, count: fault.kind == .failure ? try number("count", "The count") : nil,
             every: hasItems ? try number("every", "The number of items") : nil, code: hasItems ? visit.fields.text("code") : nil)
-        let area = try FaultPlace(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
+        let area = try FaultScope(visit.fields["where"] ?? "everywhere", in: visit.place).area(in: visit.place)
         try faults.start(setting, in: area)
         return page(visit, .rehearsalStarted)
     }

@@ -36,7 +36,7 @@ struct SnapshotsView: Page {
     let container: String
     let environment: String
     let notice: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     /// The name in the form.
     let name: String
     let nameLimit: String
@@ -60,7 +60,7 @@ extension SnapshotsView {
         let environment = place.address.environment
         return SnapshotsView(
             container: place.address.container.description, environment: environment.rawValue, notice: Notice.text(visit.fields["notice"]),
-            complaint: complaint.map { Complaint($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "", nameLimit: String(Snapshot.nameLimit),
+            complaint: complaint.map { PageError($0) }, name: complaint == nil ? "" : visit.fields["name"] ?? "", nameLimit: String(Snapshot.nameLimit),
             requests: logged == 0 ? nil : Digits.count(logged, "request"), rows: snapshots.map { Row($0, place) }, action: place.link("snapshots/save"),
             bring: place.link("snapshots/import"), limit: Digits.bytes(Int64(Console.largestFile)),
             command: "skylight snapshot save NAME --container \(place.address.container)" + (environment == .development ? "" : " --environment \(environment.rawValue)"),

@@ -88,7 +88,7 @@ struct ImportView: Page {
     /// The syntax errors of the text.
     let errors: [Remark]
     let notes: [Remark]
-    let complaint: Complaint?
+    let complaint: PageError?
     /// True if the plan changed between the preview and the confirmation.
     let isStale: Bool
     /// `nil` if there is nothing to do, or no plan.
@@ -155,7 +155,7 @@ extension ImportView {
             errors: (reading.text.isEmpty && complaint != nil ? [] : reading.read.errors).map { Remark(message: $0.message, excerpt: $0.excerpt) },
             notes: reading.read.notes.map { Remark(message: $0.description, excerpt: nil) }
                 + (more > 0 ? [Remark(message: "… and \(Digits.grouped(more)) more", excerpt: nil)] : []),
-            complaint: complaint.map { Complaint($0) }, isStale: isStale,
+            complaint: complaint.map { PageError($0) }, isStale: isStale,
             changes: reading.plan.flatMap { plan in
                 plan.isEmpty
                     ? nil

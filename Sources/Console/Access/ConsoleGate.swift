@@ -34,7 +34,7 @@ struct ConsoleGate: Sendable {
         if isLooking, mode == "navigate", !request.headers.contains(.authorization) {
             return .redirect(to: SignInPath.address(next: request.head.path))
         }
-        let page = TurnedAwayView(signIn: SignInPath.address(next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
+        let page = SessionEndedView(signIn: SignInPath.address(next: isLooking ? request.head.path : SignInPath.path(ofPage: request.headers[.referer])))
         return try renderer.response(page, in: Frame(title: page.title, staticFiles: renderer.staticFiles))
     }
 }
@@ -42,7 +42,7 @@ struct ConsoleGate: Sendable {
 // MARK: - Refusal
 
 /// The answer to a form or a script that has no session or an expired one.
-struct TurnedAwayView: Page {
+struct SessionEndedView: Page {
     static let template = "turned_away"
     static let tab = Tab.home
 

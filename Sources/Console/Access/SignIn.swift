@@ -12,7 +12,7 @@ internal import Records
 enum SignIn {
     enum Outcome: Sendable {
         /// - way: the return path of the token; `nil` if there is no token to return.
-        case page(any Page, way: SignInWay?)
+        case page(any Page, way: SignInReturn?)
         case redirect(String)
     }
 
@@ -42,7 +42,7 @@ enum SignIn {
             let signIn = access.mode == .required ? UserSignIn(apiTokenID: request.apiTokenID, peer: peer) : nil
             let user = try await isForNewUsers(request, by: access) ? newUser(fields, signIn, in: accounts) : user(fields, signIn, in: accounts)
             let (_, token) = try await accounts.signIn(user.userRecordName, with: request, keepSignedIn: fields["keep"] == "1", now: Date())
-            if case .callback(let address) = way { return .redirect(SignInWay.address(address, with: token)) }
+            if case .callback(let address) = way { return .redirect(SignInReturn.address(address, with: token)) }
             return .page(SignedInView(user, token, request, way, files), way: nil)
         } catch let error as RecordError where error.code != .internalError && error.code != .throttled {
             return .page(try SignInView(ticket: ticket, request, way, access, files, fields: fields, complaint: error.reason), way: way)
@@ -50,11 +50,11 @@ enum SignIn {
     }
 
     /// The sign-in request of a ticket; `nil` if the ticket is invalid, or its API token is unknown or revoked.
-    private static func request(of ticket: String, in accounts: Accounts) throws -> (SignInRequest, SignInWay)? {
+    private static func request(of ticket: String, in accounts: Accounts) throws -> (SignInRequest, SignInReturn)? {
         guard let request = accounts.signInRequest(ticket: ticket, now: Date()) else { return nil }
-        guard let id = request.apiTokenID else { return (request, SignInWay(request, nil)) }
+        guard let id = request.apiTokenID else { return (request, SignInReturn(request, nil)) }
         guard let token = accounts.apiTokens().first(where: { $0.id == id }), token.revoked == nil else { return nil }
-        return (request, SignInWay(request, token))
+        return (request, SignInReturn(request, token))
     }
 
     /// The chosen user, or a new one.
@@ -89,7 +89,7 @@ enum SignIn {
 // MARK: - Ways back to the app
 
 /// The return path of a web auth token from the sign-in page to the app.
-enum SignInWay: Sendable, Hashable {
+enum SignInReturn: Sendable, Hashable {
     /// Redirects the browser to the callback address of the API token.
     case callback(String)
     /// Sends a message to the window that opened this one. Only pages of the given origin can receive it.
@@ -171,7 +171,7 @@ struct SignInView: Page {
     let email: String
 
     init(
-        ticket: String, _ request: SignInRequest, _ way: SignInWay, _ access: AccessControl, _ files: StaticFiles, fields: FormFields = FormFields(),
+        ticket: String, _ request: SignInRequest, _ way: SignInReturn, _ access: AccessControl, _ files: StaticFiles, fields: FormFields = FormFields(),
         complaint: String? = nil
     ) throws {
         let accounts = access.accounts
@@ -224,7 +224,7 @@ struct SignedInView: Page {
     /// The path of an example request.
     let path: String
 
-    init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInWay, _ files: StaticFiles) {
+    init(_ user: User, _ token: String, _ request: SignInRequest, _ way: SignInReturn, _ files: StaticFiles) {
         script = files.url("signin.js")
         self.user = user.displayName
         container = request.container.description
@@ -269,7 +269,7 @@ struct SignInEndView: Page {
             again: nil, origin: nil, message: nil)
     }
 
-    static func cancelled(_ way: SignInWay, again: String, _ files: StaticFiles) -> SignInEndView {
+    static func cancelled(_ way: SignInReturn, again: String, _ files: StaticFiles) -> SignInEndView {
         let origin: String? = if case .opener(let origin) = way { origin } else { nil }
         return SignInEndView(
             title: "Sign-in cancelled", status: .ok, script: files.url("signin.js"), heading: "Sign-in cancelled",

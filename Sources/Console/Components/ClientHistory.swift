@@ -8,7 +8,7 @@ package struct ClientHistory: Sendable {
     package let identity: ClientIdentity
     package let user: Name
     /// One part per database, the most recently used first.
-    package let parts: [SeenClient]
+    package let parts: [KnownClient]
 
     /// The anchor of the client on the page Clients. FNV-1a is enough to distinguish a few hundred clients.
     package var anchor: String {
@@ -58,7 +58,7 @@ extension ClientBook {
             let user: Name
         }
         var order: [Key] = []
-        var parts: [Key: [SeenClient]] = [:]
+        var parts: [Key: [KnownClient]] = [:]
         for client in clients where client.address.container == container && !client.identity.isOfSkylight {
             if let environment, client.address.environment != environment { continue }
             guard let user = client.userRecordName else { continue }

@@ -106,7 +106,7 @@ package enum AddedIndexes {
 // MARK: - Pill
 
 /// A small badge beside a field for an index that it has or lacks.
-package struct Pill: ViewModel {
+package struct IndexBadge: ViewModel {
     package let text: String
     /// `has` or `lacks`.
     package let tone: String

@@ -169,7 +169,7 @@ enum ShownNotice {
 // MARK: - Complaints
 
 /// An API error that a page shows in place of an answer.
-package struct Complaint: ViewModel {
+package struct PageError: ViewModel {
     let reason: String
     let code: String
     /// Advice, one sentence per element.

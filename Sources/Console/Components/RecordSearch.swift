@@ -31,10 +31,10 @@ package struct RecordSearch: Sendable {
     /// - Parameters:
     ///   - zoneIDs: the zones to search, the more important ones first.
     package init(for text: String, in zoneIDs: [ZoneID], _ visit: Visit) async throws {
-        try await self.init(FoundWords(text), in: zoneIDs, visit)
+        try await self.init(SearchWords(text), in: zoneIDs, visit)
     }
 
-    init(_ words: FoundWords, in zoneIDs: [ZoneID], _ visit: Visit) async throws {
+    init(_ words: SearchWords, in zoneIDs: [ZoneID], _ visit: Visit) async throws {
         struct Kind: Hashable {
             let rank: Int
             let type: Name

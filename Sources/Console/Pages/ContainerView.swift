@@ -21,7 +21,7 @@ package struct ContainerView: Page {
     let snapshots: String
     /// The input for the new name.
     let newName: String
-    let complaint: Complaint?
+    let complaint: PageError?
     let milliseconds: String
 
     package static func load(_ fields: FormFields, console: Console) async throws -> ContainerView {
@@ -100,7 +100,7 @@ package struct ContainerView: Page {
             address: DatabaseAddress(container: container, environment: .development, scope: .private), user: nil, zone: .unspecified)
         return ContainerView(
             title: container.description, name: container.description, rows: rows,
-            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue), newName: newName ?? container.description, complaint: complaint.map { Complaint($0) },
+            query: home.link(Tab.query.rawValue), snapshots: home.link(Tab.snapshots.rawValue), newName: newName ?? container.description, complaint: complaint.map { PageError($0) },
             milliseconds: stopwatch.elapsed.millisecondsText)
     }
 }

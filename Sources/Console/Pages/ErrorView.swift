@@ -86,24 +86,24 @@ extension RecordError {
 // MARK: - What iCloud does not tell
 
 /// A page about something that CloudKit's protocol does not tell, which a mirror of the container has.
-struct UntoldView: Page {
+struct MirrorOfferView: Page {
     static let template = "untold"
     static let tab = Tab.home
 
     let title = "Not available from CloudKit"
     let reason: String
-    let untold: Untold
+    let untold: MirrorOffer
     let back: Frame.Link
 
     init(_ error: RecordError, _ visit: Visit) {
         reason = error.reason
-        untold = Untold(visit)
+        untold = MirrorOffer(visit)
         back = Frame.Link(text: "Back to the records", href: visit.place.link(Tab.query.rawValue))
     }
 }
 
 /// The offer of a mirror, in place of what CloudKit does not tell.
-package struct Untold: ViewModel {
+package struct MirrorOffer: ViewModel {
     let mirror: String
 
     package init(_ visit: Visit) {

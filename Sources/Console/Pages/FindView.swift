@@ -11,7 +11,7 @@ struct FindView: Page {
     let title = "Find"
     let text: String
     let hasText: Bool
-    let groups: [FoundGroup]
+    let groups: [SearchGroup]
     /// A sentence if nothing is found.
     let nothing: String?
     /// A sentence about records that were not searched.
@@ -23,20 +23,20 @@ struct FindView: Page {
     /// - Parameter isExplained: true if the text was looked for as a token of all containers, and is none.
     static func load(_ visit: Visit, isExplained: Bool = false) async throws -> FindView {
         let text = (visit.fields["q"] ?? "").trimmingSpaces
-        let words = FoundWords(text)
-        let records = try await FoundRecords(words, visit)
-        let groups: [FoundGroup?] = [
-            FoundGroup("Tokens and requests", of: try await values(text, isExplained: isExplained, visit), words),
-            FoundGroup("Pages", of: Tab.allCases.filter(visit.offers).map { Found($0.title, href: visit.place.link($0.rawValue)) }, words, limit: 40),
-            FoundGroup("Actions", of: actions(visit), words, limit: 20),
-            FoundGroup("Record types", of: visit.types.map { Found($0.name.string, href: visit.place.link("type", [("type", $0.name.string)])) }, words),
-            FoundGroup(
+        let words = SearchWords(text)
+        let records = try await RecordMatches(words, visit)
+        let groups: [SearchGroup?] = [
+            SearchGroup("Tokens and requests", of: try await values(text, isExplained: isExplained, visit), words),
+            SearchGroup("Pages", of: Tab.allCases.filter(visit.offers).map { Found($0.title, href: visit.place.link($0.rawValue)) }, words, limit: 40),
+            SearchGroup("Actions", of: actions(visit), words, limit: 20),
+            SearchGroup("Record types", of: visit.types.map { Found($0.name.string, href: visit.place.link("type", [("type", $0.name.string)])) }, words),
+            SearchGroup(
                 "Zones", of: visit.zones.map { Found(visit.zoneName($0.zoneID), note: visit.ownerName($0.zoneID), href: visit.place.link(toZone: $0.zoneID)) }, words),
             records.group,
-            FoundGroup("Saved queries", of: savedQueries(visit), words),
-            words.isEmpty ? nil : FoundGroup("Clients", of: clients(visit), words),
-            FoundGroup("API tokens and keys", of: credentials(visit), words),
-            words.isEmpty ? nil : FoundGroup("Users", of: users(visit), words),
+            SearchGroup("Saved queries", of: savedQueries(visit), words),
+            words.isEmpty ? nil : SearchGroup("Clients", of: clients(visit), words),
+            SearchGroup("API tokens and keys", of: credentials(visit), words),
+            words.isEmpty ? nil : SearchGroup("Users", of: users(visit), words),
             containers(visit.containers, visit.accounts, words),
         ]
         return FindView(
@@ -49,15 +49,15 @@ struct FindView: Page {
         let stopwatch = Stopwatch()
         let containers = try await stopwatch.measure { try await console.containers() }
         let text = (fields["q"] ?? "").trimmingSpaces
-        let words = FoundWords(text)
+        let words = SearchWords(text)
         let actions = console.connections == nil ? [] : [Found("Connect a container in iCloud", href: "/connect")]
         return FindView(
-            text: text, groups: sorted([Self.containers(containers, console.accounts, words), FoundGroup("Actions", of: actions, words)]),
+            text: text, groups: sorted([Self.containers(containers, console.accounts, words), SearchGroup("Actions", of: actions, words)]),
             nothing: "No container has a name with this text, and no record, type or zone has exactly this name.", remark: nil, back: "/",
             milliseconds: stopwatch.elapsed.millisecondsText)
     }
 
-    private init(text: String, groups: [FoundGroup], nothing: String, remark: String?, back: String, milliseconds: String) {
+    private init(text: String, groups: [SearchGroup], nothing: String, remark: String?, back: String, milliseconds: String) {
         (self.groups, self.remark, self.back, self.milliseconds) = (groups, remark, back, milliseconds)
         self.text = PastedValue(text).holdsCredential ? "…" : text
         hasText = !text.isEmpty
@@ -65,7 +65,7 @@ struct FindView: Page {
     }
 
     /// Groups with an exact match come first.
-    private static func sorted(_ groups: [FoundGroup?]) -> [FoundGroup] {
+    private static func sorted(_ groups: [SearchGroup?]) -> [SearchGroup] {
         let groups = groups.compactMap(\.self)
         return groups.filter(\.hasExactMatch) + groups.filter { !$0.hasExactMatch }
     }
@@ -135,8 +135,8 @@ struct FindView: Page {
         }
     }
 
-    private static func containers(_ containers: [ContainerID], _ accounts: Accounts, _ words: FoundWords) -> FoundGroup? {
-        FoundGroup("Containers", of: containers.map { Found($0.description, href: Finder.place($0, accounts).link(Tab.query.rawValue)) }, words)
+    private static func containers(_ containers: [ContainerID], _ accounts: Accounts, _ words: SearchWords) -> SearchGroup? {
+        SearchGroup("Containers", of: containers.map { Found($0.description, href: Finder.place($0, accounts).link(Tab.query.rawValue)) }, words)
     }
 }
 
@@ -156,13 +156,13 @@ struct Found: ViewModel {
     }
 
     /// - Returns: `nil` if a word is in none of the names and not in the note. The lowest rank is the best match.
-    func rank(_ words: FoundWords) -> Int? {
+    func rank(_ words: SearchWords) -> Int? {
         words.rank(of: names, note: note)
     }
 }
 
 /// The matches of one kind, the better ones first.
-struct FoundGroup: ViewModel {
+struct SearchGroup: ViewModel {
     let title: String
     let items: [Found]
     /// `12 more: type more of the name`.
@@ -173,7 +173,7 @@ struct FoundGroup: ViewModel {
     static let limit = 8
 
     /// - Returns: `nil` if nothing matches.
-    init?(_ title: String, of all: [Found], _ words: FoundWords, limit: Int = limit, isCut: Bool = false) {
+    init?(_ title: String, of all: [Found], _ words: SearchWords, limit: Int = limit, isCut: Bool = false) {
         let ranked = all.enumerated().compactMap { index, item in item.rank(words).map { (rank: $0, index: index, item: item) } }
             .sorted { ($0.rank, $0.index) < ($1.rank, $1.index) }
         if ranked.isEmpty { return nil }
@@ -182,12 +182,12 @@ struct FoundGroup: ViewModel {
         let left = ranked.count - items.count
         let rest = isCut ? "and more" : left > 0 ? "\(Digits.grouped(left)) more" : nil
         more = rest.map { "\($0): type more of the name" }
-        hasExactMatch = ranked[0].rank == FoundWords.exactRank
+        hasExactMatch = ranked[0].rank == SearchWords.exactRank
     }
 }
 
 /// The words of a search, in any case and order.
-struct FoundWords: Sendable {
+struct SearchWords: Sendable {
     static let exactRank = 0
 
     /// The text as it was typed.
@@ -217,12 +217,12 @@ struct FoundWords: Sendable {
 // MARK: - Records
 
 /// The records of a database with a text in their name or title.
-struct FoundRecords {
-    let group: FoundGroup?
+struct RecordMatches {
+    let group: SearchGroup?
     /// A sentence about records that were not searched.
     let remark: String?
 
-    init(_ words: FoundWords, _ visit: Visit) async throws {
+    init(_ words: SearchWords, _ visit: Visit) async throws {
         guard !words.isEmpty, visit.database.can(.listRecords) else {
             (group, remark) = (nil, nil)
             return
@@ -230,8 +230,8 @@ struct FoundRecords {
         let here = visit.place.zoneID
         let zoneIDs = (here.map { [$0] } ?? []) + visit.zones.map(\.zoneID).filter { zoneID in here.map { !visit.place.isSame($0, zoneID) } ?? true }
         let search = try await RecordSearch(words, in: zoneIDs, visit)
-        let isShort = search.matches.count <= FoundGroup.limit
-        group = FoundGroup("Records", of: search.matches.map { Found($0, visit) }, words, isCut: search.hasMore || search.isCut && !isShort)
+        let isShort = search.matches.count <= SearchGroup.limit
+        group = SearchGroup("Records", of: search.matches.map { Found($0, visit) }, words, isCut: search.hasMore || search.isCut && !isShort)
         remark = !search.isCut || !isShort
             ? nil : "Parts of names and titles were searched in \(Digits.count(search.count, "record")); the others are found by their whole name."
     }

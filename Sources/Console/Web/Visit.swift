@@ -16,7 +16,7 @@ package struct Visit: Sendable {
     package internal(set) var database: any RecordDatabase
     package let engine: any RecordEngine
     /// The containers in iCloud; `nil` if this console can't connect to any.
-    package let connections: AskingConnections?
+    package let connections: ConfirmingConnections?
     /// The connection of the place's container; `nil` for a container of this machine.
     package let connection: ContainerConnection?
     /// The connection of the container that the place's container is the mirror of.
@@ -123,7 +123,7 @@ extension Visit {
         containers listed: [ContainerID]? = nil, stopwatch: Stopwatch = Stopwatch()
     ) async throws {
         let (container, environment) = (place.address.container, place.address.environment)
-        let connections = console.connections.map { AskingConnections($0, confirmed: confirmed) }
+        let connections = console.connections.map { ConfirmingConnections($0, confirmed: confirmed) }
         let connection = connections == nil ? nil : console.accounts.connections(of: container).first { $0.environment == environment }
         let origin = connections == nil ? nil : console.accounts.connection(mirroredIn: container, environment)
         let engine: any RecordEngine = if let connections { connections } else { console.engine }

@@ -55,7 +55,7 @@ public struct ContainerMirror: Sendable {
         // A pull without news writes nothing.
         if report.outcome.saved + report.outcome.deleted > 0 || !report.outcome.conflicts.isEmpty || !report.problems.isEmpty {
             let local = try await replica(.private).local
-            let pull = PastPull(
+            let pull = PullHistoryEntry(
                 started: started, ended: .now(), saved: report.outcome.saved, deleted: report.outcome.deleted,
                 conflicts: report.outcome.conflicts.count, problems: report.problems.count, requests: meter.progress.requests)
             let mark = PullHistory.adding(pull, to: try await local.mirrorMarks()[Marks.history])
@@ -65,7 +65,7 @@ public struct ContainerMirror: Sendable {
     }
 
     /// The latest pulls that brought something, the latest first; 100 at most.
-    public func history() async throws -> [PastPull] {
+    public func history() async throws -> [PullHistoryEntry] {
         PullHistory.pulls(in: try await replica(.private).local.mirrorMarks()[Marks.history])
     }
 

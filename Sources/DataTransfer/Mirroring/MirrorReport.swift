@@ -176,7 +176,7 @@ final class MirrorMeter: Sendable {
 // MARK: - Past pulls
 
 /// A pull that brought something, or failed in part.
-public struct PastPull: Sendable, Hashable {
+public struct PullHistoryEntry: Sendable, Hashable {
     public var started: Timestamp
     public var ended: Timestamp
     public var saved: Int
@@ -190,20 +190,20 @@ public struct PastPull: Sendable, Hashable {
 enum PullHistory {
     private static let limit = 100
 
-    static func pulls(in mark: String?) -> [PastPull] {
+    static func pulls(in mark: String?) -> [PullHistoryEntry] {
         guard let mark, case .array(let entries)? = try? JSONReader.value(of: mark) else { return [] }
         return entries.compactMap { entry in
             guard case .array(let values) = entry else { return nil }
             let numbers = values.compactMap { if case .integer(let number) = $0 { number } else { nil } }
             guard numbers.count == 7 else { return nil }
-            return PastPull(
+            return PullHistoryEntry(
                 started: Timestamp(milliseconds: numbers[0]), ended: Timestamp(milliseconds: numbers[1]), saved: Int(numbers[2]), deleted: Int(numbers[3]),
                 conflicts: Int(numbers[4]), problems: Int(numbers[5]), requests: Int(numbers[6]))
         }
     }
 
     /// - Returns: the mark with one more pull, the latest first.
-    static func adding(_ pull: PastPull, to mark: String?) -> String {
+    static func adding(_ pull: PullHistoryEntry, to mark: String?) -> String {
         var writer = JSONWriter()
         writer.array { writer in
             for pull in ([pull] + pulls(in: mark)).prefix(limit) {

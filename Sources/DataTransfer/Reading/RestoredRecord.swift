@@ -123,7 +123,7 @@ extension FieldInput {
 // MARK: - Zones
 
 /// Maps the records of an export and their references to the target zones.
-struct RestorePlaces: Sendable {
+struct RestoreTargets: Sendable {
     private let header: ExportHeader
     private let address: DatabaseAddress
     private let caller: Caller
@@ -185,7 +185,7 @@ struct RestorePlaces: Sendable {
 /// Detects duplicate records in a file.
 ///
 /// Exports are sorted by name. While the names of a zone ascend, there can be no duplicates, so only the last name is kept.
-struct SeenNames {
+struct DuplicateDetector {
     enum Finding {
         case new
         case taken(line: Int)

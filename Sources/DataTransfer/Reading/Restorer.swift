@@ -15,7 +15,7 @@ public import Records
 public struct Restorer: Sendable {
     private let file: ImportFile
     private let header: ExportHeader
-    private let places: RestorePlaces
+    private let places: RestoreTargets
     private let database: any RecordDatabase
     private let assets: AssetExchange?
     private let keepsLinks: Bool
@@ -32,7 +32,7 @@ public struct Restorer: Sendable {
         self.keepsLinks = keepsLinks
         file = export.file
         header = export.header
-        places = try RestorePlaces(header, into: database.address, as: database.caller, zoneID: zoneID)
+        places = try RestoreTargets(header, into: database.address, as: database.caller, zoneID: zoneID)
         self.database = database
     }
 
@@ -156,8 +156,8 @@ public struct Restorer: Sendable {
     /// Validates every line.
     private func check(_ progress: @escaping (ImportProgress) -> Void) async throws -> Check {
         var verified: [FileChecksum: Int64] = [:]
-        var check = try await check(SeenNames(keepsAll: false), &verified, progress)
-        if check == nil { check = try await self.check(SeenNames(keepsAll: true), &verified, progress) }
+        var check = try await check(DuplicateDetector(keepsAll: false), &verified, progress)
+        if check == nil { check = try await self.check(DuplicateDetector(keepsAll: true), &verified, progress) }
         guard let check else { throw ImportError.unreadable(file: file.path, line: nil, reason: "its records can't be read") }
         if check.assets > 0, assets == nil {
             throw ImportError.invalid(
@@ -171,7 +171,7 @@ public struct Restorer: Sendable {
     /// - Returns: `nil` if more names must be kept to detect duplicates.
     /// - Parameter verified: the verified files with their sizes.
     private func check(
-        _ names: SeenNames, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
+        _ names: DuplicateDetector, _ verified: inout [FileChecksum: Int64], _ progress: @escaping (ImportProgress) -> Void
     ) async throws -> Check? {
         var check = Check()
         checkKeys(&check)

@@ -101,10 +101,10 @@ public struct SnapshotFolder: Sendable {
     /// Deletes a snapshot.
     public func delete(_ snapshot: Snapshot) throws {
         // Renamed first, so that a stop does not leave half of it.
-        let doomed = url.appending(path: SnapshotDraft.prefix + UUID().uuidString)
+        let removed = url.appending(path: SnapshotDraft.prefix + UUID().uuidString)
         do {
-            try FileManager.default.moveItem(at: snapshot.url, to: doomed)
-            try FileManager.default.removeItem(at: doomed)
+            try FileManager.default.moveItem(at: snapshot.url, to: removed)
+            try FileManager.default.removeItem(at: removed)
         } catch {
             throw SnapshotError(.unwritable, "The snapshot '\(snapshot.name)' can't be deleted: \(error.localizedDescription)")
         }

@@ -58,7 +58,7 @@ struct BulkView: Page {
     /// The inputs of the new value; `nil` if no field is chosen, or the change sets no value.
     let value: Value?
     let problem: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let remark: String?
     let dryRun: DryRun?
     /// The number of the field among the inputs. The ids of the inputs contain it.
@@ -77,7 +77,7 @@ struct BulkView: Page {
     static func run(_ visit: Visit, runs: BackgroundRuns) async throws -> Answer {
         let form = try BulkForm(visit)
         let type = try Self.type(form, visit)
-        let plan = QueryPlan(form.query, of: type)
+        let plan = CheckedQuery(form.query, of: type)
         guard plan.canRun else { return .page(try await page(form, isAsked: true, remark: nil, visit)) }
         let input: FieldInput?
         do {
@@ -117,7 +117,7 @@ struct BulkView: Page {
 
     private static func page(_ form: BulkForm, isAsked: Bool, remark: String?, _ visit: Visit) async throws -> BulkView {
         let type = try type(form, visit)
-        let plan = QueryPlan(form.query, of: type)
+        let plan = CheckedQuery(form.query, of: type)
         guard plan.canRun else {
             let error = RecordError(.badRequest, "A value of the query can't be read")
             return BulkView(form, type, plan, complaint: error, visit: visit)
@@ -136,7 +136,7 @@ struct BulkView: Page {
     }
 
     private init(
-        _ form: BulkForm, _ type: RecordType, _ plan: QueryPlan, found: BulkTargets? = nil, input: FieldInput? = nil, all: Int? = nil, problem: String? = nil,
+        _ form: BulkForm, _ type: RecordType, _ plan: CheckedQuery, found: BulkTargets? = nil, input: FieldInput? = nil, all: Int? = nil, problem: String? = nil,
         complaint: RecordError? = nil, remark: String? = nil, visit: Visit
     ) {
         let place = visit.place
@@ -155,7 +155,7 @@ struct BulkView: Page {
             + fields.map { Choice($0.key.string, "\($0.key) · \($0.value.type.label)", isSelected: $0.key == chosen) }
         value = form.change == .set ? form.field.map { Value($0, isWrong: problem != nil, visit: visit) } : nil
         self.problem = problem
-        self.complaint = complaint.map { Complaint($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
+        self.complaint = complaint.map { PageError($0, advice: ["Run the query on the page Query first. It offers the missing indexes."]) }
         self.remark = remark
         dryRun = found.map { DryRun($0, form, input: input, visit: visit) }
         milliseconds = visit.stopwatch.elapsed.millisecondsText

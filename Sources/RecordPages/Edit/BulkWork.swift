@@ -34,7 +34,7 @@ struct BulkTargets: Sendable {
     /// Finds all matching records.
     /// - Parameter input: the new value of the field; `nil` for a deletion.
     /// - Throws: `RecordError` if the database refuses the query.
-    static func find(_ form: BulkForm, plan: QueryPlan, input: FieldInput?, visit: Visit) async throws -> BulkTargets {
+    static func find(_ form: BulkForm, plan: CheckedQuery, input: FieldInput?, visit: Visit) async throws -> BulkTargets {
         var looked = 0
         var found = BulkTargets()
         var marker: String?

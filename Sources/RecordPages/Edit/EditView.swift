@@ -119,7 +119,7 @@ struct EditView: Page {
     let parent: Parent
     /// `nil` if saves can't extend the schema.
     let newField: NewField?
-    let complaint: Complaint?
+    let complaint: PageError?
     /// True if the record was deleted during the edit, so the form offers to create it again.
     let canSaveAnew: Bool
     /// A remark above the form.
@@ -168,7 +168,7 @@ extension EditView {
         parent = Parent(text: form.parent.string, was: form.parentWas.string, problem: problems.parent)
         let makesSchema = place.address.environment == .development && visit.schema != nil
         newField = makesSchema ? NewField(types: Self.newTypes, nameLimit: String(Field.nameLimit)) : nil
-        complaint = problems.general.map { Complaint($0) }
+        complaint = problems.general.map { PageError($0) }
         canSaveAnew = !form.isNew && problems.general?.code == .notFound
         self.remark = remark
         let count = problems.fields.count + (problems.recordName == nil ? 0 : 1) + (problems.parent == nil ? 0 : 1)

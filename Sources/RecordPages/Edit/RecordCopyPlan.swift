@@ -74,7 +74,7 @@ struct RecordCopyPlan: Sendable {
     ///   - names: records of the visit's zone.
     ///   - there: the visit of the target; `nil` if its environment does not exist yet.
     /// - Throws: `RecordError` BAD_REQUEST if the records exceed the limits of one copy.
-    init(_ names: [Name], _ visit: Visit, to other: OtherPlace, _ there: Visit?, _ existing: RecordCopier.Existing) async throws {
+    init(_ names: [Name], _ visit: Visit, to other: OtherDatabase, _ there: Visit?, _ existing: RecordCopier.Existing) async throws {
         let zoneID = visit.place.zoneID ?? .default
         let found = try await visit.measure {
             try await visit.database.fetch(
@@ -184,7 +184,7 @@ struct RecordCopyPlan: Sendable {
     }
 
     /// The references of the records that will be saved.
-    private static func followed(_ items: [Item], _ other: OtherPlace) -> (references: [Followed], isCutOff: Bool) {
+    private static func followed(_ items: [Item], _ other: OtherDatabase) -> (references: [Followed], isCutOff: Bool) {
         let places = Dictionary(items.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
         var followed: [Followed] = []
         var isCutOff = false
@@ -293,7 +293,7 @@ struct RecordCopyPreview: ViewModel {
     let canCopy: Bool
     let button: String
 
-    init(_ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherPlace, _ existing: RecordCopier.Existing) throws {
+    init(_ plan: RecordCopyPlan, _ source: RecordCopyView.Source, to other: OtherDatabase, _ existing: RecordCopier.Existing) throws {
         let visit = source.visit
         there = other.words
         isProduction = other.place.address.environment == .production
@@ -335,7 +335,7 @@ struct RecordCopyPreview: ViewModel {
 }
 
 extension RecordCopyPreview.Row {
-    fileprivate init(_ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherPlace, _ existing: RecordCopier.Existing) throws {
+    fileprivate init(_ item: RecordCopyPlan.Item, _ visit: Visit, _ other: OtherDatabase, _ existing: RecordCopier.Existing) throws {
         let name = item.record.recordID.recordName
         recordName = name.string
         title = try visit.titles.title(of: item.record)

@@ -33,10 +33,10 @@ struct RecordCopyView: Page {
     let source: String
     /// The records, as hidden fields of the form.
     let picked: [Frame.Hidden]
-    let there: OtherPlaceInputs
+    let there: OtherDatabaseInputs
     let existing: [Choice]
     let preview: RecordCopyPreview?
-    let complaint: Complaint?
+    let complaint: PageError?
     let remark: String?
     let action: String
     let back: String
@@ -83,7 +83,7 @@ extension RecordCopyView {
 
     /// The evaluated request of a form.
     private struct Asked {
-        let other: OtherPlace
+        let other: OtherDatabase
         let existing: RecordCopier.Existing
         let plan: RecordCopyPlan
         let preview: RecordCopyPreview
@@ -92,7 +92,7 @@ extension RecordCopyView {
 
         init(_ source: Source) async throws {
             let visit = source.visit
-            other = try OtherPlace(visit, isOwn: true)
+            other = try OtherDatabase(visit, isOwn: true)
             if other.isZone(visit.place.zoneID, of: visit) {
                 throw RecordError(.badRequest, "The records are in this place already; choose another zone, environment, database or user")
             }
@@ -116,17 +116,17 @@ extension RecordCopyView {
         let existing = existing(visit)
         let records = source.words ?? Digits.count(source.names.count, "record")
         return RecordCopyView(
-            title: "Copy \(records)", source: OtherPlace.words(visit.place, visit.people.actor), picked: fields(source),
-            there: OtherPlaceInputs(visit, scopes: [.private, .public]),
+            title: "Copy \(records)", source: OtherDatabase.words(visit.place, visit.people.actor), picked: fields(source),
+            there: OtherDatabaseInputs(visit, scopes: [.private, .public]),
             existing: RecordCopier.Existing.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0 == existing) }, preview: preview,
-            complaint: complaint.map { Complaint($0) }, remark: remark, action: visit.place.link("record/copy"), back: source.back,
+            complaint: complaint.map { PageError($0) }, remark: remark, action: visit.place.link("record/copy"), back: source.back,
             milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 
     /// The address of the preview. The form itself uses POST, because it carries the secret of the session, which must not appear in URLs.
     /// - Returns: `nil` if the address would be too long.
     private static func address(_ source: Source) -> String? {
-        let choices = OtherPlace.fieldNames + [existingField]
+        let choices = OtherDatabase.fieldNames + [existingField]
         let chosen = source.visit.fields.pairs.filter { choices.contains($0.name) }
         let address = source.visit.place.link("record/copy", fields(source).map { ($0.name, $0.value) } + chosen + [("do", "preview")])
         return address.utf8.count <= addressLimit ? address : nil
@@ -234,7 +234,7 @@ struct RecordCopyResultView: Page {
     let milliseconds: String
 
     init(
-        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)], _ source: RecordCopyView.Source, to other: OtherPlace
+        _ plan: RecordCopyPlan, _ results: [(Name, Result<RecordCopier.Act, RecordError>)], _ source: RecordCopyView.Source, to other: OtherDatabase
     ) {
         let visit = source.visit
         let refused = plan.problems.map { ($0.record.recordID.recordName, Result<RecordCopier.Act, RecordError>.failure($0.problem ?? .recordNotFound)) }

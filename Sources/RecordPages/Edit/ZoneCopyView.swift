@@ -15,8 +15,8 @@ struct ZoneCopyView: Page {
     let title: String
     let name: String
     let records: String?
-    let there: OtherPlaceInputs
-    let complaint: Complaint?
+    let there: OtherDatabaseInputs
+    let complaint: PageError?
     let action: String
     let cancel: String
     let milliseconds: String
@@ -54,8 +54,8 @@ struct ZoneCopyView: Page {
 
     /// The target that the form names.
     /// - Throws: `RecordError` BAD_REQUEST if there is no such place, or it is the source zone itself.
-    private static func target(_ visit: Visit) async throws -> (OtherPlace, any RecordDatabase) {
-        let other = try OtherPlace(visit, isOwn: true)
+    private static func target(_ visit: Visit) async throws -> (OtherDatabase, any RecordDatabase) {
+        let other = try OtherDatabase(visit, isOwn: true)
         if other.isZone(visit.place.zoneID, of: visit) {
             throw RecordError(.badRequest, "A zone can't be copied onto itself; choose another environment, database, user or zone name")
         }
@@ -63,7 +63,7 @@ struct ZoneCopyView: Page {
     }
 
     /// A confirmation, if the copy may replace records at the target; `nil` otherwise.
-    private static func question(_ zoneID: ZoneID, _ other: OtherPlace, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
+    private static func question(_ zoneID: ZoneID, _ other: OtherDatabase, _ target: any RecordDatabase, _ visit: Visit) async throws -> ConfirmationView? {
         var count: Int?
         do {
             if target.can(.countRecords) {
@@ -90,7 +90,7 @@ struct ZoneCopyView: Page {
         ZoneCopyView(
             title: "Copy \(visit.zoneName(zoneID))", name: visit.zoneName(zoneID),
             records: try await visit.counts(in: zoneID).map { Digits.count($0.total, "record") },
-            there: OtherPlaceInputs(visit, scopes: [.private, .public]), complaint: complaint.map { Complaint($0) },
+            there: OtherDatabaseInputs(visit, scopes: [.private, .public]), complaint: complaint.map { PageError($0) },
             action: visit.place.link("zone/copy"), cancel: visit.place.link("zone"), milliseconds: visit.stopwatch.elapsed.millisecondsText)
     }
 }

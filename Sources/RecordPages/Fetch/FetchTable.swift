@@ -35,8 +35,8 @@ struct FetchTable: ViewModel {
 
     struct Missing: ViewModel {
         let recordName: String
-        let complaint: Complaint
-        let whereabouts: [Whereabouts]
+        let complaint: PageError
+        let whereabouts: [RecordTrace]
     }
 
     let columns: [TableColumn]
@@ -68,7 +68,7 @@ struct FetchTable: ViewModel {
         let missing: [Missing] = answer.items.compactMap { recordID, result in
             guard case .failure(let error) = result else { return nil }
             return Missing(
-                recordName: recordID.recordName.string, complaint: Complaint(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
+                recordName: recordID.recordName.string, complaint: PageError(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
         }
         if !missing.isEmpty {
             let title = answer.items.contains { $1 == .failure(.tooManyBytes) } ? "Not fetched" : "Not found"
@@ -153,8 +153,8 @@ struct AssetTable: ViewModel {
         let recordName: String
         /// `nil` if the record was not found.
         let found: Found?
-        let complaint: Complaint?
-        let whereabouts: [Whereabouts]
+        let complaint: PageError?
+        let whereabouts: [RecordTrace]
     }
 
     struct Found: ViewModel {
@@ -204,7 +204,7 @@ struct AssetTable: ViewModel {
             let name = recordID.recordName.string
             switch result {
             case .failure(let error):
-                return Row(recordName: name, found: nil, complaint: Complaint(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
+                return Row(recordName: name, found: nil, complaint: PageError(error), whereabouts: answer.whereabouts[recordID.recordName] ?? [])
             case .success(let record):
                 let assets = try record.fields.assets()
                 count += assets.count

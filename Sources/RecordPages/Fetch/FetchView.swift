@@ -20,9 +20,9 @@ struct FetchView: Page {
         let recordName: String
         /// `nil` if the record was not found.
         let found: Found?
-        let complaint: Complaint?
+        let complaint: PageError?
         /// Traces of a missing record.
-        let whereabouts: [Whereabouts]
+        let whereabouts: [RecordTrace]
     }
 
     struct Found: ViewModel {
@@ -76,7 +76,7 @@ struct FetchView: Page {
     let showsZones: Bool
     let returnsSystemFieldsOnly: Bool
     let withAssets: Bool
-    let complaint: Complaint?
+    let complaint: PageError?
     /// A note about zones that were not searched.
     let remark: String?
     let rows: [Row]
@@ -113,9 +113,9 @@ extension FetchView {
         var assets: AssetTable?
         var table: FetchTable?
         let isTable = visit.fields["as"] == "table"
-        var complaint: Complaint?
+        var complaint: PageError?
         if names.count > nameLimit {
-            complaint = Complaint(
+            complaint = PageError(
                 RecordError(.badRequest, "A request may have \(nameLimit) record names, and this one has \(Digits.grouped(names.count))"),
                 advice: ["Fetch them in several requests."])
         } else if !names.isEmpty {
@@ -130,7 +130,7 @@ extension FetchView {
                 let missing = zip(recordIDs, results).compactMap { $1.isMissing ? $0.recordName : nil }
                 let titles = try await titles(in: results.compactMap { try? $0.get() }, visit)
                 let answer = FetchAnswer(
-                    items: Array(zip(recordIDs, results)), showsZones: zoneID == nil, whereabouts: try await Whereabouts.all(of: missing, notIn: zoneID, visit),
+                    items: Array(zip(recordIDs, results)), showsZones: zoneID == nil, whereabouts: try await RecordTrace.all(of: missing, notIn: zoneID, visit),
                     links: links, titles: titles)
                 if withAssets {
                     assets = try AssetTable(answer, visit: visit)
@@ -140,7 +140,7 @@ extension FetchView {
                     rows = try answer.items.map { try Row($0, $1, answer, visit) }
                 }
             } catch let error as RecordError {
-                complaint = Complaint(error)
+                complaint = PageError(error)
             }
         }
         let there = zoneID.map { visit.inZone($0) } ?? visit
@@ -225,7 +225,7 @@ struct FetchAnswer {
     let items: [(RecordID, Result<StoredRecord, RecordError>)]
     /// True if the records may be of several zones.
     let showsZones: Bool
-    let whereabouts: [Name: [Whereabouts]]
+    let whereabouts: [Name: [RecordTrace]]
     let links: AssetLinks?
     let titles: ReferencedTitles
 
@@ -243,7 +243,7 @@ extension FetchView.Row {
     fileprivate init(_ recordID: RecordID, _ result: Result<StoredRecord, RecordError>, _ answer: FetchAnswer, _ visit: Visit) throws {
         recordName = recordID.recordName.string
         switch result {
-        case .failure(let error): (found, complaint, whereabouts) = (nil, Complaint(error), answer.whereabouts[recordID.recordName] ?? [])
+        case .failure(let error): (found, complaint, whereabouts) = (nil, PageError(error), answer.whereabouts[recordID.recordName] ?? [])
         case .success(let record): (found, complaint, whereabouts) = (try FetchView.Found(record, answer, visit: visit), nil, [])
         }
     }
@@ -330,7 +330,7 @@ struct FetchedNames {
 // MARK: - Missing records
 
 /// A trace of a record that the chosen zone does not have: `in Book Club`, or `deleted 3 hours ago by Ada`.
-struct Whereabouts: ViewModel {
+struct RecordTrace: ViewModel {
     let text: String
     let href: String
     /// The page that restores the last version of a deleted record; `nil` if it can't be restored.
@@ -344,14 +344,14 @@ struct Whereabouts: ViewModel {
     ///   - missing: the names without a record.
     ///   - asked: the zone that was asked; `nil` for all.
     /// - Returns: the traces by name. iCloud is not asked for them: each zone takes a request, and it keeps no journal.
-    static func all(of missing: [Name], notIn asked: ZoneID?, _ visit: Visit) async throws -> [Name: [Whereabouts]] {
+    static func all(of missing: [Name], notIn asked: ZoneID?, _ visit: Visit) async throws -> [Name: [RecordTrace]] {
         guard visit.connection == nil, !missing.isEmpty else { return [:] }
         let missing = Array(missing.prefix(nameLimit))
         let others = asked.map { asked in visit.zones.map(\.zoneID).filter { !visit.place.isSame($0, asked) } } ?? []
         let found = others.isEmpty ? [:] : try await ZoneSearch(for: missing, in: others, of: visit).records
         var traces = found.mapValues { records in
             records.map { record in
-                Whereabouts(
+                RecordTrace(
                     text: "in \(visit.zoneName(record.recordID.zoneID))", href: visit.place.link(toRecord: record.recordID.recordName, in: record.recordID.zoneID),
                     restore: nil)
             }
@@ -360,7 +360,7 @@ struct Whereabouts: ViewModel {
         let zoneIDs = asked.map { [$0] + others } ?? visit.zones.map(\.zoneID)
         for name in missing where traces[name] == nil {
             for zoneID in zoneIDs.prefix(journalLimit) {
-                guard let deleted = try await Whereabouts(deleted: RecordID(recordName: name, zoneID: zoneID), showsZone: asked == nil || others.contains(zoneID), visit)
+                guard let deleted = try await RecordTrace(deleted: RecordID(recordName: name, zoneID: zoneID), showsZone: asked == nil || others.contains(zoneID), visit)
                 else { continue }
                 traces[name, default: []].append(deleted)
             }
@@ -369,7 +369,7 @@ struct Whereabouts: ViewModel {
     }
 }
 
-extension Whereabouts {
+extension RecordTrace {
     /// - Returns: `nil` if no deletion of the record is known.
     fileprivate init?(deleted recordID: RecordID, showsZone: Bool, _ visit: Visit) async throws {
         let entries: [RecordJournalEntry]

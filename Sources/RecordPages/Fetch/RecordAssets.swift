@@ -123,7 +123,7 @@ struct AssetFileView: ViewModel {
     let isPicture: Bool
     let uses: Uses?
     /// The reason why the file can't be read.
-    let complaint: Complaint?
+    let complaint: PageError?
     /// The asset in the format of the web services. A save with this value keeps the file.
     let json: String
 
@@ -166,7 +166,7 @@ struct AssetFileView: ViewModel {
         json = Self.json(asset)
         guard let checksum = FileChecksum(asset.fileChecksum) else {
             (type, stored, isPicture, uses) = (nil, nil, false, nil)
-            complaint = Complaint(
+            complaint = PageError(
                 RecordError(.notFound, "The checksum is not from this server; the file was never uploaded here"),
                 advice: ["Upload the file again."])
             return
@@ -185,7 +185,7 @@ struct AssetFileView: ViewModel {
             complaint = nil
         } catch let error as RecordError {
             (type, stored, isPicture) = (nil, nil, false)
-            complaint = Complaint(error)
+            complaint = PageError(error)
         }
     }
 

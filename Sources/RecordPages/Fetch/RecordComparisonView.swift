@@ -42,7 +42,7 @@ struct RecordComparisonView: Page {
     let title: String
     let action: String
     let hidden: [Frame.Hidden]
-    let there: OtherPlaceInputs
+    let there: OtherDatabaseInputs
     let otherName: String
     /// The address of the name suggestions.
     let names: String
@@ -56,7 +56,7 @@ struct RecordComparisonView: Page {
     let tables: [Table]
     let candidates: [Candidates]
     let exchanged: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let milliseconds: String
 }
 
@@ -67,12 +67,12 @@ extension RecordComparisonView {
         }
         let here = visit.inZone(zoneID)
         let otherName = Name((visit.fields[otherField] ?? "").trimmingSpaces)
-        var other: OtherPlace?
-        var complaint: Complaint?
+        var other: OtherDatabase?
+        var complaint: PageError?
         do {
-            other = try OtherPlace(here, isOwn: false)
+            other = try OtherDatabase(here, isOwn: false)
         } catch let error as RecordError {
-            complaint = Complaint(error)
+            complaint = PageError(error)
         }
         var there: Visit?
         if let other { there = try await here.elsewhere(other.place) }
@@ -86,7 +86,7 @@ extension RecordComparisonView {
         return RecordComparisonView(
             title: otherName.isEmpty ? "Compare \(name)" : "\(name) and \(otherName)", action: "\(visit.place.path)/record/compare",
             hidden: here.place.parameters.map { Frame.Hidden(name: $0.name, value: $0.value) } + [Frame.Hidden(name: "name", value: name.string)],
-            there: OtherPlaceInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"), otherName: otherName.string,
+            there: OtherDatabaseInputs(here, scopes: DatabaseScope.allCases, zones: there?.zones ?? [], mark: "data-names-place"), otherName: otherName.string,
             names: (there ?? here).place.link("record/names"),
             left: try Side(name, here, mine),
             right: otherName.isEmpty ? nil : try other.map { try Side(otherName, at: $0, theirs, here) },
@@ -98,7 +98,7 @@ extension RecordComparisonView {
     }
 
     /// The link that compares a record with a record of another place.
-    static func link(_ name: Name, in place: Place, with other: Name, _ otherPlace: OtherPlace) -> String {
+    static func link(_ name: Name, in place: Place, with other: Name, _ otherPlace: OtherDatabase) -> String {
         place.link("record/compare", [("name", name.string), (otherField, other.string)] + otherPlace.parameters)
     }
 
@@ -185,7 +185,7 @@ extension RecordComparisonView {
         ]
     }
 
-    private static func views(_ name: Name, _ otherName: Name, _ other: OtherPlace, _ visit: Visit) -> [Frame.Entry] {
+    private static func views(_ name: Name, _ otherName: Name, _ other: OtherDatabase, _ visit: Visit) -> [Frame.Entry] {
         let all = link(name, in: visit.place, with: otherName, other)
         let isAll = visit.fields["show"] != "differing"
         return [
@@ -195,12 +195,12 @@ extension RecordComparisonView {
     }
 
     /// The link to the same comparison with the sides exchanged.
-    private static func exchanged(_ name: Name, _ otherName: Name, _ other: OtherPlace, _ visit: Visit) -> String {
+    private static func exchanged(_ name: Name, _ otherName: Name, _ other: OtherDatabase, _ visit: Visit) -> String {
         let here = visit.place
         let parameters = [
-            ("name", otherName.string), (otherField, name.string), (OtherPlace.environmentField, here.address.environment.rawValue),
-            (OtherPlace.databaseField, here.address.scope.rawValue), (OtherPlace.userField, visit.people.actor.handle),
-            (OtherPlace.zoneField, here.zoneID.map { here.zoneText($0) } ?? ""),
+            ("name", otherName.string), (otherField, name.string), (OtherDatabase.environmentField, here.address.environment.rawValue),
+            (OtherDatabase.databaseField, here.address.scope.rawValue), (OtherDatabase.userField, visit.people.actor.handle),
+            (OtherDatabase.zoneField, here.zoneID.map { here.zoneText($0) } ?? ""),
         ]
         return other.place.link("record/compare", parameters.map { (name: $0.0, value: $0.1) })
     }
@@ -211,7 +211,7 @@ extension RecordComparisonView {
     private static let zoneLimit = 200
 
     private static func candidates(
-        _ name: Name, _ typed: Name, _ here: Visit, _ there: Visit?, _ other: OtherPlace?
+        _ name: Name, _ typed: Name, _ here: Visit, _ there: Visit?, _ other: OtherDatabase?
     ) async throws -> [Candidates] {
         var candidates: [Candidates] = []
         if let other, let there {
@@ -247,7 +247,7 @@ extension RecordComparisonView {
             }
             for record in results.compactMap({ try? $0.get() }) {
                 let place = visit.place.inZone(record.recordID.zoneID)
-                let other = try OtherPlace(here.naming(place), isOwn: false)
+                let other = try OtherDatabase(here.naming(place), isOwn: false)
                 found.append(Found(recordName: other.words, type: record.recordType.string, href: link(name, in: here.place, with: name, other)))
             }
         }
@@ -264,8 +264,8 @@ extension Visit {
     /// The same visit with form fields that name another place.
     fileprivate func naming(_ other: Place) -> Visit {
         with(fields: FormFields([
-            (OtherPlace.environmentField, other.address.environment.rawValue), (OtherPlace.databaseField, other.address.scope.rawValue),
-            (OtherPlace.zoneField, other.zoneID.map { other.zoneText($0) } ?? ""),
+            (OtherDatabase.environmentField, other.address.environment.rawValue), (OtherDatabase.databaseField, other.address.scope.rawValue),
+            (OtherDatabase.zoneField, other.zoneID.map { other.zoneText($0) } ?? ""),
         ]))
     }
 }
@@ -274,12 +274,12 @@ extension RecordComparisonView.Side {
     fileprivate init(_ name: Name, _ visit: Visit, _ record: StoredRecord?) throws {
         recordName = name.string
         title = try record.flatMap { try visit.titles.title(of: $0) }
-        place = OtherPlace.words(visit.place, visit.people.actor)
+        place = OtherDatabase.words(visit.place, visit.people.actor)
         href = visit.place.link("record", [("name", name.string)])
         missing = record == nil ? "There is no record with this name in \(place)." : nil
     }
 
-    fileprivate init(_ name: Name, at other: OtherPlace, _ record: StoredRecord?, _ visit: Visit) throws {
+    fileprivate init(_ name: Name, at other: OtherDatabase, _ record: StoredRecord?, _ visit: Visit) throws {
         recordName = name.string
         title = try record.flatMap { try visit.titles.title(of: $0) }
         place = other.words

@@ -16,7 +16,7 @@ struct RecordView: Page {
         let name: String
         let type: String
         let isEncrypted: Bool
-        let indexes: [Pill]
+        let indexes: [IndexBadge]
         let value: ValueView
     }
 
@@ -77,13 +77,13 @@ struct RecordView: Page {
     let recordName: String
     let zone: String
     let body: Body?
-    let complaint: Complaint?
+    let complaint: PageError?
     /// `nil` if there is a record, or if nobody knows of one.
     let deletion: Deletion?
     /// True if the record was just deleted here, and no journal knows of it.
     let isLost: Bool
     /// Traces of a record that is not in the zone: in other zones, or deleted there.
-    let whereabouts: [Whereabouts]
+    let whereabouts: [RecordTrace]
     /// Links to the places where a missing record may be found.
     let changes: String?
     let elsewhere: String
@@ -105,12 +105,12 @@ extension RecordView {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError.zoneNotFound }
         let there = visit.inZone(zoneID)
         var body: Body?
-        var complaint: Complaint?
+        var complaint: PageError?
         do {
             let record = try await record(name, in: zoneID, visit: there)
             body = try await Body(record, visit: there, deliveries: deliveries)
         } catch let error as RecordError where error.code == .notFound || error.code == .zoneNotFound {
-            complaint = Complaint(error)
+            complaint = PageError(error)
         }
         let unseen = body == nil ? try await deliveries(RecordID(recordName: name, zoneID: zoneID), nil, there) : nil
         let history = try await past(name, in: zoneID, there)
@@ -120,7 +120,7 @@ extension RecordView {
             title: "\(name)", notice: Notice.text(visit.fields["notice"]), recordName: name.string, zone: visit.zoneName(zoneID), body: body, complaint: complaint,
             deletion: deletion,
             isLost: body == nil && history == nil && visit.fields["notice"] == Notice.recordDeleted.rawValue,
-            whereabouts: body == nil && deletion == nil ? try await Whereabouts.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
+            whereabouts: body == nil && deletion == nil ? try await RecordTrace.all(of: [name], notIn: zoneID, visit)[name] ?? [] : [],
             changes: visit.hasFeed(zoneID) ? there.place.link("changes") : nil,
             elsewhere: visit.place.with { $0.zone = .all }.link("find", [("q", name.string)]), history: history,
             lastVersion: last?.restore, unseen: unseen,
@@ -185,7 +185,7 @@ extension RecordView.Body {
         fields = values.map { field in
             RecordView.FieldRow(
                 name: field.name.string, type: field.value.typeLabel, isEncrypted: field.isEncrypted,
-                indexes: (type?.fields[field.name]?.indexes ?? []).names.map { Pill(text: $0, tone: "has", explanation: "Index of the field") },
+                indexes: (type?.fields[field.name]?.indexes ?? []).names.map { IndexBadge(text: $0, tone: "has", explanation: "Index of the field") },
                 value: presenter.view(field.value, of: field.name))
         }
         facts = Self.facts(record, visit: visit)

@@ -83,7 +83,7 @@ struct ImportingView: Page {
     let zones: [Choice]
     let formats: [Choice]
     let limit: String
-    let complaint: Complaint?
+    let complaint: PageError?
     let remark: String?
     let preview: Preview?
     let action: String
@@ -104,7 +104,7 @@ struct ImportingView: Page {
         formats = [Choice("", "automatic", isSelected: chosen == nil)]
             + FileFormat.allCases.map { Choice($0.rawValue, $0.rawValue.uppercased(), isSelected: $0 == chosen) }
         limit = Digits.bytes(Int64(ImportUploads.sizeLimit))
-        self.complaint = complaint.map { Complaint($0) }
+        self.complaint = complaint.map { PageError($0) }
         self.remark = remark
         self.preview = upload.map { Preview(form, $0, preview, visit: visit) }
         // The form names the zone.

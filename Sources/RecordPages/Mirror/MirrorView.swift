@@ -48,7 +48,7 @@ struct MirrorView: Page {
     /// The copy's records; `nil` before the first pull.
     let records: String?
     let unsent: String
-    let complaint: Complaint?
+    let complaint: PageError?
     let progress: Progress?
     let isRunning: Bool
     let start: String
@@ -66,7 +66,7 @@ struct MirrorView: Page {
             throw RecordError(.badRequest, "The name of \(connection.container) is too long for a mirror with a name made from it; use skylight mirror --into")
         }
         let job = jobs.job(of: connection)
-        var pulls: [PastPull] = []
+        var pulls: [PullHistoryEntry] = []
         var evidence: String?
         let exists = try await visit.measure { try await visit.engine.has(copy, connection.environment) }
         if exists {
@@ -87,7 +87,7 @@ struct MirrorView: Page {
         let chosen = visit.fields["files"] ?? MirrorOptions.Files.onDemand.rawValue
         return MirrorView(
             origin: connection.place, copy: copy.description, records: exists ? place.link(Tab.query.rawValue) : nil, unsent: place.link(Tab.unsent.rawValue),
-            complaint: complaint.map { Complaint($0) }, progress: progress, isRunning: progress?.isLive ?? false, start: visit.place.link("mirror/start"),
+            complaint: complaint.map { PageError($0) }, progress: progress, isRunning: progress?.isLive ?? false, start: visit.place.link("mirror/start"),
             stop: visit.place.link("mirror/stop"),
             files: MirrorOptions.Files.allCases.map { Choice($0.rawValue, $0.words, isSelected: $0.rawValue == chosen) },
             types: visit.fields["types"] ?? "", pulls: pulls.prefix(20).map { PullRow($0) }, evidence: evidence,
@@ -131,7 +131,7 @@ extension MirrorView.Progress {
 }
 
 extension MirrorView.PullRow {
-    fileprivate init(_ pull: PastPull) {
+    fileprivate init(_ pull: PullHistoryEntry) {
         ended = ValueView(.time(pull.ended))
         saved = Digits.grouped(pull.saved)
         deleted = Digits.grouped(pull.deleted)

@@ -33,7 +33,7 @@ struct KeyValuesView: Page {
 
     let title: String
     let notice: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let owner: String
     let gauges: [Gauge]
     let rows: [Row]
@@ -60,7 +60,7 @@ extension KeyValuesView {
             try await modify(form.operation(), visit)
             return .redirect(visit.place.link(Tab.keyvalues.rawValue, [Notice.keyValueSet.parameter]))
         } catch let error as RecordError {
-            return .page(try await page(form, visit, complaint: Complaint(error)))
+            return .page(try await page(form, visit, complaint: PageError(error)))
         }
     }
 
@@ -83,7 +83,7 @@ extension KeyValuesView {
     }
 
     /// - Parameter sent: the form that was refused; `nil` for that of the address.
-    private static func page(_ sent: KeyValueForm?, _ visit: Visit, complaint: Complaint? = nil) async throws -> KeyValuesView {
+    private static func page(_ sent: KeyValueForm?, _ visit: Visit, complaint: PageError? = nil) async throws -> KeyValuesView {
         let place = visit.place
         let database = try await visit.privateDatabase()
         let kept = try await visit.measure { try await database.keyValues(since: nil) }

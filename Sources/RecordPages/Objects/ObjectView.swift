@@ -156,7 +156,7 @@ struct ObjectRelationships {
     private mutating func answer(to form: QueryForm, of type: RecordType, limit: Int, keys: Set<Name>) async throws -> QueryPage? {
         let key = [type.name] + form.filters.prefix(1).map(\.field)
         if refused.contains(key) { return nil }
-        let plan = QueryPlan(form, of: type)
+        let plan = CheckedQuery(form, of: type)
         var problems = visit.schema.map { IndexRules.problems(of: plan.query, in: $0, building: works.builds) } ?? []
         if problems.isEmpty {
             let request = QueryRequest(plan.query, in: .zone(recordID.zoneID), limit: PageLimit(records: limit), desiredKeys: keys)

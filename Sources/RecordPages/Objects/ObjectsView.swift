@@ -104,7 +104,7 @@ struct EntityView: Page {
     let records: String
     let table: ObjectTable?
     let refusal: QueryRefusal?
-    let complaint: Complaint?
+    let complaint: PageError?
     let isEmpty: Bool
     let count: String
     let pageNumber: String?
@@ -120,7 +120,7 @@ struct EntityView: Page {
         }
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
-        let plan = QueryPlan(form, of: type)
+        let plan = CheckedQuery(form, of: type)
         if let problem = plan.firstProblem { throw RecordError(.badRequest, problem) }
         func link(_ form: QueryForm) -> String { visit.place.link("objects/entity", form.parameters) }
         let entity = form.entity ?? MirroredNaming.rootEntity(of: typeName) ?? typeName.string
@@ -128,7 +128,7 @@ struct EntityView: Page {
             ObjectTargets.mayBeRecordName(form.condition.map { .string($0.value) }).map { visit.place.link(toObject: RecordID(recordName: $0, zoneID: zoneID)) }
         }
         func view(
-            _ answer: QueryPage? = nil, table: ObjectTable? = nil, refusal: QueryRefusal? = nil, complaint: Complaint? = nil
+            _ answer: QueryPage? = nil, table: ObjectTable? = nil, refusal: QueryRefusal? = nil, complaint: PageError? = nil
         ) -> EntityView {
             EntityView(
                 title: "Objects · \(entity)", entity: entity, condition: form.condition.map { "whose \($0.property) is \($0.value)" }, target: target,
@@ -154,7 +154,7 @@ struct EntityView: Page {
                 answer,
                 table: try await ObjectTable(answer.records, of: type, caption: "Objects of \(entity)", form: form, visit: visit, page: link))
         } catch let error as RecordError {
-            return view(complaint: Complaint(error))
+            return view(complaint: PageError(error))
         }
     }
 }

@@ -63,8 +63,8 @@ extension AdviceView {
         let schema = visit.schema ?? Schema()
         let works = try await visit.indexWorks()
         let uses = Dictionary(
-            statistics.uses.map { (IndexPlace(typeName: $0.recordType, index: $0.index), $0) }, uniquingKeysWith: { first, _ in first })
-        let places = IndexPlace.all(in: schema)
+            statistics.uses.map { (IndexOfType(typeName: $0.recordType, index: $0.index), $0) }, uniquingKeysWith: { first, _ in first })
+        let places = IndexOfType.all(in: schema)
         let unused = places.filter { uses[$0] == nil }
         let used = places.compactMap { place in uses[place].map { (place, $0) } }.sorted { ($1.1.count, $0.0) < ($0.1.count, $1.0) }
         let early = statistics.queries >= telling
@@ -79,21 +79,21 @@ extension AdviceView {
 }
 
 /// One index of one type.
-private struct IndexPlace: Hashable, Comparable {
+private struct IndexOfType: Hashable, Comparable {
     let typeName: Name
     let index: QueryIndex
 
-    static func all(in schema: Schema) -> [IndexPlace] {
+    static func all(in schema: Schema) -> [IndexOfType] {
         schema.sortedTypes.filter { $0.name != Schema.usersType }.flatMap { type in
             let fields = type.indexedKeys.flatMap { key in
                 (type.definition(of: key)?.indexes.names ?? []).compactMap { Indexes(name: $0) }.map { QueryIndex.field(key, $0) }
             }
             let composites = type.compositeIndexes.map { QueryIndex.composite($0) }.sorted { Name($0.words) < Name($1.description) }
-            return (fields + composites).map { IndexPlace(typeName: type.name, index: $0) }
+            return (fields + composites).map { IndexOfType(typeName: type.name, index: $0) }
         }
     }
 
-    static func < (left: IndexPlace, right: IndexPlace) -> Bool {
+    static func < (left: IndexOfType, right: IndexOfType) -> Bool {
         (left.typeName, Name(left.index.words)) < (right.typeName, Name(right.index.words))
     }
 }
@@ -121,7 +121,7 @@ extension AdviceView.RefusalRow {
 }
 
 extension AdviceView.IndexRow {
-    fileprivate init(_ place: IndexPlace, use: QueryStatistics.Use?, visit: Visit) {
+    fileprivate init(_ place: IndexOfType, use: QueryStatistics.Use?, visit: Visit) {
         typeName = place.typeName.string
         typeHref = visit.place.link("type", [("type", place.typeName.string)])
         index = place.index.words
@@ -132,7 +132,7 @@ extension AdviceView.IndexRow {
 }
 
 extension AdviceView.Drop {
-    fileprivate init?(_ place: IndexPlace, visit: Visit) {
+    fileprivate init?(_ place: IndexOfType, visit: Visit) {
         let value: String
         switch place.index {
         case .field(let key, let indexes):

@@ -13,7 +13,7 @@ struct ExplainView: Page {
     let editor: QueryEditor?
     let firstSteps: FirstSteps?
     let refusal: QueryRefusal?
-    let complaint: Complaint?
+    let complaint: PageError?
     /// A remark in place of an explanation, for example about an unreadable value.
     let remark: String?
     let answer: Explained?
@@ -46,7 +46,7 @@ extension ExplainView {
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
-        let plan = QueryPlan(form, of: type)
+        let plan = CheckedQuery(form, of: type)
         let title = try await plan.titles(visit)
         let editor = QueryEditor(form, type: type, plan: plan, explains: true, visit: visit)
         let works = try await visit.indexWorks()
@@ -54,7 +54,7 @@ extension ExplainView {
         let isDraft = visit.fields["draft"] != nil
         let isAskedNow = visit.fields["now"] != nil
         let isWaiting = awaited != nil && plan.canRun && !isDraft && !isAskedNow
-        func page(refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, answer: Explained? = nil) -> ExplainView {
+        func page(refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, answer: Explained? = nil) -> ExplainView {
             let isRun = answer?.isRun ?? false
             return ExplainView(
                 title: "Explain · \(typeName)",
@@ -79,7 +79,7 @@ extension ExplainView {
                     explanation.problems, plan: plan, form: form, type: known, works: works, back: visit.place.link("explain", form.parameters), visit: visit)
             return page(refusal: refusal, answer: Explained(explanation, plan: plan, form: form, type: type, title: title, visit: visit))
         } catch let error as RecordError {
-            return page(complaint: Complaint(error))
+            return page(complaint: PageError(error))
         }
     }
 }
@@ -142,7 +142,7 @@ extension Explained {
     /// The reads per returned record from which the page calls a query expensive.
     private static let wastefulRatio = 10
 
-    init(_ explanation: QueryExplanation, plan: QueryPlan, form: QueryForm, type: RecordType, title: (Reference) -> String?, visit: Visit) {
+    init(_ explanation: QueryExplanation, plan: CheckedQuery, form: QueryForm, type: RecordType, title: (Reference) -> String?, visit: Visit) {
         sentence = QuerySentence.text(of: plan.query, type: type, title: title)
         isRun = explanation.problems.isEmpty
         summary = explanation.summary

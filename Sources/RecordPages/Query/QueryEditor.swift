@@ -13,12 +13,12 @@ struct QueryEditor: ViewModel {
         let comparators: [Choice]
         /// `nil` if no field is chosen.
         let value: Value?
-        let pill: Pill?
+        let pill: IndexBadge?
         let problem: String?
         let isRemovable: Bool
         let isLast: Bool
         /// `nil` if nothing was searched for the row.
-        let found: FoundForFilter?
+        let found: FilterMatches?
     }
 
     struct Value: ViewModel {
@@ -45,7 +45,7 @@ struct QueryEditor: ViewModel {
         let fields: [ChoiceGroup]
         let orders: [Choice]
         let origin: Distance?
-        let pill: Pill?
+        let pill: IndexBadge?
         let problem: String?
         let isRemovable: Bool
         let isLast: Bool
@@ -72,7 +72,7 @@ struct QueryEditor: ViewModel {
     let maps: [Choice]
     /// The known facts about the indexes of a container in iCloud, and from where.
     let indexSources: [String]
-    let written: QueryWritten
+    let written: QueryTextForm
     let saved: SavedQueryPanel
 }
 
@@ -82,7 +82,7 @@ extension QueryEditor {
     ///   - canFind: true if the page answers the button Find of a filter.
     ///   - found: the records that the button has found.
     init(
-        _ form: QueryForm, type: RecordType, plan: QueryPlan, explains: Bool = false, canFind: Bool = false, found: FoundForFilter? = nil, visit: Visit
+        _ form: QueryForm, type: RecordType, plan: CheckedQuery, explains: Bool = false, canFind: Bool = false, found: FilterMatches? = nil, visit: Visit
     ) {
         let place = visit.place
         let fields = QueryField.all(of: type)
@@ -114,7 +114,7 @@ extension QueryEditor {
         maps = located.isEmpty
             ? [] : [Choice("", "no field", isSelected: form.map == nil)] + located.map { Choice($0.name.string, $0.name.string, isSelected: form.map == $0.name) }
         indexSources = Self.indexSources(plan.query, visit)
-        written = QueryWritten(form, type: type, visit: visit)
+        written = QueryTextForm(form, type: type, visit: visit)
         saved = SavedQueryPanel(form, visit: visit)
     }
 }
@@ -141,11 +141,11 @@ private struct QueryEditorBuilder {
     let form: QueryForm
     let type: RecordType
     let fields: [QueryField]
-    let plan: QueryPlan
+    let plan: CheckedQuery
     /// The address of suggestions for names of records; `nil` if records can't be listed.
     let names: String?
     let canFind: Bool
-    let found: FoundForFilter?
+    let found: FilterMatches?
 
     var filterRows: [QueryEditor.FilterRow] {
         if form.filters.isEmpty {
@@ -251,16 +251,16 @@ private struct QueryEditorBuilder {
         }
     }
 
-    private func pill(_ field: QueryField, _ indexes: Indexes) -> Pill {
+    private func pill(_ field: QueryField, _ indexes: Indexes) -> IndexBadge {
         let present = field.definition.indexes.intersection(indexes)
         if !present.isEmpty {
-            return Pill(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
+            return IndexBadge(text: present.names.joined(separator: " "), tone: "has", explanation: "The index that serves this")
         }
         let possible = indexes.intersection(field.allowedIndexes)
         if possible.isEmpty {
-            return Pill(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
+            return IndexBadge(text: "can't be indexed", tone: "lacks", explanation: "A field of type \(field.definition.type.schemaName) can't have the index")
         }
-        return Pill(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
+        return IndexBadge(text: "no \(possible.names.joined(separator: " or ")) index", tone: "lacks", explanation: "The query is refused without it")
     }
 }
 
@@ -281,7 +281,7 @@ extension QueryField {
 
 /// The records that the button Find of a filter has found, those of the types first to which its field refers.
 /// Each is a link that sets the value of the filter and leaves the form open.
-struct FoundForFilter: ViewModel {
+struct FilterMatches: ViewModel {
     /// The index of the filter.
     let row: Int
     let records: [Record]

@@ -18,7 +18,7 @@ struct QueryRefusal: ViewModel {
         let verb: String
     }
 
-    let complaint: Complaint
+    let complaint: PageError
     let typeName: String
     /// `one more index`, `2 more indexes`; `nil` if the problem is not a missing index.
     let needs: String?
@@ -49,7 +49,7 @@ extension QueryRefusal {
     ///   - back: the address that shows the answer once the query can run.
     ///   - answers: the page for the query without the row that causes the problem; `nil` to offer none.
     init(
-        _ problems: [QueryProblem], plan: QueryPlan, form: QueryForm, type: RecordType?, works: IndexWorks, back: String, answers: String? = "query",
+        _ problems: [QueryProblem], plan: CheckedQuery, form: QueryForm, type: RecordType?, works: IndexWorks, back: String, answers: String? = "query",
         visit: Visit
     ) {
         let place = visit.place
@@ -65,7 +65,7 @@ extension QueryRefusal {
         }
         let told = back.hasPrefix("\(place.path)/query") ? [Frame.Hidden(name: AddedIndexes.formField, value: "1")] : []
         addition = Addition(needs, fields: [Frame.Hidden(name: "type", value: typeName.string), Frame.Hidden(name: "back", value: back)] + told)
-        complaint = Complaint(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
+        complaint = PageError(problems.first?.error ?? RecordError(.badRequest, "The query can't run"), advice: [])
         self.typeName = typeName.string
         self.needs = needs.count == 0 ? nil : needs.count == 1 ? "one more index" : "\(needs.count) more indexes"
         schemaLines = needs.count == 0 ? nil : type.map { needs.schemaLines(in: $0).joined(separator: ",\n") }
@@ -96,7 +96,7 @@ extension QueryRefusal {
                 $0.filters = [filter]
                 $0.sorts = []
             }
-            guard !IndexRules.problems(of: QueryPlan(alone, of: type).query, in: schema).isEmpty else { continue }
+            guard !IndexRules.problems(of: CheckedQuery(alone, of: type).query, in: schema).isEmpty else { continue }
             let without = form.changed { $0.filters.remove(at: index) }
             links.append(
                 Frame.Link(text: "Run without the filter on \(filter.field)", href: visit.place.link(page, without.parameters)))

@@ -77,7 +77,7 @@ enum QueryText {
     private static func isWord(_ text: String) -> Bool {
         guard let first = text.unicodeScalars.first, QueryTextLexer.closingMarks[first] == nil, first != "!" else { return false }
         return text.unicodeScalars.allSatisfy(isWordScalar) && !text.utf8.contains { $0 == UInt8(ascii: "&") || $0 == UInt8(ascii: "|") || $0 == UInt8(ascii: ";") }
-            && !reserved.contains(text.lowercased()) && ForeignWords.placeholder(text) == nil
+            && !reserved.contains(text.lowercased()) && UnsupportedKeywords.placeholder(text) == nil
     }
 
     static func isWordScalar(_ scalar: Unicode.Scalar) -> Bool {
@@ -104,7 +104,7 @@ struct QueryTextError: Error, Equatable {
 // MARK: - The text beside the form
 
 /// The query as text, beside the form. A submitted text replaces the rows of the form. Each request sends either the text or the rows.
-struct QueryWritten: ViewModel {
+struct QueryTextForm: ViewModel {
     struct Problem: ViewModel {
         /// The position of the error, counted from 1.
         let position: String
@@ -149,7 +149,7 @@ struct QueryWritten: ViewModel {
     }
 }
 
-extension QueryWritten.Problem {
+extension QueryTextForm.Problem {
     fileprivate init(_ error: QueryTextError, in text: String) {
         let scalars = Array(text.unicodeScalars)
         func slice(_ range: Range<Int>) -> String {
@@ -170,7 +170,7 @@ extension QueryWritten.Problem {
 extension QueryForm {
     /// The form with the rows of a submitted text; `nil` without a text, or if it is invalid.
     func written(_ visit: Visit) -> QueryForm? {
-        guard let text = visit.fields[QueryWritten.fieldName], let typeName = type else { return nil }
+        guard let text = visit.fields[QueryTextForm.fieldName], let typeName = type else { return nil }
         guard let rows = try? QueryTextParser.rows(of: text, type: visit.schema?.types[typeName] ?? RecordType(name: typeName)) else { return nil }
         return changed { form in
             form.filters = rows.filters
@@ -283,7 +283,7 @@ enum QueryTextLexer {
 // MARK: - Words of other languages
 
 /// Words of SQL and of NSPredicate's format that CloudKit has no counterpart for, and what it has instead.
-enum ForeignWords {
+enum UnsupportedKeywords {
     /// `null` and `nil`, also after `is`.
     static let noValue = "CloudKit has no comparison with ‘no value’. Each ‘not’ finds the records without a value too. The text itself goes in \"…\"."
 

@@ -37,7 +37,7 @@ struct QueryTextParser {
         }
         if position == tokens.count - 1, tokens[position].isWord(";") { position += 1 }
         if position < tokens.count {
-            if tokens[position].kind == .word, let reason = ForeignWords.clause(tokens[position].text) { throw problem(reason) }
+            if tokens[position].kind == .word, let reason = UnsupportedKeywords.clause(tokens[position].text) { throw problem(reason) }
             throw problem(
                 sorts.isEmpty
                     ? "‘\(tokens[position].text)’ is unexpected here. Join filters with ‘and’, then write ‘sort by’. Put a value of several words in \"…\"."
@@ -72,7 +72,7 @@ struct QueryTextParser {
             filters += try term(depth: depth)
             if filters.count > QueryForm.rowLimit { throw problem("A query has at most \(QueryForm.rowLimit) filters.", at: place) }
         } while skip(["and"])
-        if has(["or"]) { throw problem(alternative(to: filters.last) ?? ForeignWords.clause("or") ?? "") }
+        if has(["or"]) { throw problem(alternative(to: filters.last) ?? UnsupportedKeywords.clause("or") ?? "") }
         return filters
     }
 
@@ -133,13 +133,13 @@ struct QueryTextParser {
         guard var comparator = comparator() else {
             let isNegated = has(["not"])
             let word = tokens.dropFirst(position + (isNegated ? 1 : 0)).first
-            if let word, word.kind == .word, let reason = ForeignWords.comparison(word.text) {
-                throw problem("\(reason). \(ForeignWords.alternatives(to: name, isList: field?.definition.type.isList ?? false))")
+            if let word, word.kind == .word, let reason = UnsupportedKeywords.comparison(word.text) {
+                throw problem("\(reason). \(UnsupportedKeywords.alternatives(to: name, isList: field?.definition.type.isList ?? false))")
             }
             throw problem("Write a comparison after \(name): \(Self.comparisons(of: field)).")
         }
         if let quantifier { comparator = try quantified(comparator, by: quantifier, field, name: name) }
-        if has(open: "["), !comparator.takesList, position + 2 < tokens.count, tokens[position + 2].kind == .close { throw problem(ForeignWords.anyCase) }
+        if has(open: "["), !comparator.takesList, position + 2 < tokens.count, tokens[position + 2].kind == .close { throw problem(UnsupportedKeywords.anyCase) }
         try check(comparator, fits: field, name: name, at: start)
         return [try row(name, field, comparator)]
     }
@@ -163,7 +163,7 @@ struct QueryTextParser {
         let start = position
         if skip(["is"]) {
             let comparator: Comparator = skip(["not"]) ? .notEquals : .equals
-            if has(["null"]) || has(["nil"]) { throw problem(ForeignWords.noValue, at: start) }
+            if has(["null"]) || has(["nil"]) { throw problem(UnsupportedKeywords.noValue, at: start) }
             try check(comparator, fits: field, name: name, at: start)
             return [try row(name, field, comparator)]
         }
@@ -181,8 +181,8 @@ struct QueryTextParser {
         let isNegated = has(["not", "like"])
         guard isNegated || has(["like"]) else { return nil }
         position += isNegated ? 2 : 1
-        let alternatives = ForeignWords.alternatives(to: name, isList: field?.definition.type.isList ?? false)
-        if has(open: "[") { throw problem(ForeignWords.anyCase) }
+        let alternatives = UnsupportedKeywords.alternatives(to: name, isList: field?.definition.type.isList ?? false)
+        if has(open: "[") { throw problem(UnsupportedKeywords.anyCase) }
         let place = position
         let pattern = try value("a pattern")
         let marks: Set<Unicode.Scalar> = ["%", "_", "*", "?"]
@@ -269,7 +269,7 @@ struct QueryTextParser {
     private func check(_ comparator: Comparator, fits field: QueryField?, name: Name, at start: Int) throws(QueryTextError) {
         guard let field, !field.comparators.contains(where: { $0.comparator == comparator }) else { return }
         if comparator == .listContains, field.readsAsText {
-            throw problem("CloudKit does not search within texts. \(ForeignWords.alternatives(to: name, isList: false))", at: start)
+            throw problem("CloudKit does not search within texts. \(UnsupportedKeywords.alternatives(to: name, isList: false))", at: start)
         }
         throw problem(
             "\(name) is of type \(field.definition.type.schemaName), and ‘\(QueryText.words(of: comparator))’ does not work with it. Use \(Self.comparisons(of: field)).",
@@ -287,7 +287,7 @@ struct QueryTextParser {
 
     private mutating func name(_ what: String) throws(QueryTextError) -> Name {
         guard position < tokens.count, !tokens[position].text.isEmpty, isName(tokens[position]) else { throw problem("Write the name of \(what) here.") }
-        if tokens[position].kind == .word, let reason = ForeignWords.placeholder(tokens[position].text) { throw problem(reason) }
+        if tokens[position].kind == .word, let reason = UnsupportedKeywords.placeholder(tokens[position].text) { throw problem(reason) }
         if tokens[position].isWord("distanceToLocation:fromLocation:") {
             throw problem("Write a distance as within 500 m of: \(type.locationName) within 500 m of 47.45, -122.31.")
         }
@@ -329,9 +329,9 @@ struct QueryTextParser {
             throw problem("Write \(what) here.")
         }
         let token = tokens[position]
-        if token.isWord("null") || token.isWord("nil") { throw problem(ForeignWords.noValue) }
+        if token.isWord("null") || token.isWord("nil") { throw problem(UnsupportedKeywords.noValue) }
         if ["and", "or", "not"].contains(where: token.isWord) { throw problem("Write \(what) here. The text ‘\(token.text)’ goes in \"…\".") }
-        if token.kind == .word, let reason = ForeignWords.placeholder(token.text) { throw problem(reason) }
+        if token.kind == .word, let reason = UnsupportedKeywords.placeholder(token.text) { throw problem(reason) }
         position += 1
         return tokens[position - 1]
     }

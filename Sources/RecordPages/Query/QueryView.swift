@@ -32,7 +32,7 @@ struct QueryView: Page {
     let folded: FoldedForm?
     let editor: QueryEditor?
     let refusal: QueryRefusal?
-    let complaint: Complaint?
+    let complaint: PageError?
     /// A remark in place of an answer, for example about a missing value.
     let remark: String?
     /// A confirmation of the last action.
@@ -53,7 +53,7 @@ struct QueryView: Page {
         let action: String
         let hidden: [Frame.Hidden]
         let zones: [Choice]
-        let untold: Untold
+        let untold: MirrorOffer
     }
 
     /// The state of a page whose answer has no records.
@@ -88,12 +88,12 @@ extension QueryView {
         let known = visit.schema?.types[typeName]
         let type = known ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
-        let plan = QueryPlan(form, of: type)
-        let found = try await FoundForFilter(form, visit)
+        let plan = CheckedQuery(form, of: type)
+        let found = try await FilterMatches(form, visit)
         let title = try await plan.titles(visit)
         var editor = QueryEditor(form, type: type, plan: plan, canFind: true, found: found, visit: visit)
         func page(
-            refusal: QueryRefusal? = nil, complaint: Complaint? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
+            refusal: QueryRefusal? = nil, complaint: PageError? = nil, remark: String? = nil, facet: FacetPanel? = nil, map: LocationMap? = nil, table: ResultTable? = nil,
             noMatch: NoMatch? = nil, foot: Foot? = nil, canSave: Bool = false
         ) -> QueryView {
             let foot = foot ?? notRun(visit)
@@ -143,7 +143,7 @@ extension QueryView {
         } catch let error as RecordError {
             // The refusal tells about an index.
             if visit.connection != nil { editor = QueryEditor(form, type: type, plan: plan, canFind: true, visit: visit) }
-            if problems.isEmpty { return page(complaint: Complaint(error)) }
+            if problems.isEmpty { return page(complaint: PageError(error)) }
             return page(refusal: refusal())
         }
     }
@@ -155,7 +155,7 @@ extension QueryView {
             ? nil
             : TypeQuestion(
                 action: "\(place.path)/query", hidden: place.userParameters.map { Frame.Hidden(name: $0.name, value: $0.value) },
-                zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: Untold(visit))
+                zones: visit.zoneChoices(allowsAll: place.address.scope != .public), untold: MirrorOffer(visit))
         return QueryView(
             title: "Query", folded: nil, editor: nil, refusal: nil, complaint: nil, remark: nil, notice: nil, facet: nil, map: nil, table: nil, noMatch: nil,
             firstSteps: question == nil ? FirstSteps(visit) : nil, typeQuestion: question, code: nil, picking: nil, foot: nil)
@@ -173,13 +173,13 @@ extension QueryForm {
     func redirect(_ visit: Visit, to page: String) -> Answer? {
         guard let changed = pressed(visit) else { return nil }
         let draft = visit.fields["draft"].map { [("draft", $0)] } ?? []
-        let editing = visit.fields[QueryWritten.fieldName] == nil ? [FoldedForm.editing] : []
+        let editing = visit.fields[QueryTextForm.fieldName] == nil ? [FoldedForm.editing] : []
         return .redirect(visit.place.link(page, changed.parameters + draft + editing))
     }
 
     /// The form as one line. It stays open while a filter lacks its value.
     func folded(
-        _ plan: QueryPlan, type: RecordType?, outcome: String, isAnswered: Bool, visit: Visit, title: (Reference) -> String? = { _ in nil }
+        _ plan: CheckedQuery, type: RecordType?, outcome: String, isAnswered: Bool, visit: Visit, title: (Reference) -> String? = { _ in nil }
     ) -> FoldedForm {
         let zone = visit.place.zoneID.map(visit.zoneName) ?? (visit.queriesSeveralZones ? "all zones" : nil)
         return FoldedForm(
@@ -230,7 +230,7 @@ extension QueryForm {
 extension QueryView.Foot {
     /// - Parameter counts: the ``Visit/recordCounts()``, if they are known.
     fileprivate init(
-        _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit
+        _ answer: QueryPage, to request: QueryRequest, form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?, visit: Visit
     ) async throws {
         count = Digits.count(answer.records.count, "record")
         var all: String?
@@ -264,7 +264,7 @@ extension QueryView.Foot {
 
 extension QueryView.NoMatch {
     /// - Parameter counts: the ``Visit/recordCounts()`` if nobody chose the type.
-    fileprivate init(_ form: QueryForm, plan: QueryPlan, counts: [Name: Int]?, visit: Visit) async throws {
+    fileprivate init(_ form: QueryForm, plan: CheckedQuery, counts: [Name: Int]?, visit: Visit) async throws {
         let (type, address) = (plan.query.recordType, visit.place.address)
         let isPublic = address.scope == .public
         let within = visit.place.zoneID.map { " in zone \(visit.zoneName($0))" } ?? (isPublic ? "" : " in any zone")

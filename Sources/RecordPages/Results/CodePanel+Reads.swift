@@ -6,7 +6,7 @@ internal import Records
 /// Queries and fetches, as code.
 extension CodePanel {
     /// A query and its first page.
-    init(_ plan: QueryPlan, form: QueryForm, type: RecordType?, visit: Visit) {
+    init(_ plan: CheckedQuery, form: QueryForm, type: RecordType?, visit: Visit) {
         let zoneID: ZoneID? = if case .zone(let zoneID) = visit.queryArea { zoneID } else { nil }
         let writer = CodeWriter(visit.place, zoneID: zoneID)
         let keys: [Name]? = form.returnsSystemFieldsOnly ? [] : form.keys.isEmpty ? nil : form.keys

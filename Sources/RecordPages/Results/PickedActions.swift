@@ -75,7 +75,7 @@ enum PickedActions {
             "record/compare",
             [
                 ("name", left.recordName.string), (RecordComparisonView.otherField, right.recordName.string),
-                (OtherPlace.zoneField, there.zoneText(right.zoneID)),
+                (OtherDatabase.zoneField, there.zoneText(right.zoneID)),
             ])
     }
 

@@ -75,7 +75,7 @@ struct QueryResults {
         guard let typeName = form.type else { throw RecordError(.notFound, "The container has no record types yet; save a record first") }
         let type = visit.schema?.types[typeName] ?? RecordType(name: typeName)
         form.chooseFittingComparators(for: type)
-        let plan = QueryPlan(form, of: type)
+        let plan = CheckedQuery(form, of: type)
         if let problem = plan.firstProblem { throw RecordError(.badRequest, problem) }
         let isAll = visit.fields["all"] == "1"
         request = QueryRequest(

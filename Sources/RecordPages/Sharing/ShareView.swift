@@ -30,7 +30,7 @@ struct ShareView: Page {
 
     let title: String
     let notice: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let remark: String?
     /// `record in zone X` or `zone`
     let subject: String
@@ -58,13 +58,13 @@ struct ShareView: Page {
         return try ShareView(ShareForm(target), target, visit)
     }
 
-    init(_ form: ShareForm, _ target: ShareTarget, complaint: Complaint? = nil, remark: String? = nil, _ visit: Visit) throws {
+    init(_ form: ShareForm, _ target: ShareTarget, complaint: PageError? = nil, remark: String? = nil, _ visit: Visit) throws {
         let place = visit.place
         let isOwner = place.address.scope == .private
         let share = target.share
         var complaint = complaint
         var operation: RecordOperation?
-        do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? Complaint(error) }
+        do { operation = try form.operation(on: target, visit.people) } catch { complaint = complaint ?? PageError(error) }
         code = operation.map { CodePanel(savingShare: $0, in: target.zoneID, visit: visit) }
         title = try share.map { "Shared: \($0.title)" } ?? "Share \(target.root.map(visit.titles.words) ?? target.zoneID.zoneName.string)"
         notice = Notice.text(visit.fields["notice"])
@@ -304,9 +304,9 @@ enum ShareActions {
             return .redirect(visit.place.link("share", target.parameters + [notice.parameter]))
         } catch let error as RecordError where error.code == .conflict || error.code == .exists {
             let now = try await ShareTarget.load(visit)
-            return .page(try ShareView(ShareForm(now), now, complaint: Complaint(error), remark: tooLate, visit))
+            return .page(try ShareView(ShareForm(now), now, complaint: PageError(error), remark: tooLate, visit))
         } catch let error as RecordError {
-            return .page(try ShareView(form, target, complaint: Complaint(error), visit))
+            return .page(try ShareView(form, target, complaint: PageError(error), visit))
         }
     }
 

@@ -26,7 +26,7 @@ struct SubscriptionView: Page {
 
     let title: String
     let notice: String?
-    let complaint: Complaint?
+    let complaint: PageError?
     let remark: String?
     let owner: String
     let action: String
@@ -87,11 +87,11 @@ extension SubscriptionView {
             try await SubscriptionActions.save(subscription, visit)
             return .redirect(visit.place.link("subscription", [("id", subscription.subscriptionID.string), Notice.subscriptionSaved.parameter]))
         } catch let error as RecordError {
-            return .page(try await page(form, visit, complaint: Complaint(error)))
+            return .page(try await page(form, visit, complaint: PageError(error)))
         }
     }
 
-    private static func page(_ asked: SubscriptionForm, _ visit: Visit, complaint: Complaint? = nil) async throws -> SubscriptionView {
+    private static func page(_ asked: SubscriptionForm, _ visit: Visit, complaint: PageError? = nil) async throws -> SubscriptionView {
         let place = visit.place
         var form = asked
         if form.kind == .query, form.question.type == nil { form.question.type = visit.types.first?.name }
@@ -147,13 +147,13 @@ extension SubscriptionView {
 
 extension SubscriptionForm {
     /// The query of the form's type and filters.
-    func plan(_ visit: Visit) -> QueryPlan {
+    func plan(_ visit: Visit) -> CheckedQuery {
         let name = question.type ?? ""
         let type = visit.schema?.types[name] ?? RecordType(name: name)
         var question = question
         question.sorts = []
         question.chooseFittingComparators(for: type)
-        return QueryPlan(question, of: type)
+        return CheckedQuery(question, of: type)
     }
 
     func textRows(where isWanted: (Name) -> Bool) -> [SubscriptionView.TextRow] {
@@ -303,7 +303,7 @@ extension FiredPanel {
         let database = try await visit.database(holding: subscription.subscriptionID)
         let firings = try await visit.measure { try await database.latestFirings(of: subscription.withOwners(visit), limit: limit) }
         let fired = firings.filter { !$0.subscriptions.isEmpty }
-        let standing = StandingSubscription(
+        let standing = OwnedSubscription(
             user: visit.people.actor.userRecordName, scope: visit.place.address.scope, position: 0, isHeldToRoles: false,
             subscription: subscription.withOwners(visit))
         var counts: [(reason: String, count: Int)] = []

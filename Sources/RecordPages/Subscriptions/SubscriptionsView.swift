@@ -55,7 +55,7 @@ extension SubscriptionsView {
         let all = knowsAll
             ? try await visit.measure { try await visit.database.standingSubscriptions() }.filter { !isOfUser || $0.user == actor.userRecordName }
             : try await visit.measure { try await visit.database.subscriptions() }.map { subscription in
-                StandingSubscription(
+                OwnedSubscription(
                     user: actor.userRecordName, scope: place.address.scope, position: 0, isHeldToRoles: false, subscription: subscription)
             }
         let start = visit.fields.number("from", in: 0...all.count) ?? 0
@@ -65,7 +65,7 @@ extension SubscriptionsView {
             let scope: DatabaseScope
         }
         var order: [Key] = []
-        var groups: [Key: [StandingSubscription]] = [:]
+        var groups: [Key: [OwnedSubscription]] = [:]
         for standing in shown {
             let key = Key(user: standing.user, scope: standing.scope)
             if groups[key] == nil { order.append(key) }
@@ -85,7 +85,7 @@ extension SubscriptionsView {
 }
 
 extension SubscriptionsView.Group {
-    fileprivate init(_ all: [StandingSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool, _ visit: Visit) {
+    fileprivate init(_ all: [OwnedSubscription], number: Int, of user: Name, in scope: DatabaseScope, knowsPositions: Bool, _ visit: Visit) {
         let handle = visit.people.user(user)?.handle ?? user.string
         let place = visit.connection != nil
             ? visit.place
@@ -104,7 +104,7 @@ extension SubscriptionsView.Group {
 }
 
 extension SubscriptionsView.Row {
-    fileprivate init(_ standing: StandingSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
+    fileprivate init(_ standing: OwnedSubscription, knowsPositions: Bool, _ place: Place, _ visit: Visit) {
         let subscription = standing.subscription
         id = subscription.subscriptionID.string
         href = place.link("subscription", [("id", id)])

@@ -78,7 +78,7 @@ extension FaultInjectingDatabase {
 
     private struct QueryItem {
         let record: StoredRecord
-        let place: QueryPlace
+        let place: QueryPosition
     }
 
     /// Previous versions of records in the query's area, with the data needed to sort them.
@@ -119,7 +119,7 @@ extension FaultInjectingDatabase {
     private func page(_ request: QueryRequest, knownAt horizon: Timestamp, without excluded: Set<RecordID>) async throws -> QueryPage {
         var request = request
         var records: [StoredRecord] = []
-        var plan: ChosenPlan?
+        var plan: QueryPlanChoice?
         let wanted = request.limit.records
         for _ in 0..<Self.readingLimit {
             request.limit.records = wanted - records.count

@@ -116,9 +116,9 @@ extension RecordDatabase {
         throw unable(.keepSubscriptions)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { throw unable(.fireSubscriptions) }
-    public func standingSubscriptions() async throws -> [StandingSubscription] { throw unable(.fireSubscriptions) }
+    public func standingSubscriptions() async throws -> [OwnedSubscription] { throw unable(.fireSubscriptions) }
     public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] { throw unable(.fireSubscriptions) }
-    public func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws { throw unable(.fireSubscriptions) }
+    public func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws { throw unable(.fireSubscriptions) }
 
     public func keyValues(since token: ChangeToken?) async throws -> KeyValueChanges { throw unable(.keepKeyValues) }
     public func modifyKeyValues(_ operations: [KeyValueOperation]) async throws -> KeyValueUsage { throw unable(.keepKeyValues) }
@@ -229,11 +229,11 @@ extension ForwardingDatabase {
         try await base.modifySubscriptions(operations)
     }
     public func firings(after position: Int64?) async throws -> FiringPage { try await base.firings(after: position) }
-    public func standingSubscriptions() async throws -> [StandingSubscription] { try await base.standingSubscriptions() }
+    public func standingSubscriptions() async throws -> [OwnedSubscription] { try await base.standingSubscriptions() }
     public func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         try await base.latestFirings(of: subscription, limit: limit)
     }
-    public func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
+    public func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws {
         try await base.noteFired(subscriptions, at: position)
     }
 

@@ -212,7 +212,7 @@ public protocol RecordDatabase: Capable {
 
     /// The subscriptions of all users to all databases of the container and environment, ordered by user, database and id.
     /// ``Capability/fireSubscriptions``.
-    func standingSubscriptions() async throws -> [StandingSubscription]
+    func standingSubscriptions() async throws -> [OwnedSubscription]
 
     /// The latest changes of the database, the latest first, each with the subscription if it would have fired it. ``Capability/fireSubscriptions``.
     /// - Parameter subscription: one of the caller, saved or not, as if it had been there before the changes.
@@ -221,7 +221,7 @@ public protocol RecordDatabase: Capable {
     /// Ends subscriptions that fire once, unless their users have saved them again since. They are not among ``subscriptions()`` any more, but
     /// ``firings(after:)`` finds them for the change that fired them as long as a device's token is good. ``Capability/fireSubscriptions``.
     /// - Parameter position: the position of the change.
-    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws
+    func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws
 
     // MARK: Key-value store (docs/key-values.md)
     // Each user has one in the container and environment, at the private database.

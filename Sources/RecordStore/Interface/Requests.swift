@@ -60,9 +60,9 @@ public struct QueryPage: Sendable {
     /// The marker for the next page; `nil` if no records are left.
     public var continuationMarker: String?
     /// How the query was answered; `nil` if the engine does not report it.
-    public var plan: ChosenPlan?
+    public var plan: QueryPlanChoice?
 
-    public init(records: [StoredRecord], continuationMarker: String?, plan: ChosenPlan? = nil) {
+    public init(records: [StoredRecord], continuationMarker: String?, plan: QueryPlanChoice? = nil) {
         self.records = records
         self.continuationMarker = continuationMarker
         self.plan = plan

@@ -1,7 +1,7 @@
 public import Records
 
 /// Number and size of records. A damaged file can contain any number, so sums saturate.
-public struct StoredAmount: Sendable, Hashable {
+public struct RecordTotals: Sendable, Hashable {
     public var records: Int
     /// Size of the fields in bytes, as JSON.
     public var bytes: Int64
@@ -15,16 +15,16 @@ public struct StoredAmount: Sendable, Hashable {
         self.assetBytes = assetBytes
     }
 
-    public static func + (left: StoredAmount, right: StoredAmount) -> StoredAmount {
-        StoredAmount(
+    public static func + (left: RecordTotals, right: RecordTotals) -> RecordTotals {
+        RecordTotals(
             records: left.records.addingSaturated(right.records), bytes: left.bytes.addingSaturated(right.bytes),
             assetBytes: left.assetBytes.addingSaturated(right.assetBytes))
     }
 
-    public static func += (left: inout StoredAmount, right: StoredAmount) { left = left + right }
+    public static func += (left: inout RecordTotals, right: RecordTotals) { left = left + right }
 
-    public static func - (left: StoredAmount, right: StoredAmount) -> StoredAmount {
-        StoredAmount(
+    public static func - (left: RecordTotals, right: RecordTotals) -> RecordTotals {
+        RecordTotals(
             records: left.records.subtractingSaturated(right.records), bytes: left.bytes.subtractingSaturated(right.bytes),
             assetBytes: left.assetBytes.subtractingSaturated(right.assetBytes))
     }
@@ -38,22 +38,22 @@ public struct DatabaseStorage: Sendable, Hashable {
     public struct Zone: Sendable, Hashable {
         public var zoneID: ZoneID
         /// By type.
-        public var types: [Name: StoredAmount]
+        public var types: [Name: RecordTotals]
 
-        public init(zoneID: ZoneID, types: [Name: StoredAmount]) {
+        public init(zoneID: ZoneID, types: [Name: RecordTotals]) {
             self.zoneID = zoneID
             self.types = types
         }
 
-        public var total: StoredAmount { types.values.reduce(StoredAmount(), +) }
+        public var total: RecordTotals { types.values.reduce(RecordTotals(), +) }
     }
 
     public var zones: [Zone]
     /// Number of zones beyond the limit.
     public var others: Int
-    public var othersTotal: StoredAmount
+    public var othersTotal: RecordTotals
 
-    public init(zones: [Zone], others: Int = 0, othersTotal: StoredAmount = StoredAmount()) {
+    public init(zones: [Zone], others: Int = 0, othersTotal: RecordTotals = RecordTotals()) {
         self.zones = zones
         self.others = others
         self.othersTotal = othersTotal
@@ -67,7 +67,7 @@ public struct DatabaseStorage: Sendable, Hashable {
             return (left.zoneName, left.ownerRecordName ?? "") < (right.zoneName, right.ownerRecordName ?? "")
         }
         let rest = ordered.dropFirst(limit)
-        self.init(zones: ordered.prefix(limit).map(\.zone), others: rest.count, othersTotal: rest.reduce(StoredAmount()) { $0 + $1.total })
+        self.init(zones: ordered.prefix(limit).map(\.zone), others: rest.count, othersTotal: rest.reduce(RecordTotals()) { $0 + $1.total })
     }
 }
 
@@ -77,25 +77,25 @@ public struct StoreStorage: Sendable, Hashable {
     public var environment: Environment
     /// Public, or the private databases of all users. Shared data counts in the owner's database.
     public var scope: DatabaseScope
-    public var total: StoredAmount
+    public var total: RecordTotals
     /// The largest types.
-    public var types: [Name: StoredAmount]
+    public var types: [Name: RecordTotals]
     /// The largest zone names. Zones of different owners with the same name are combined.
-    public var zones: [Name: StoredAmount]
+    public var zones: [Name: RecordTotals]
 
     /// - Parameters:
     /// - amounts: amounts by type and zone name.
     /// - limit: maximum number of types and of zone names kept.
     public init(
         container: ContainerID, environment: Environment, scope: DatabaseScope,
-        _ amounts: some Sequence<(type: Name, zoneName: Name, amount: StoredAmount)>, limit: Int
+        _ amounts: some Sequence<(type: Name, zoneName: Name, amount: RecordTotals)>, limit: Int
     ) {
         (self.container, self.environment, self.scope) = (container, environment, scope)
-        var (types, zones): ([Name: StoredAmount], [Name: StoredAmount]) = ([:], [:])
-        var total = StoredAmount()
+        var (types, zones): ([Name: RecordTotals], [Name: RecordTotals]) = ([:], [:])
+        var total = RecordTotals()
         for (type, zoneName, amount) in amounts where amount.records > 0 {
-            types[type, default: StoredAmount()] += amount
-            zones[zoneName, default: StoredAmount()] += amount
+            types[type, default: RecordTotals()] += amount
+            zones[zoneName, default: RecordTotals()] += amount
             total += amount
         }
         self.total = total
@@ -103,7 +103,7 @@ public struct StoreStorage: Sendable, Hashable {
         self.zones = Self.largest(of: zones, limit)
     }
 
-    private static func largest(of amounts: [Name: StoredAmount], _ limit: Int) -> [Name: StoredAmount] {
+    private static func largest(of amounts: [Name: RecordTotals], _ limit: Int) -> [Name: RecordTotals] {
         if amounts.count <= limit { return amounts }
         let ordered = amounts.sorted { ($1.value.allBytes, $0.key) < ($0.value.allBytes, $1.key) }
         return Dictionary(uniqueKeysWithValues: ordered.prefix(limit).map { ($0.key, $0.value) })

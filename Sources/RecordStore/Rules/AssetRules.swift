@@ -50,9 +50,9 @@ public struct AssetRules {
         let ticket = UploadTicket(
             number: AssetTickets.makeNumber(), expires: Timestamp(milliseconds: now.milliseconds + AssetTickets.uploadLifetime),
             slot: isAnyZone
-                ? SlotMark(
+                ? SlotDigest(
                     anyZoneOf: scope, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName)
-                : SlotMark(
+                : SlotDigest(
                     zone: zone.key, recordType: slot.recordType, recordName: recordName, fieldName: slot.fieldName, user: caller.userRecordName))
         return UploadGrant(recordName: recordName, fieldName: slot.fieldName, ticket: tickets.seal(ticket))
     }
@@ -120,7 +120,7 @@ public struct AssetRules {
         }
         asset.receipt = transaction.assetTickets.seal(
             AssetReceipt(
-                number: AssetTickets.makeNumber(), expires: expires, slot: SlotMark(zone: target.key, user: caller.userRecordName),
+                number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(zone: target.key, user: caller.userRecordName),
                 checksum: checksum, size: asset.size))
         return asset
     }
@@ -181,9 +181,9 @@ extension BatchModifier {
         }
         let user = caller.userRecordName
         let fitting = [
-            SlotMark(zone: zone.key, recordType: type, recordName: name, fieldName: field, user: user),
-            SlotMark(anyZoneOf: database, recordType: type, recordName: name, fieldName: field, user: user),
-            SlotMark(zone: zone.key, user: user),
+            SlotDigest(zone: zone.key, recordType: type, recordName: name, fieldName: field, user: user),
+            SlotDigest(anyZoneOf: database, recordType: type, recordName: name, fieldName: field, user: user),
+            SlotDigest(zone: zone.key, user: user),
         ]
         guard fitting.contains(receipt.slot) else {
             throw RecordError(

@@ -37,7 +37,7 @@ extension BatchModifier {
         let existing = try seen(transaction.record(named: name, in: zone.key), by: operation, in: zone)
         if let existing { try grants.checkDeleting(existing, transaction.schema) }
         // A cascade of the request may have deleted it already.
-        try checkOplock(operation, existing?.recordChangeTag ?? fallen[zone.key]?[name])
+        try checkOplock(operation, existing?.recordChangeTag ?? cascaded[zone.key]?[name])
         let recordID = RecordID(recordName: name, zoneID: zone.zoneID)
         guard let existing else { return .deleted(recordID) }
         // A share of a mirror gives no rights, and is deleted like any record.
@@ -49,7 +49,7 @@ extension BatchModifier {
         let actions = try transaction.actions(on: name, in: zone.key)
         if actions.contains(.validate) { deferred.add(.notValidated, name, in: zone, at: index) }
         if let deletion = try transaction.delete(existing, in: zone.key, by: signature) {
-            let target = FallenTarget(zone: zone.key, name: name, position: deletion.position, signature: signature)
+            let target = DeletedTarget(zone: zone.key, name: name, position: deletion.position, signature: signature)
             let isComplete = try !actions.contains(.deleteSelf) || cascade(from: target, in: zone, at: index)
             deferred.deletions.append(DeferredChecks.Deletion(index: index, name: name, zone: zone, isComplete: isComplete))
         }
@@ -59,9 +59,9 @@ extension BatchModifier {
 
     /// Deletes records that refer to a deleted record with DELETE_SELF.
     /// - Returns: `false` if the rest of a large cascade is left for later.
-    private mutating func cascade(from target: FallenTarget, in zone: TransactionZone, at index: Int) throws -> Bool {
+    private mutating func cascade(from target: DeletedTarget, in zone: TransactionZone, at index: Int) throws -> Bool {
         if cascadeRoom <= 0 || transaction.hasWorkedLong {
-            try transaction.leave([target])
+            try transaction.enqueue([target])
             return false
         }
         var cascade = Cascade(CascadeMemory([target]))
@@ -72,9 +72,9 @@ extension BatchModifier {
         if isComplete, cascade.queue.holdsRecords { isComplete = try cascade.force(in: transaction) { [cascadeRoom] in $0 < cascadeRoom } }
         cascadeRoom -= cascade.work
         for item in cascade.walks { walk.add(item) }
-        for record in cascade.fallen { fallen[zone.key, default: [:]][record.name] = record.recordChangeTag }
-        for fallen in cascade.validated { deferred.add(.notValidated, fallen.name, in: zone, at: index) }
-        if !isComplete { try transaction.leave(cascade.queue.targetsLeft) }
+        for record in cascade.cascaded { cascaded[zone.key, default: [:]][record.name] = record.recordChangeTag }
+        for cascaded in cascade.validated { deferred.add(.notValidated, cascaded.name, in: zone, at: index) }
+        if !isComplete { try transaction.enqueue(cascade.queue.targetsLeft) }
         return isComplete
     }
 
@@ -99,7 +99,7 @@ extension BatchModifier {
         while true {
             let page = try transaction.children(of: name, in: zone.key, after: after, limit: pageSize)
             for child in page {
-                guard let record = try transaction.record(named: child, in: zone.key), try deletion.isComplete || !mayFall(record, in: zone) else { continue }
+                guard let record = try transaction.record(named: child, in: zone.key), try deletion.isComplete || !mayDelete(record, in: zone) else { continue }
                 // The error must not reveal a record that the caller can't read.
                 let isSeen = try zone.guest.map { $0.permission(for: record) != nil } ?? true && grants.canRead(record, transaction.schema)
                 return RecordError(
@@ -112,7 +112,7 @@ extension BatchModifier {
     }
 
     /// True if the rest of a cascade may delete a record.
-    private func mayFall(_ record: StoredRecord, in zone: TransactionZone) throws -> Bool {
+    private func mayDelete(_ record: StoredRecord, in zone: TransactionZone) throws -> Bool {
         if zone.guest != nil, try transaction.isRoot(record) { return false }
         return try record.fields.decoded().contains { field in field.value.references.contains { $0.action == .deleteSelf } }
     }

@@ -35,7 +35,7 @@ public struct BatchModifier {
     /// True once the request has shared a hierarchy: its zone may have had none before.
     var hasBegunHierarchy = false
     /// The last change tags of the records that cascades of the request deleted, by zone.
-    var fallen: [Int64: [Name: String]] = [:]
+    var cascaded: [Int64: [Name: String]] = [:]
     /// The records that have a new change tag from the request, by zone. Clients got it in the answer, so it must be the last one.
     var renewed: [Int64: Set<Name>] = [:]
     /// Records that had no children and are the parent of a saved one.
@@ -141,11 +141,11 @@ public struct BatchModifier {
     /// Runs one operation and rolls it back if it fails.
     /// - Throws: errors of the engine, which make the whole batch fail.
     private mutating func attempt(_ body: (inout Self) throws -> ModifyOutcome) throws -> Outcome {
-        let (room, fallen, renewed) = (cascadeRoom, fallen, renewed)
+        let (room, cascaded, renewed) = (cascadeRoom, cascaded, renewed)
         do {
             return .success(try transaction.attempt { try body(&self) })
         } catch let error as RecordError {
-            (cascadeRoom, self.fallen, self.renewed, newParents) = (room, fallen, renewed, [])
+            (cascadeRoom, self.cascaded, self.renewed, newParents) = (room, cascaded, renewed, [])
             walk = HierarchyWalk()
             return .failure(error)
         }

@@ -1,7 +1,7 @@
 public import Records
 
 /// A deleted record whose DELETE_SELF referrers must be deleted too.
-public struct FallenTarget: Sendable, Hashable {
+public struct DeletedTarget: Sendable, Hashable {
     /// The engine's key of the zone.
     public let zone: Int64
     public let name: Name
@@ -37,10 +37,10 @@ public protocol CascadeTransaction: HierarchyTransaction {
     func delete(_ record: StoredRecord, in zone: Int64, by signature: Signature) throws -> RecordDeletion?
 
     /// Names of the records that refer to a target with DELETE_SELF and were last saved before it was deleted.
-    func doomed(by target: FallenTarget) throws -> [Name]
+    func dependents(of target: DeletedTarget) throws -> [Name]
 
     /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
-    func isDoomed(_ record: HeldRecord) throws -> Bool
+    func isToBeDeleted(_ record: BlockedDeletion) throws -> Bool
 
     /// The zone, with its owner.
     func zoneID(of zone: Int64) throws -> ZoneID
@@ -68,9 +68,9 @@ public struct Cascade<Queue: CascadeQueue> {
     /// True once a record is deleted or held, or an item is finished. A step that stops before that would repeat itself.
     private var hasProgress = false
     /// Deleted records that others refer to with VALIDATE.
-    public private(set) var validated: [FallenTarget] = []
+    public private(set) var validated: [DeletedTarget] = []
     /// The deleted records, with their last change tags.
-    public private(set) var fallen: [(name: Name, recordChangeTag: String)] = []
+    public private(set) var cascaded: [(name: Name, recordChangeTag: String)] = []
     /// The walks below deleted records, which are left to the caller.
     public private(set) var walks: [HierarchyWalk.Item] = []
 
@@ -88,9 +88,9 @@ public struct Cascade<Queue: CascadeQueue> {
             guard !hasProgress || mayGoOn(work) else { return false }
             switch item {
             case .target(let target):
-                guard try fell(by: target, in: transaction, while: mayGoOn) else { return false }
+                guard try delete(by: target, in: transaction, while: mayGoOn) else { return false }
             case .record(let record):
-                if try transaction.isDoomed(record), try !fell(record, in: transaction) {
+                if try transaction.isToBeDeleted(record), try !delete(record, in: transaction) {
                     try queue.rest(record)
                     hasProgress = true
                     continue
@@ -104,12 +104,12 @@ public struct Cascade<Queue: CascadeQueue> {
     }
 
     /// - Returns: `true` if all referrers of the target were examined.
-    private mutating func fell(by target: FallenTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
-        for name in try transaction.doomed(by: target) {
-            let record = HeldRecord(name, by: target)
+    private mutating func delete(by target: DeletedTarget, in transaction: any CascadeTransaction, while mayGoOn: (Int) -> Bool) throws -> Bool {
+        for name in try transaction.dependents(of: target) {
+            let record = BlockedDeletion(name, by: target)
             if try queue.isHeld(record) { continue }
             guard !hasProgress || mayGoOn(work) else { return false }
-            if try !fell(record, in: transaction) {
+            if try !delete(record, in: transaction) {
                 try queue.hold(record)
                 hasProgress = true
             }
@@ -118,20 +118,20 @@ public struct Cascade<Queue: CascadeQueue> {
     }
 
     /// - Returns: `false` if the record can't be deleted yet.
-    private mutating func fell(_ doomed: HeldRecord, in transaction: any CascadeTransaction) throws -> Bool {
+    private mutating func delete(_ blocked: BlockedDeletion, in transaction: any CascadeTransaction) throws -> Bool {
         looks += 1
-        let (name, zone, signature) = (doomed.name, doomed.target.zone, doomed.target.signature)
+        let (name, zone, signature) = (blocked.name, blocked.target.zone, blocked.target.signature)
         let actions = try transaction.actions(on: name, in: zone)
         if actions.contains(.validate), !isForced { return false }
         // A deleted record is not found again, so cycles end.
-        guard let record = try transaction.record(named: name, in: zone), try mayFall(record, in: zone, by: signature, transaction),
+        guard let record = try transaction.record(named: name, in: zone), try mayDelete(record, in: zone, by: signature, transaction),
             let deletion = try transaction.delete(record, in: zone, by: signature)
         else { return true }
         // Each guest has a copy of a shared record, which is deleted too.
         if let hierarchy = record.sharing?.hierarchy { looks += try transaction.views(of: hierarchy).count }
-        fallen.append((name, record.recordChangeTag))
+        cascaded.append((name, record.recordChangeTag))
         walks += try transaction.followDeletion(of: record, in: zone, by: signature)
-        let target = FallenTarget(zone: zone, name: name, position: deletion.position, signature: signature)
+        let target = DeletedTarget(zone: zone, name: name, position: deletion.position, signature: signature)
         if actions.contains(.deleteSelf) { try queue.add(target) }
         if actions.contains(.validate) { validated.append(target) }
         if !deletion.validated.isEmpty { try queue.wake(deletion.validated, in: zone) }
@@ -141,7 +141,7 @@ public struct Cascade<Queue: CascadeQueue> {
     }
 
     /// False for records that stay, whatever they refer to: those of users, shares, and for guests, who must not end a share, their roots.
-    private func mayFall(_ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction) throws -> Bool {
+    private func mayDelete(_ record: StoredRecord, in zone: Int64, by signature: Signature, _ transaction: any CascadeTransaction) throws -> Bool {
         if record.recordType == Schema.usersType { return false }
         guard try transaction.isRoot(record) else { return true }
         return try record.sharing?.share == nil && transaction.zoneID(of: zone).ownerRecordName == signature.userRecordName
@@ -161,13 +161,13 @@ extension Cascade<CascadeMemory> {
 // MARK: - Queues
 
 /// A record to be deleted with a target as soon as no other record refers to it with VALIDATE.
-public struct HeldRecord: Sendable, Hashable {
+public struct BlockedDeletion: Sendable, Hashable {
     public let name: Name
     /// The target. Provides the zone, the caller and the position after which a save keeps the record. The name may
     /// be missing.
-    public let target: FallenTarget
+    public let target: DeletedTarget
 
-    public init(_ name: Name, by target: FallenTarget) {
+    public init(_ name: Name, by target: DeletedTarget) {
         self.name = name
         self.target = target
     }
@@ -176,9 +176,9 @@ public struct HeldRecord: Sendable, Hashable {
 /// An item of a cascade's queue.
 public enum CascadeItem: Sendable {
     /// A target whose referrers must be deleted.
-    case target(FallenTarget)
+    case target(DeletedTarget)
     /// A record to be deleted if that is possible now.
-    case record(HeldRecord)
+    case record(BlockedDeletion)
 }
 
 /// The queue of a cascade: first targets, then waiting records, each in order of arrival. Resting records are
@@ -191,17 +191,17 @@ public protocol CascadeQueue {
 
     mutating func finish(_ item: CascadeItem) throws
 
-    mutating func add(_ target: FallenTarget) throws
+    mutating func add(_ target: DeletedTarget) throws
 
     /// Appends a record to the waiting ones.
-    mutating func hold(_ record: HeldRecord) throws
+    mutating func hold(_ record: BlockedDeletion) throws
 
     /// True if the record waits or rests. If `record` has a target deleted later than the previous one, it replaces
     /// that target and a resting record waits again, because it may have been saved in between.
-    mutating func isHeld(_ record: HeldRecord) throws -> Bool
+    mutating func isHeld(_ record: BlockedDeletion) throws -> Bool
 
     /// Lets the record returned by ``next()`` rest, because another one still refers to it with VALIDATE.
-    mutating func rest(_ record: HeldRecord) throws
+    mutating func rest(_ record: BlockedDeletion) throws
 
     /// Appends the resting records with these names to the waiting ones.
     mutating func wake(_ names: [Name], in zone: Int64) throws
@@ -213,25 +213,25 @@ public struct CascadeMemory: CascadeQueue {
         let zone: Int64
         let name: Name
 
-        init(_ record: HeldRecord) { (zone, name) = (record.target.zone, record.name) }
+        init(_ record: BlockedDeletion) { (zone, name) = (record.target.zone, record.name) }
         init(_ name: Name, in zone: Int64) { (self.zone, self.name) = (zone, name) }
     }
 
-    private var targets: [FallenTarget]
+    private var targets: [DeletedTarget]
     private var nextTarget = 0
-    private var held: [Place: HeldRecord] = [:]
+    private var held: [Place: BlockedDeletion] = [:]
     private var order: [Place] = []
     private var nextHeld = 0
     private var resting: Set<Place> = []
 
     /// - Parameter targets: in the order in which their referrers are deleted.
-    public init(_ targets: [FallenTarget]) { self.targets = targets }
+    public init(_ targets: [DeletedTarget]) { self.targets = targets }
 
     /// True if records wait or rest.
     public var holdsRecords: Bool { !held.isEmpty }
 
     /// All targets that may still have referrers.
-    public var targetsLeft: [FallenTarget] {
+    public var targetsLeft: [DeletedTarget] {
         let waiting = Set(held.values.map(\.target)).subtracting(targets[nextTarget...])
         return targets[nextTarget...] + waiting.sorted { $0.position < $1.position }
     }
@@ -250,14 +250,14 @@ public struct CascadeMemory: CascadeQueue {
         }
     }
 
-    public mutating func add(_ target: FallenTarget) { targets.append(target) }
+    public mutating func add(_ target: DeletedTarget) { targets.append(target) }
 
-    public mutating func hold(_ record: HeldRecord) {
+    public mutating func hold(_ record: BlockedDeletion) {
         held[Place(record)] = record
         order.append(Place(record))
     }
 
-    public mutating func isHeld(_ record: HeldRecord) -> Bool {
+    public mutating func isHeld(_ record: BlockedDeletion) -> Bool {
         let place = Place(record)
         guard let before = held[place] else { return false }
         if before.target.position < record.target.position {
@@ -267,7 +267,7 @@ public struct CascadeMemory: CascadeQueue {
         return true
     }
 
-    public mutating func rest(_ record: HeldRecord) {
+    public mutating func rest(_ record: BlockedDeletion) {
         resting.insert(Place(record))
         nextHeld += 1
     }

@@ -120,7 +120,7 @@ public struct RecordCheck: Sendable {
     /// The records that are among their own ancestors.
     private func circling(_ records: [StoredRecord], _ known: inout Known) async throws -> Set<RecordID> {
         var circling: Set<RecordID> = []
-        var climbs = records.filter { $0.parent != nil }.map { Climb(start: $0.recordID, top: $0.recordID, passed: [$0.recordID]) }
+        var climbs = records.filter { $0.parent != nil }.map { AncestorWalk(start: $0.recordID, top: $0.recordID, passed: [$0.recordID]) }
         while !climbs.isEmpty {
             try Task.checkCancellation()
             let unknown = Set(climbs.map(\.top)).filter { known.ancestor($0) == nil && !known.targets.isMissing($0) }
@@ -175,7 +175,7 @@ public struct RecordCheck: Sendable {
 }
 
 /// The way up from a record, as far as it is known.
-private struct Climb {
+private struct AncestorWalk {
     let start: RecordID
     var top: RecordID
     var passed: Set<RecordID>

@@ -19,7 +19,7 @@ public protocol RecordTransaction: CascadeTransaction, SharingTransaction {
     var hasWorkedLong: Bool { get }
 
     /// Leaves the rest of a cascade to be processed after the commit.
-    func leave(_ targets: [FallenTarget]) throws
+    func enqueue(_ targets: [DeletedTarget]) throws
 
     /// Number of records with a DELETE_SELF reference to a name. Exact only below `limit`.
     func deleteSelfCount(of name: Name, in zone: Int64, upTo limit: Int) throws -> Int
@@ -60,13 +60,13 @@ public struct TransactionZone: Sendable {
     public let zoneID: ZoneID
     public let canWrite: Bool
     /// `nil` for callers who see the whole zone.
-    public let guest: GuestReach?
+    public let guest: GuestRights?
     /// True if hierarchies of the zone are shared.
     public let hasHierarchies: Bool
     /// True if the zone mirrors one of another container, which gives its records their change tags.
     public let isMirror: Bool
 
-    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestReach? = nil, hasHierarchies: Bool = false, isMirror: Bool = false) {
+    public init(key: Int64, zoneID: ZoneID, canWrite: Bool, guest: GuestRights? = nil, hasHierarchies: Bool = false, isMirror: Bool = false) {
         self.key = key
         self.zoneID = zoneID
         self.canWrite = canWrite

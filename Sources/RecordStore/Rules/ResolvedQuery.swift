@@ -316,7 +316,7 @@ extension StoredRecord {
 /// A record's place in the total order of a query: its sort values, then its name, then its zone.
 ///
 /// Names are ascending, whatever the direction of the sorts.
-public struct QueryPlace: Sendable, Hashable {
+public struct QueryPosition: Sendable, Hashable {
     /// One value per sort. For a sort by distance, the distance in metres.
     public let values: [FieldValue?]
     public let recordName: Name
@@ -330,13 +330,13 @@ public struct QueryPlace: Sendable, Hashable {
 }
 
 extension ResolvedQuery {
-    public func place(of record: QueriedRecord) -> QueryPlace {
-        QueryPlace(
+    public func place(of record: QueriedRecord) -> QueryPosition {
+        QueryPosition(
             values: sorts.map { $0.value(of: record) }, recordName: record.record.recordID.recordName, zoneID: record.record.recordID.zoneID)
     }
 
     /// True if `left` sorts before `right`.
-    public func precedes(_ left: QueryPlace, _ right: QueryPlace) -> Bool {
+    public func precedes(_ left: QueryPosition, _ right: QueryPosition) -> Bool {
         for ((left, right), sort) in zip(zip(left.values, right.values), sorts) {
             // A record without a location is farther away than all others.
             let order = sort.relativeLocation == nil ? ValueOrder.compare(left, right) : Self.compareDistances(left, right)

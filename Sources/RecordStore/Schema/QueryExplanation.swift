@@ -104,7 +104,7 @@ extension QueryIndex: CustomStringConvertible {
 }
 
 /// A summary of how a page of a query was found, available for every query. ``QueryExplanation`` has the details.
-public struct ChosenPlan: Sendable {
+public struct QueryPlanChoice: Sendable {
     /// The index that found or ordered the records; `nil` if none did.
     public var index: QueryIndex?
     private let words: @Sendable () -> String

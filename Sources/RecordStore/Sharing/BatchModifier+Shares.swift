@@ -199,7 +199,7 @@ extension BatchModifier {
     mutating func finishWalk() throws {
         if walk.items.isEmpty { return }
         let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
-        if !isFinished { try transaction.leave(walk.items) }
+        if !isFinished { try transaction.enqueue(walk.items) }
         walk = HierarchyWalk()
     }
 

@@ -64,7 +64,7 @@ public protocol HierarchyTransaction: AnyObject {
     func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64>
 
     /// Leaves a walk to be finished after the commit. Until a walk that hides records is finished, guests of the zone can't read.
-    func leave(_ walks: [HierarchyWalk.Item]) throws
+    func enqueue(_ walks: [HierarchyWalk.Item]) throws
 }
 
 /// The part of ``HierarchyTransaction`` that requests need, beyond what follows a deletion.
@@ -89,7 +89,7 @@ public protocol SharingTransaction: HierarchyTransaction {
 }
 
 /// The rights of a guest in another user's zone that shares hierarchies.
-public struct GuestReach: Sendable, Hashable {
+public struct GuestRights: Sendable, Hashable {
     /// By the number of the hierarchy.
     public let permissions: [Int64: SharePermission]
 
@@ -295,6 +295,6 @@ extension CascadeTransaction {
     public func finish(walks: [HierarchyWalk.Item], while mayGoOn: () -> Bool) throws {
         if walks.isEmpty { return }
         var walk = HierarchyWalk(walks)
-        if try !walk.run(in: self, while: { $0 < BatchModifier.cascadeLimit && mayGoOn() }) { try leave(walk.items) }
+        if try !walk.run(in: self, while: { $0 < BatchModifier.cascadeLimit && mayGoOn() }) { try enqueue(walk.items) }
     }
 }

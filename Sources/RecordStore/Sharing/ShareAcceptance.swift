@@ -59,7 +59,7 @@ public struct ShareAcceptance {
             if let root = try transaction.record(named: rootName, in: hierarchy.zone) { try transaction.show(root, in: view) }
             var walk = HierarchyWalk([HierarchyWalk.Item(zone: hierarchy.zone, name: rootName, view: view, hides: false, signature: signature)])
             let isFinished = try walk.run(in: transaction) { [transaction, walkLimit] in $0 < walkLimit && !transaction.hasWorkedLong }
-            if !isFinished { try transaction.leave(walk.items) }
+            if !isFinished { try transaction.enqueue(walk.items) }
         }
         return try resolved(saved, accepted, hierarchy)
     }

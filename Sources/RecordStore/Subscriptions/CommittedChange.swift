@@ -73,7 +73,7 @@ public struct CommittedChange: Sendable, Hashable {
 }
 
 /// A subscription with its owner.
-public struct StandingSubscription: Sendable, Hashable {
+public struct OwnedSubscription: Sendable, Hashable {
     public var user: Name
     public var scope: DatabaseScope
     /// The last position before it. It is about later changes.
@@ -97,15 +97,15 @@ public struct StandingSubscription: Sendable, Hashable {
 public struct Firing: Sendable, Hashable {
     public var change: CommittedChange
     /// Ordered by user, database and id.
-    public var subscriptions: [StandingSubscription]
+    public var subscriptions: [OwnedSubscription]
 
-    public init(_ change: CommittedChange, _ subscriptions: [StandingSubscription]) {
+    public init(_ change: CommittedChange, _ subscriptions: [OwnedSubscription]) {
         self.change = change
         self.subscriptions = subscriptions
     }
 
     /// Approximate size in memory, in bytes.
-    public var size: Int { 500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count * MemoryLayout<StandingSubscription>.stride }
+    public var size: Int { 500 + (change.record?.record.fields.bytes.count ?? 0) + subscriptions.count * MemoryLayout<OwnedSubscription>.stride }
 }
 
 /// The changes after a position that fire subscriptions, in commit order.

@@ -16,7 +16,7 @@ public struct NotificationPayload: Sendable, Hashable {
     ///   - id: the same one for all notifications of a change.
     ///   - badge: the number on the app's icon, if the subscription sets it.
     /// - Returns: `nil` if the subscription has no ``Records/Subscription/notificationInfo``.
-    public init?(of standing: StandingSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) {
+    public init?(of standing: OwnedSubscription, for change: CommittedChange, in container: ContainerID, id: String, badge: Int) {
         guard let info = standing.subscription.notificationInfo else { return nil }
         var draft = NotificationDraft(standing: standing, change: change, container: container, id: id, info: info, badge: info.shouldBadge ? badge : nil)
         draft.readFields()
@@ -38,7 +38,7 @@ public struct NotificationPayload: Sendable, Hashable {
 
 /// The parts of a notification.
 private struct NotificationDraft {
-    let standing: StandingSubscription
+    let standing: OwnedSubscription
     let change: CommittedChange
     let container: ContainerID
     let id: String
@@ -49,7 +49,7 @@ private struct NotificationDraft {
     private var arguments: [Name: String] = [:]
     var isPruned = false
 
-    init(standing: StandingSubscription, change: CommittedChange, container: ContainerID, id: String, info: NotificationInfo, badge: Int?) {
+    init(standing: OwnedSubscription, change: CommittedChange, container: ContainerID, id: String, info: NotificationInfo, badge: Int?) {
         (self.standing, self.change, self.container, self.id, self.info, self.badge) = (standing, change, container, id, info, badge)
     }
 

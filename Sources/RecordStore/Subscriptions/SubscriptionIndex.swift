@@ -4,7 +4,7 @@ public import Records
 /// equal.
 public struct SubscriptionIndex: Sendable {
     /// Ordered by user, database and id.
-    public let all: [StandingSubscription]
+    public let all: [OwnedSubscription]
     /// Zone and database subscriptions of private databases, by user.
     private var feeds: [Name: [Int]] = [:]
     /// Subscriptions of shared databases, by user.
@@ -13,7 +13,7 @@ public struct SubscriptionIndex: Sendable {
     private var queries: [Name?: [Name: Queries]] = [:]
 
     /// A query whose type or fields are no longer there never matches.
-    public init(_ subscriptions: [StandingSubscription], in schema: Schema) {
+    public init(_ subscriptions: [OwnedSubscription], in schema: Schema) {
         all = subscriptions.sorted { left, right in
             if left.user != right.user { return left.user < right.user }
             return left.scope == right.scope
@@ -38,7 +38,7 @@ public struct SubscriptionIndex: Sendable {
     public var isEmpty: Bool { all.isEmpty }
 
     /// The subscriptions that a change fires. A record whose fields are damaged may have matched any query.
-    public func subscriptions(firedBy change: CommittedChange) -> [StandingSubscription] {
+    public func subscriptions(firedBy change: CommittedChange) -> [OwnedSubscription] {
         var fired: Set<Int> = []
         if let record = change.record, change.owner != nil || change.isPublic, let queries = queries[change.owner]?[record.record.recordType] {
             fired.formUnion(queries.matches(record).filter { isAbout($0, change) })
@@ -149,7 +149,7 @@ public enum SubscriptionMiss: Sendable, Hashable {
     case firedBefore(Int64)
 
     /// - Returns: `nil` if the change fires it, as far as roles let the subscriber know.
-    public init?(of standing: StandingSubscription, by change: CommittedChange, in schema: Schema) {
+    public init?(of standing: OwnedSubscription, by change: CommittedChange, in schema: Schema) {
         guard change.isSeen(by: Caller(userRecordName: standing.user), in: standing.scope) else {
             self = .otherDatabase
             return

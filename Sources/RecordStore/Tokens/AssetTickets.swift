@@ -52,7 +52,7 @@ public struct AssetTickets: Sendable {
     public func openUpload(_ text: some StringProtocol) -> UploadTicket? {
         guard let bytes = open(text, .upload, length: 39) else { return nil }
         return UploadTicket(
-            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotMark(bytes: Array(bytes[23..<39])))
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotDigest(bytes: Array(bytes[23..<39])))
     }
 
     public func seal(_ receipt: AssetReceipt) -> String {
@@ -65,7 +65,7 @@ public struct AssetTickets: Sendable {
     public func openReceipt(_ text: some StringProtocol) -> AssetReceipt? {
         guard let bytes = open(text, .receipt, length: 77), let checksum = FileChecksum(bytes: bytes[39..<71]) else { return nil }
         return AssetReceipt(
-            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotMark(bytes: Array(bytes[23..<39])),
+            number: Array(bytes[1..<17]), expires: Timestamp(milliseconds: Self.integer(bytes[17..<23])), slot: SlotDigest(bytes: Array(bytes[23..<39])),
             checksum: checksum, size: Self.integer(bytes[71..<77]))
     }
 
@@ -128,13 +128,13 @@ public struct UploadTicket: Sendable, Hashable {
     /// Identifies the upload.
     public let number: [UInt8]
     public let expires: Timestamp
-    public let slot: SlotMark
+    public let slot: SlotDigest
 }
 
 extension UploadTicket {
     /// A ticket for a file that comes from the origin of a mirror. No save by a client can use its receipt.
     public init(storingUntil expires: Timestamp) {
-        self.init(number: AssetTickets.makeNumber(), expires: expires, slot: SlotMark(bytes: Array(repeating: 0, count: 16)))
+        self.init(number: AssetTickets.makeNumber(), expires: expires, slot: SlotDigest(bytes: Array(repeating: 0, count: 16)))
     }
 }
 
@@ -142,12 +142,12 @@ extension UploadTicket {
 public struct AssetReceipt: Sendable, Hashable {
     public let number: [UInt8]
     public let expires: Timestamp
-    public let slot: SlotMark
+    public let slot: SlotDigest
     public let checksum: FileChecksum
     /// Bytes.
     public let size: Int64
 
-    init(number: [UInt8], expires: Timestamp, slot: SlotMark, checksum: FileChecksum, size: Int64) {
+    init(number: [UInt8], expires: Timestamp, slot: SlotDigest, checksum: FileChecksum, size: Int64) {
         self.number = number
         self.expires = expires
         self.slot = slot
@@ -180,7 +180,7 @@ public struct DownloadTicket: Sendable, Hashable {
 
 /// Digest of what a receipt is valid for: one record field in one zone or in any zone, or any field in one zone;
 /// always for one user.
-public struct SlotMark: Sendable, Hashable {
+public struct SlotDigest: Sendable, Hashable {
     let bytes: [UInt8]
 
     init(bytes: [UInt8]) {

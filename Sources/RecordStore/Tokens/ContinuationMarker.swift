@@ -6,7 +6,7 @@ public import Records
 ///
 /// A marker is valid only for one query in one area and is rejected for others.
 public struct ContinuationMarker: Sendable {
-    public let place: QueryPlace
+    public let place: QueryPosition
 
     /// Parses a marker.
     /// - Throws: `RecordError` BAD_REQUEST if it is damaged or belongs to another query.
@@ -19,7 +19,7 @@ public struct ContinuationMarker: Sendable {
                 .badRequest, "Invalid continuationMarker: it belongs to another query; send it with the same type, filters, sorts and zone")
         }
         let fields = try parts.values.map { try FieldInput($0, field: "continuationMarker") }
-        place = QueryPlace(values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
+        place = QueryPosition(values: fields.map(\.taggedValue), recordName: parts.last.recordName, zoneID: parts.last.zoneID)
     }
 
     /// The last record of the page that a marker ends, of any query; `nil` for bytes that are no marker.
@@ -34,7 +34,7 @@ public struct ContinuationMarker: Sendable {
     }
 
     /// The marker of a page that ends at `place`.
-    public static func text(after place: QueryPlace, of query: ResolvedQuery, in area: QueryRequest.Area) -> String {
+    public static func text(after place: QueryPosition, of query: ResolvedQuery, in area: QueryRequest.Area) -> String {
         var writer = JSONWriter()
         writer.object { writer in
             writer.member("q", digest(query, area))

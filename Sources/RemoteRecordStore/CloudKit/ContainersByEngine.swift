@@ -148,7 +148,7 @@ public final class ContainersByEngine: RecordEngine {
 /// The same containers for programs: connected ones can only be read, and only by the owner of the credentials.
 ///
 /// A program may have come to the wrong address, and nobody would see what it changes in iCloud.
-public struct ReadingConnections: ForwardingEngine {
+public struct ReadOnlyConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let isOwners: Bool
 
@@ -175,7 +175,7 @@ public struct ReadingConnections: ForwardingEngine {
 }
 
 /// The same containers for people: connected ones are changed only after a question.
-public struct AskingConnections: ForwardingEngine {
+public struct ConfirmingConnections: ForwardingEngine {
     private let containers: ContainersByEngine
     private let confirmed: String?
 

@@ -75,11 +75,11 @@ extension RemoteRecordEngine {
             do {
                 for try await part in try await line.stream("notifications", lastEventID: last) {
                     for event in try events.events(after: part.readableBytesView) {
-                        if event.name == "notification" { try await Taking.run { try await take(SentNotification(eventID: event.id, bytes: event.data)) } }
+                        if event.name == "notification" { try await ReceiverError.run { try await take(SentNotification(eventID: event.id, bytes: event.data)) } }
                         last = event.id
                     }
                 }
-            } catch let error as Taking {
+            } catch let error as ReceiverError {
                 throw error.cause
             } catch let error as RecordError {
                 // It is asked once more only if it can be reached.
@@ -95,11 +95,11 @@ extension RemoteRecordEngine {
 }
 
 /// An error of the receiver, which must not be taken for one of the connection.
-private struct Taking: Error {
+private struct ReceiverError: Error {
     let cause: any Error
 
     static func run(_ body: () async throws -> Void) async throws {
-        do { try await body() } catch { throw Taking(cause: error) }
+        do { try await body() } catch { throw ReceiverError(cause: error) }
     }
 }
 

@@ -157,11 +157,11 @@ final class CacheDelegate: SyncEngineDelegate {
         // It is the version that the change was made on.
         if mine.recordChangeTag == server.recordChangeTag { return try records.unmark(server.recordID) }
         guard pending != nil else { return try records.set(server) }
-        try meet(mine, server, in: records, engine, resolver)
+        try reconcile(mine, server, in: records, engine, resolver)
     }
 
     /// Puts a record that was changed here together with another version of the server.
-    private static func meet(
+    private static func reconcile(
         _ mine: Record, _ server: Record, in records: CachedRecords, _ engine: SyncEngine, _ resolver: RecordCache.Resolver
     ) throws {
         // The change was made, and the answer to it was lost. Or another device made the same one.
@@ -205,7 +205,7 @@ final class CacheDelegate: SyncEngineDelegate {
         // A record that was deleted here meanwhile has a change of its own that is pending.
         guard let mine = try records.record(sent.recordID) else { return }
         switch (error.code, error.conflict?.serverRecord) {
-        case (.serverRecordChanged, let server?): try meet(mine, server, in: records, engine, resolver)
+        case (.serverRecordChanged, let server?): try reconcile(mine, server, in: records, engine, resolver)
         case (.unknownItem, _) where sent.recordChangeTag != nil: try resolve(.deleted(mine), nil, in: records, engine, resolver)
         default: try records.refuse(sent.recordID, error.description)
         }

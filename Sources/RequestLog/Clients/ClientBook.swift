@@ -12,7 +12,7 @@ public struct ClientBook: Sendable {
     /// The approximate memory limit in bytes. Above it, the least recently seen clients keep only the last pull of each feed.
     public static let bytesLimit = 16 << 20
 
-    private var known: [SeenClient.ID: SeenClient] = [:]
+    private var known: [KnownClient.ID: KnownClient] = [:]
     private var feedCount = 0
     /// The approximate memory use in bytes.
     private(set) var size = 0
@@ -20,7 +20,7 @@ public struct ClientBook: Sendable {
     public init() {}
 
     /// All clients, the most recently seen first.
-    public var clients: [SeenClient] {
+    public var clients: [KnownClient] {
         known.values.sorted { ($0.lastSeen, $0.requestCount) > ($1.lastSeen, $1.requestCount) }
     }
 
@@ -28,7 +28,7 @@ public struct ClientBook: Sendable {
     /// - Returns: the warnings about the request, given the earlier requests.
     public mutating func note(_ request: ServedRequest) -> [RequestWarning] {
         guard let address = request.address else { return [] }
-        let id = SeenClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: address)
+        let id = KnownClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: address)
         let strays = strays(among: request.pulls, of: id)
         let warnings = change(id, of: request) { $0.note(request, strays: strays) }
         while known.count > Self.clientLimit || feedCount > Self.feedLimit { forgetOldest(but: id) }
@@ -40,9 +40,9 @@ public struct ClientBook: Sendable {
 
     /// Changes a client and updates the size totals.
     @discardableResult
-    private mutating func change<Value>(_ id: SeenClient.ID, of request: ServedRequest, _ body: (inout SeenClient) -> Value) -> Value {
+    private mutating func change<Value>(_ id: KnownClient.ID, of request: ServedRequest, _ body: (inout KnownClient) -> Value) -> Value {
         guard let index = known.index(forKey: id) else {
-            var client = SeenClient(id, request.client, at: request.started)
+            var client = KnownClient(id, request.client, at: request.started)
             let value = body(&client)
             known[id] = client
             size += client.size
@@ -57,7 +57,7 @@ public struct ClientBook: Sendable {
         return value
     }
 
-    private mutating func forgetOldest(but id: SeenClient.ID) {
+    private mutating func forgetOldest(but id: KnownClient.ID) {
         guard let oldest = known.filter({ $0.key != id }).min(by: { $0.value.lastSeen < $1.value.lastSeen }) else { return }
         known[oldest.key] = nil
         feedCount -= oldest.value.feedCount
@@ -65,7 +65,7 @@ public struct ClientBook: Sendable {
     }
 
     /// Reduces the least recently seen clients to the last pull of each feed, until a quarter of the memory limit is free.
-    private mutating func forgetDeliveries(but id: SeenClient.ID) {
+    private mutating func forgetDeliveries(but id: KnownClient.ID) {
         let order = known.filter { $0.key != id }.sorted { $0.value.lastSeen < $1.value.lastSeen }.map(\.key)
         for key in order + [id] where size > Self.bytesLimit / 4 * 3 {
             size -= known[key]?.size ?? 0
@@ -75,7 +75,7 @@ public struct ClientBook: Sendable {
     }
 
     /// The origin of tokens that were refused as unknown, by pull index. Omits tokens that no known client received.
-    private func strays(among pulls: [ServedRequest.Pull], of id: SeenClient.ID) -> [Int: RequestWarning] {
+    private func strays(among pulls: [ServedRequest.Pull], of id: KnownClient.ID) -> [Int: RequestWarning] {
         let refused = pulls.indices.filter { pulls[$0].error?.known == .unknownToken }
         let tokens = Set(refused.compactMap { pulls[$0].sent })
         if tokens.isEmpty { return [:] }

@@ -49,11 +49,11 @@ public struct ClientFeed: Sendable {
     /// The error of the last pull; `nil` if it succeeded.
     public private(set) var error: ServedRequest.ItemError?
     /// The most recent error, even if later pulls succeeded.
-    public private(set) var lastError: SeenClient.Failure?
+    public private(set) var lastError: KnownClient.Failure?
     public private(set) var coverage: Coverage?
     /// The last pulls, the oldest first.
     public private(set) var deliveries: [Delivery] = []
-    public private(set) var warnings: [RequestWarning: SeenClient.WarningCount] = [:]
+    public private(set) var warnings: [RequestWarning: KnownClient.WarningCount] = [:]
     private var expired: [ChangeToken] = []
     private var deliveriesSize = 0
 
@@ -89,7 +89,7 @@ public struct ClientFeed: Sendable {
         lastSent = pull.sent
         error = pull.error
         if let error = pull.error {
-            lastError = SeenClient.Failure(error: error, requestID: request.id, time: request.started)
+            lastError = KnownClient.Failure(error: error, requestID: request.id, time: request.started)
             if error.known == .expiredToken, let sent = pull.sent, !expired.contains(sent) {
                 expired = expired.suffix(Self.expiredLimit - 1) + [sent]
             }

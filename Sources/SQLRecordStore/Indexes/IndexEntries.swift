@@ -140,7 +140,7 @@ struct IndexEntries {
 
     /// Updates the tables from `before` to these rows. Writes only the differences.
     /// - Parameter newWords: takes the words that come, which the caller writes.
-    func write(replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout NewWords, _ db: SQLConnection) throws {
+    func write(replacing before: IndexEntries, of recordName: Name, in zone: Int64, _ newWords: inout AddedWords, _ db: SQLConnection) throws {
         let name = recordName.string
         for entry in Self.difference(of: before.entries, from: entries) {
             try db.run("DELETE FROM entries WHERE field = ? AND zone = ? AND value = ? AND name = ?", [entry.field, zone, entry.value, name])
@@ -249,7 +249,7 @@ enum LinkRows {
 
     /// Names of the records that refer to a target with DELETE_SELF and were last saved before it was deleted. Empty
     /// for a deleted zone.
-    static func doomed(by target: FallenTarget, _ db: SQLConnection) throws -> [Name] {
+    static func dependents(of target: DeletedTarget, _ db: SQLConnection) throws -> [Name] {
         try String.fetchAll(
             db,
             sql: """
@@ -262,7 +262,7 @@ enum LinkRows {
     }
 
     /// True if the record must still be deleted: it was not deleted or saved in the meantime, and its zone exists.
-    static func isDoomed(_ record: HeldRecord, _ db: SQLConnection) throws -> Bool {
+    static func isToBeDeleted(_ record: BlockedDeletion, _ db: SQLConnection) throws -> Bool {
         let target = record.target
         return try Bool.fetchOne(
             db,

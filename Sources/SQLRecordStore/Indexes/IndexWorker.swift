@@ -120,7 +120,7 @@ final class IndexWorker: Sendable {
         }
         signals.send()
         // On a full disk they are not told.
-        if store.isShared { try? await store.keepUp { db, _ in try work.note(failure, db) } }
+        if store.isShared { try? await store.runUpkeep { db, _ in try work.note(failure, db) } }
     }
 
     private func remove(_ work: IndexWork, _ store: SQLStore) async throws {
@@ -128,7 +128,7 @@ final class IndexWorker: Sendable {
         var pace = WorkPace(store)
         while !Task.isCancelled {
             await beforeStep?()
-            let isLeft = try await store.keepUp { [budget = pace.budget] db, state -> Bool in
+            let isLeft = try await store.runUpkeep { [budget = pace.budget] db, state -> Bool in
                 guard state.catalog.works.contains(work) else { return false }
                 let clock = ContinuousClock()
                 let end = clock.now + budget
@@ -204,7 +204,7 @@ final class IndexWorker: Sendable {
         var outcome = IndexChunk.Outcome.more
         while outcome == .more, !Task.isCancelled {
             await beforeStep?()
-            outcome = try await store.keepUp { [budget = pace.budget] db, state in
+            outcome = try await store.runUpkeep { [budget = pace.budget] db, state in
                 // The schema may have changed meanwhile. Work that was cancelled is not continued.
                 guard state.strips == group.strips, group.works.allSatisfy({ state.catalog.works.contains($0) }) else { return .obsolete }
                 state.logEstimate += 1 << 20
@@ -244,7 +244,7 @@ final class IndexWorker: Sendable {
     /// Completes the indexes, unless records were added after the last indexed one.
     private func finish(_ works: [IndexWork], _ store: SQLStore) async throws {
         await beforeStep?()
-        try await store.keepUp { db, state in
+        try await store.runUpkeep { db, state in
             for work in works where state.catalog.works.contains(work) {
                 guard let place = try Self.place(of: work, db),
                     try IndexChunk.zone(after: place, members: state.catalog.members(of: work.type), db) == nil

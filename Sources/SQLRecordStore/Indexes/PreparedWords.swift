@@ -158,7 +158,7 @@ final class TransactionWords {
 
 /// Words that the records of a batch add to `tokens`. They are written together in the order of the table, so that
 /// writes to one page of the file stay together.
-struct NewWords {
+struct AddedWords {
     /// Number of words after which they are written before the batch ends, and of those that one statement writes.
     private static let limit = 20_000
 
@@ -194,7 +194,7 @@ struct NewWords {
                 try TokenRows.insert(ordered[start..<min(start + Self.limit, ordered.count)], of: index.field, in: index.zone, db)
             }
         }
-        self = NewWords()
+        self = AddedWords()
     }
 }
 

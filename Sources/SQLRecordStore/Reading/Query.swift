@@ -32,7 +32,7 @@ extension SQLDatabase {
         let composite = plans.lazy.compactMap { if case .composite(let used, _, _) = $0.way { used.index } else { nil } }.last
         // Further pages belong to the same query and are not counted again.
         if request.continuationMarker == nil { store.queries.note(asked, in: prepared.type, servedBy: composite, at: Timestamp.now()) }
-        page.plan = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
+        page.plan = IndexEvaluation(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
             .plan(hasMore: page.continuationMarker != nil)
         return page
     }
@@ -47,7 +47,7 @@ struct PreparedQuery {
     private let request: QueryRequest
     private let zones: [ZoneRow]
     private let area: QueryRequest.Area
-    private let after: QueryPlace?
+    private let after: QueryPosition?
 
     /// - Throws: `RecordError` ZONE_NOT_FOUND, or BAD_REQUEST for a marker of another query.
     init(_ query: ResolvedQuery, _ request: QueryRequest, _ view: DatabaseView, _ catalog: SchemaCatalog, _ db: SQLConnection) throws {
@@ -77,7 +77,7 @@ struct PreparedQuery {
         _ catalog: SchemaCatalog, _ db: SQLConnection, recorder: QueryRecorder? = nil, within budget: ReadBudget? = nil
     ) throws -> (page: QueryPage, plans: [ZonePlan]) {
         let sources = query.filters.enumerated().flatMap { NameSource.sources(of: $0.element, number: $0.offset, of: type, catalog: catalog) }
-        var top = TopPlaces(query, limit: request.limit)
+        var top = TopRecords(query, limit: request.limit)
         let plans = try zones.map { zone in
             let zoneQuery = ZoneQuery(
                 db: db, catalog: catalog, query: query, type: type, sources: sources, zone: zone, after: after, limit: request.limit,
@@ -103,14 +103,14 @@ struct PreparedQuery {
 
 /// Keeps the best records of a page from records offered in any order and from any number of zones: the records of
 /// the page and one more, which shows that there is a next page. It holds little more than two pages at a time.
-struct TopPlaces {
+struct TopRecords {
     private let query: ResolvedQuery
     private let limit: PageLimit
     private var kept: [ZoneQuery.Found] = []
     /// Total size of the fields of the kept records, in bytes.
     private(set) var keptBytes = 0
     /// Records at or after this place don't fit on the page; `nil` while there is room.
-    private var bar: QueryPlace?
+    private var bar: QueryPosition?
     /// True if a record was added since the last cut.
     private var isGrown = false
 
@@ -120,7 +120,7 @@ struct TopPlaces {
     }
 
     /// True if no record at or after the place can be on the page.
-    func excludes(_ place: QueryPlace) -> Bool {
+    func excludes(_ place: QueryPosition) -> Bool {
         bar.map { !query.precedes(place, $0) } ?? false
     }
 

@@ -20,14 +20,14 @@ extension SQLDatabase {
 
 // For those who look for the reason.
 extension SQLDatabase {
-    func standingSubscriptions() async throws -> [StandingSubscription] {
+    func standingSubscriptions() async throws -> [OwnedSubscription] {
         try await store.readAtLength(for: .query) { [store] db, catalog in try store.subscriptionIndex.reading(catalog, db).index.all }
     }
 
     func latestFirings(of subscription: Subscription, limit: Int) async throws -> [Firing] {
         let now = store.clock()
         return try await store.readAtLength(for: .query) { [view, limits = try store.journalLimits] db, catalog in
-            let standing = StandingSubscription(
+            let standing = OwnedSubscription(
                 user: view.caller.userRecordName, scope: view.address.scope, position: 0,
                 isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
             let subscribers = LatestSubscriptionIndex.Reading(
@@ -222,7 +222,7 @@ private struct FiringReader {
 
     /// True if roles let the subscriber read the record.
     /// - Parameter grants: the permissions that were read before, by user.
-    private func mayTell(_ standing: StandingSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
+    private func mayTell(_ standing: OwnedSubscription, _ change: CommittedChange, _ grants: inout [Name: GrantRules]) throws -> Bool {
         let isHeld = standing.isHeldToRoles || standing.scope == .public && view.caller.access != .unrestricted
         guard isHeld, let record = change.record?.record else { return true }
         let subscriber = DatabaseView(address: view.address, caller: Caller(userRecordName: standing.user, access: .signedIn), userNumber: 0)

@@ -263,7 +263,7 @@ final class NameLookup {
 /// Rows of the records that a request names, read some at a time where a trip to the database takes long.
 ///
 /// Each row is given once. The next look at the same name reads it anew, because the request may have changed it.
-struct RowsAhead {
+struct RowPrefetch {
     /// Names in one statement. A record has up to a megabyte.
     private static let part = 32
 

@@ -20,7 +20,7 @@ extension SQLDatabase {
                 switch operation {
                 case .save(let subscription):
                     let zone = try subscription.zoneID.flatMap { try view.zoneUnlessDefault($0, db)?.number }
-                    let standing = StandingSubscription(
+                    let standing = OwnedSubscription(
                         user: view.caller.userRecordName, scope: scope, position: state.position,
                         isHeldToRoles: GrantRules.areAsked(of: view.caller, in: view.address), subscription: subscription)
                     try SubscriptionRows.save(standing, of: user, zone: zone, db)
@@ -30,7 +30,7 @@ extension SQLDatabase {
         }
     }
 
-    func noteFired(_ subscriptions: [StandingSubscription], at position: Int64) async throws {
+    func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64) async throws {
         let now = store.clock()
         try await write { db, _, _ in try SubscriptionRows.noteFired(subscriptions, at: position, now: now, db) }
     }
@@ -63,7 +63,7 @@ enum SubscriptionRows {
     /// - Parameters:
     ///   - user: number of the subscriber.
     ///   - zone: number of the zone with which it ends.
-    static func save(_ standing: StandingSubscription, of user: Int64, zone: Int64?, _ db: SQLConnection) throws {
+    static func save(_ standing: OwnedSubscription, of user: Int64, zone: Int64?, _ db: SQLConnection) throws {
         var writer = JSONWriter(capacity: 512)
         writer.value(standing.subscription)
         let isThere = try Bool.fetchOne(
@@ -97,7 +97,7 @@ enum SubscriptionRows {
     }
 
     /// Ends subscriptions with the change that fired them, and forgets those that ended so before the oldest device's token.
-    static func noteFired(_ subscriptions: [StandingSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection) throws {
+    static func noteFired(_ subscriptions: [OwnedSubscription], at position: Int64, now: Timestamp, _ db: SQLConnection) throws {
         for standing in subscriptions {
             try db.run(
                 """
@@ -151,7 +151,7 @@ enum SubscriptionRows {
                 guard let subscription = known[content] ?? (try? decoded(content)) else { continue }
                 all.known[content] = subscription
                 let (user, firedAt): (Int64, Int64) = (try row.value(5, in: "subscriptions"), try row.value(6, in: "subscriptions"))
-                var standing = StandingSubscription(
+                var standing = OwnedSubscription(
                     user: Name(try row.value(4, in: "users") as String), scope: scope, position: try row.value(2, in: "subscriptions"),
                     isHeldToRoles: try row.value(3, in: "subscriptions"), subscription: subscription)
                 if firedAt >= 0 { standing.lastPosition = firedAt }
@@ -166,7 +166,7 @@ enum SubscriptionRows {
 /// The subscriptions of all users, read again only after a change of them or of the schema.
 final class LatestSubscriptionIndex: Sendable {
     fileprivate struct Content {
-        var subscriptions: [StandingSubscription] = []
+        var subscriptions: [OwnedSubscription] = []
         /// Each of them by its content.
         var known: [[UInt8]: Subscription] = [:]
         /// Numbers of the users to whose private databases subscriptions are; 0 for the public database.

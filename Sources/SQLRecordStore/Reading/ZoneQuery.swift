@@ -17,7 +17,7 @@ struct ZoneQuery {
     let sources: [NameSource]
     let zone: ZoneRow
     /// The end of the previous page.
-    let after: QueryPlace?
+    let after: QueryPosition?
     /// Limit of the page. One more record is searched for, to know whether there is a next page.
     let limit: PageLimit
     /// `nil` unless the query is being explained.
@@ -25,10 +25,10 @@ struct ZoneQuery {
     /// `nil` if the query may read as much as it needs.
     var budget: ReadBudget?
 
-    typealias Found = (place: QueryPlace, record: StoredRecord)
+    typealias Found = (place: QueryPosition, record: StoredRecord)
 
     /// Runs the plan and offers the zone's records to the page.
-    func run(_ plan: ZonePlan, into page: inout TopPlaces) throws {
+    func run(_ plan: ZonePlan, into page: inout TopRecords) throws {
         guard let members = catalog.fieldNumber(.system(.recordID), of: type.name) else { return }
         switch plan.way {
         case .lookUp(let names): try lookUp(names, into: &page)
@@ -49,7 +49,7 @@ struct ZoneQuery {
 
     // MARK: Ways
 
-    private func lookUp(_ names: [Name], into page: inout TopPlaces) throws {
+    private func lookUp(_ names: [Name], into page: inout TopRecords) throws {
         recorder?.note(NameLookup.sql, [zone.number, names.first?.string])
         for name in names {
             guard let row = try db.row(named: name, in: zone.number, zone.zoneID, catalog), !row.isDeleted, row.record.recordType == type.name,
@@ -59,7 +59,7 @@ struct ZoneQuery {
         }
     }
 
-    private func walkMembers(_ members: Int64, into page: inout TopPlaces) throws {
+    private func walkMembers(_ members: Int64, into page: inout TopRecords) throws {
         let bounds = NameBounds(query, after: after, ascending: isAscending)
         try walk(
             sql: """
@@ -69,7 +69,7 @@ struct ZoneQuery {
             [members, zone.number, EntryValue.member] + bounds.arguments, into: &page)
     }
 
-    private func walkNames(under source: NameSource, also others: [NameSource], into page: inout TopPlaces) throws {
+    private func walkNames(under source: NameSource, also others: [NameSource], into page: inout TopRecords) throws {
         let bounds = NameBounds(query, after: after, ascending: isAscending)
         let probes = Probes(others, in: self)
         try walk(
@@ -81,13 +81,13 @@ struct ZoneQuery {
             [source.field, zone.number] + source.arguments + bounds.arguments + probes.arguments, into: &page)
     }
 
-    private func walk(_ range: EntryRange, also others: [NameSource], into page: inout TopPlaces) throws {
+    private func walk(_ range: EntryRange, also others: [NameSource], into page: inout TopRecords) throws {
         var walk = try SortWalk(self, range, also: others)
         try walk.run(into: &page)
     }
 
     /// Offers records in query order until the page needs no more.
-    private func walk(sql: String, _ arguments: [(any Bindable)?], into page: inout TopPlaces) throws {
+    private func walk(sql: String, _ arguments: [(any Bindable)?], into page: inout TopRecords) throws {
         var fill = PageFill(limit)
         try eachRow(sql, arguments) { row in
             guard let match = try match(row.record()) else { return .next }
@@ -97,17 +97,17 @@ struct ZoneQuery {
         }
     }
 
-    private func collect(_ source: NameSource, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool = { _ in true }) throws {
+    private func collect(_ source: NameSource, into page: inout TopRecords, where isWanted: (QueryPosition) -> Bool = { _ in true }) throws {
         try collect(sql: source.sql(in: self), source.arguments(zone: zone.number), isCached: source.isCached, into: &page, where: isWanted)
     }
 
-    private func collectMembers(_ members: Int64, into page: inout TopPlaces) throws {
+    private func collectMembers(_ members: Int64, into page: inout TopRecords) throws {
         let sql = "SELECT name FROM entries WHERE field = ? AND zone = ? AND value = ?\(counting("name"))"
         try collect(sql: sql, [members, zone.number, EntryValue.member], isCached: true, into: &page) { _ in true }
     }
 
     private func collect(
-        sql: String, _ arguments: [(any Bindable)?], isCached: Bool, into page: inout TopPlaces, where isWanted: (QueryPlace) -> Bool
+        sql: String, _ arguments: [(any Bindable)?], isCached: Bool, into page: inout TopRecords, where isWanted: (QueryPosition) -> Bool
     ) throws {
         try eachRow(
             "SELECT \(RowReader.columns) FROM (\(sql)) n CROSS JOIN records r ON r.zone = ? AND r.name = n.name", arguments + [zone.number],
@@ -119,7 +119,7 @@ struct ZoneQuery {
     }
 
     /// Searches growing circles until one contains a full page or everything that the page has room for.
-    private func nearest(to location: Location, _ members: Int64, into page: inout TopPlaces) throws {
+    private func nearest(to location: Location, _ members: Int64, into page: inout TopRecords) throws {
         guard let sort = query.sorts.first else { return }
         var metres = 500.0
         if case .double(let reached)?? = after?.values.first { metres = max(metres, reached * 1.1) }
@@ -130,7 +130,7 @@ struct ZoneQuery {
             // Counting reads only the index, so the small circles are cheap.
             if try isLast || source.count(upTo: limit.records + 1, in: self) > limit.records {
                 var count = 0
-                var circled = TopPlaces(query, limit: limit)
+                var circled = TopRecords(query, limit: limit)
                 try collect(source, into: &circled) { place in
                     // The cover extends beyond the circle. Records outside the circle could be farther than others
                     // not found yet.
@@ -212,7 +212,7 @@ struct NameBounds {
     private var first: Name?
     private var last: Name?
 
-    init(_ query: ResolvedQuery, after: QueryPlace?, ascending: Bool) {
+    init(_ query: ResolvedQuery, after: QueryPosition?, ascending: Bool) {
         // Inclusive, because another zone may have a record of the same name. `match` drops the last record of the
         // previous page.
         if ascending { first = after?.recordName } else { last = after?.recordName }
@@ -257,7 +257,7 @@ struct SortWalk {
     private let probes: Probes
     private let lookup: NameLookup
     /// The records of the last batch.
-    private var ahead: RowsAhead
+    private var ahead: RowPrefetch
     private var fill: PageFill
     private var isFull = false
 
@@ -267,7 +267,7 @@ struct SortWalk {
         self.range = range
         probes = Probes(sources, in: zoneQuery)
         lookup = try NameLookup(in: zoneQuery.zone.number, zoneQuery.zone.zoneID, zoneQuery.catalog, zoneQuery.db)
-        ahead = RowsAhead([], in: zoneQuery.zone.number)
+        ahead = RowPrefetch([], in: zoneQuery.zone.number)
         fill = PageFill(zoneQuery.limit)
     }
 
@@ -277,7 +277,7 @@ struct SortWalk {
         var names: [Name]
     }
 
-    mutating func run(into page: inout TopPlaces) throws {
+    mutating func run(into page: inout TopRecords) throws {
         var bound: (comparison: String, value: SQLValue)?
         if let after = zoneQuery.after {
             let last = EntryValue.valueOrMissing(after.values.first.flatMap { $0 })
@@ -288,7 +288,7 @@ struct SortWalk {
         var size = min(zoneQuery.limit.records + 2, Self.largestBatch)
         while !isFull {
             let (groups, isLast) = try batch(bound, limit: size)
-            ahead = RowsAhead(groups.flatMap(names(of:)), in: zoneQuery.zone.number)
+            ahead = RowPrefetch(groups.flatMap(names(of:)), in: zoneQuery.zone.number)
             for group in isLast ? groups[...] : groups.dropLast() where !isFull { try finish(group, into: &page) }
             guard !isFull, !isLast, let last = groups.last else { break }
             if groups.count == 1 {
@@ -338,9 +338,9 @@ struct SortWalk {
     // MARK: Records
 
     /// Adds the records of a value whose entries are all in the group.
-    private mutating func finish(_ group: Group, into page: inout TopPlaces) throws {
+    private mutating func finish(_ group: Group, into page: inout TopRecords) throws {
         zoneQuery.recorder?.note(NameLookup.sql, [zoneQuery.zone.number, group.names.first?.string])
-        var top = isDecided(group.value) ? nil : TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
+        var top = isDecided(group.value) ? nil : TopRecords(zoneQuery.query, limit: zoneQuery.limit)
         for name in names(of: group) {
             guard let record = try record(named: name), let match = try zoneQuery.match(record) else { continue }
             if top == nil {
@@ -367,9 +367,9 @@ struct SortWalk {
 
     /// Adds the records of a value with any number of entries. Starts at `name` if the records are ordered by name,
     /// else reads them all.
-    private mutating func finish(_ value: SQLValue, from name: Name?, into page: inout TopPlaces) throws {
+    private mutating func finish(_ value: SQLValue, from name: Name?, into page: inout TopRecords) throws {
         let (zoneQuery, isDecided) = (zoneQuery, isDecided(value))
-        var top = TopPlaces(zoneQuery.query, limit: zoneQuery.limit)
+        var top = TopRecords(zoneQuery.query, limit: zoneQuery.limit)
         try zoneQuery.eachRow(
             """
             SELECT \(RowReader.columns) FROM \(range.table) e CROSS JOIN records r ON r.zone = e.zone AND r.name = e.name
@@ -389,7 +389,7 @@ struct SortWalk {
     }
 
     /// Adds a record to the page. Records must come in query order.
-    private mutating func add(_ match: ZoneQuery.Found, to page: inout TopPlaces) {
+    private mutating func add(_ match: ZoneQuery.Found, to page: inout TopRecords) {
         if page.excludes(match.place) {
             isFull = true
             return

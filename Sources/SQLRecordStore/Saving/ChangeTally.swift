@@ -11,7 +11,7 @@ struct ChangeTally: Sendable {
         let number: Int64
     }
 
-    private var types: [Key: StoredAmount] = [:]
+    private var types: [Key: RecordTotals] = [:]
     private var buckets: [Key: Int] = [:]
     private var positions: [Int64: Int64] = [:]
     /// Times of the positions that were added from another tally.
@@ -26,15 +26,15 @@ struct ChangeTally: Sendable {
     /// - bytes: size of its fields.
     /// - assetBytes: total size of the files its fields refer to.
     mutating func add(type: Int64, bytes: Int, assetBytes: Int64, position: Int64, to zone: Int64) {
-        add(StoredAmount(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position, to: zone)
+        add(RecordTotals(records: 1, bytes: Int64(bytes), assetBytes: assetBytes), type: type, position: position, to: zone)
     }
 
     mutating func addDeletion(position: Int64, to zone: Int64) {
-        add(StoredAmount(records: 1), type: 0, position: position, to: zone)
+        add(RecordTotals(records: 1), type: 0, position: position, to: zone)
     }
 
-    private mutating func add(_ amount: StoredAmount, type: Int64, position: Int64, to zone: Int64) {
-        types[Key(zone: zone, number: type), default: StoredAmount()] += amount
+    private mutating func add(_ amount: RecordTotals, type: Int64, position: Int64, to zone: Int64) {
+        types[Key(zone: zone, number: type), default: RecordTotals()] += amount
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] += 1
         positions[zone] = position
     }
@@ -42,16 +42,16 @@ struct ChangeTally: Sendable {
     /// - Parameter assetBytes: total size of the files that the record's fields refer to.
     mutating func remove(_ row: StoredRow, type: Int64, assetBytes: Int64, from zone: Int64) {
         let bytes = row.isDeleted ? 0 : Int64(row.record.fields.bytes.count)
-        remove(StoredAmount(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type, position: row.position, from: zone)
+        remove(RecordTotals(records: 1, bytes: bytes, assetBytes: assetBytes), number: row.isDeleted ? 0 : type, position: row.position, from: zone)
     }
 
     mutating func removeDeletion(at position: Int64, from zone: Int64) {
-        remove(StoredAmount(records: 1), number: 0, position: position, from: zone)
+        remove(RecordTotals(records: 1), number: 0, position: position, from: zone)
     }
 
     /// Subtracts removed values of a record that keeps its position.
     mutating func shrink(type: Int64, bytes: Int, assetBytes: Int64, in zone: Int64) {
-        types[Key(zone: zone, number: type), default: StoredAmount()] += StoredAmount(bytes: -Int64(bytes), assetBytes: -assetBytes)
+        types[Key(zone: zone, number: type), default: RecordTotals()] += RecordTotals(bytes: -Int64(bytes), assetBytes: -assetBytes)
     }
 
     /// Adds a change of the journal's size; `bytes` is negative if the journal shrank.
@@ -59,16 +59,16 @@ struct ChangeTally: Sendable {
         journal[zone, default: 0] += bytes
     }
 
-    private mutating func remove(_ amount: StoredAmount, number: Int64, position: Int64, from zone: Int64) {
+    private mutating func remove(_ amount: RecordTotals, number: Int64, position: Int64, from zone: Int64) {
         let key = Key(zone: zone, number: number)
-        types[key] = (types[key] ?? StoredAmount()) - amount
+        types[key] = (types[key] ?? RecordTotals()) - amount
         buckets[Key(zone: zone, number: position >> Self.bucketBits), default: 0] -= 1
     }
 
     /// Adds the changes of a batch.
     /// - Parameter moment: the time of its changes.
     mutating func add(_ batch: ChangeTally, at moment: Timestamp) {
-        for (key, amount) in batch.types { types[key, default: StoredAmount()] += amount }
+        for (key, amount) in batch.types { types[key, default: RecordTotals()] += amount }
         for (key, count) in batch.buckets { buckets[key, default: 0] += count }
         for (zone, bytes) in batch.journal { journal[zone, default: 0] += bytes }
         for (zone, position) in batch.positions { (positions[zone], moments[zone]) = (position, moment) }
@@ -90,7 +90,7 @@ struct ChangeTally: Sendable {
         for (zone, bytes) in journal where positions[zone] == nil && bytes != 0 {
             try db.run("UPDATE zones SET journalBytes = journalBytes + ? WHERE number = ?", [bytes, zone])
         }
-        for (key, change) in types where change != StoredAmount() {
+        for (key, change) in types where change != RecordTotals() {
             try db.run(
                 """
                 INSERT INTO typeCounts (zone, type, count, bytes, assetBytes) VALUES (?, ?, ?, ?, ?) ON CONFLICT (zone, type) DO UPDATE SET
@@ -123,7 +123,7 @@ struct ChangeTally: Sendable {
 // MARK: - Notes of the writer
 
 /// What a store's writer knows besides the tables. Stores that several processes write to have it in a row, which the next writer reads.
-struct WriterNotes: Sendable, Equatable {
+struct WriterState: Sendable, Equatable {
     /// The last assigned position.
     var position: Int64
     /// Total size of the journal in bytes.
@@ -165,15 +165,15 @@ struct WriterNotes: Sendable, Equatable {
 }
 
 extension CommitWriter.State {
-    var notes: WriterNotes {
-        WriterNotes(
+    var notes: WriterState {
+        WriterState(
             position: position, journalBytes: journalBytes, cascades: Int64(cascades.count), strips: Int64(strips), hierarchies: hasHierarchies ? 1 : 0,
             schemaVersion: catalog.version, factsVersion: factsVersion)
     }
 
     /// Adopts what another process left.
     /// - Throws: ``SQLError`` or ``DamagedRow`` if its schema can't be read.
-    mutating func adopt(_ notes: WriterNotes, _ db: SQLConnection) throws {
+    mutating func adopt(_ notes: WriterState, _ db: SQLConnection) throws {
         (position, journalBytes, strips, factsVersion) = (notes.position, notes.journalBytes, Int(notes.strips), notes.factsVersion)
         cascades.count = Int(notes.cascades)
         hasHierarchies = notes.hierarchies != 0

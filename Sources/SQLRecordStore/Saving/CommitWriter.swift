@@ -237,7 +237,7 @@ final class CommitWriter: Sendable {
                         try write.runInSavepoint(db, &state)
                     }
                     try state.tally.flush(db)
-                    connections.leave(state.notes)
+                    connections.save(state.notes)
                     return true
                 }
             }

@@ -15,7 +15,7 @@ class RecordChanges: CascadeTransaction {
     /// change.
     final var lookup: (zone: Int64, name: Name, row: StoredRow?)?
     /// Rows of the request's other records.
-    final var ahead: RowsAhead?
+    final var ahead: RowPrefetch?
     final var zoneIDs: [Int64: ZoneID] = [:]
     /// The zones among them that mirror those of another container.
     final var mirrors: Set<Int64> = []
@@ -30,7 +30,7 @@ class RecordChanges: CascadeTransaction {
         var state: CommitWriter.State
         var tally = ChangeTally()
         /// Not written yet.
-        var newWords = NewWords()
+        var newWords = AddedWords()
         /// Number of states added to the journal.
         var journalled = 0
         /// Types that saves created or extended, in their previous version; `nil` for new types.
@@ -213,12 +213,12 @@ class RecordChanges: CascadeTransaction {
 
     // MARK: Cascades
 
-    final func doomed(by target: FallenTarget) throws -> [Name] {
-        try LinkRows.doomed(by: target, db)
+    final func dependents(of target: DeletedTarget) throws -> [Name] {
+        try LinkRows.dependents(of: target, db)
     }
 
-    final func isDoomed(_ record: HeldRecord) throws -> Bool {
-        try LinkRows.isDoomed(record, db)
+    final func isToBeDeleted(_ record: BlockedDeletion) throws -> Bool {
+        try LinkRows.isToBeDeleted(record, db)
     }
 
     final func actions(on name: Name, in zone: Int64) throws -> Set<Reference.Action> {

@@ -55,7 +55,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
         }
         let opened = try view.opened(zone, mayHaveHierarchies: kept.state.hasHierarchies, db)
         note(zone)
-        if ahead == nil, names.count > 1 { ahead = RowsAhead(names, in: opened.key) }
+        if ahead == nil, names.count > 1 { ahead = RowPrefetch(names, in: opened.key) }
         zones[zoneID] = opened
         return opened
     }
@@ -88,7 +88,7 @@ class SQLTransaction: RecordChanges, RecordTransaction {
 
     var hasWorkedLong: Bool { words.isMuchCut }
 
-    func leave(_ targets: [FallenTarget]) throws {
+    func enqueue(_ targets: [DeletedTarget]) throws {
         try CascadeRows.insert(targets, request: request, &kept.state, db)
     }
 

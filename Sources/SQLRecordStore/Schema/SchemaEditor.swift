@@ -234,7 +234,7 @@ extension SchemaEditor {
     }
 
     private func write(_ entries: IndexEntries, replacing before: IndexEntries, of name: Name, in zone: Int64) throws {
-        var newWords = NewWords()
+        var newWords = AddedWords()
         try entries.write(replacing: before, of: name, in: zone, &newWords, db)
         try newWords.write(db)
     }

@@ -150,7 +150,7 @@ extension RecordChanges {
 
     func unfinishedViews(ofZone zone: Int64) throws -> Set<Int64> { kept.state.cascades.count > 0 ? try HierarchyWalkRows.views(ofZone: zone, db) : [] }
 
-    func leave(_ walks: [HierarchyWalk.Item]) throws {
+    func enqueue(_ walks: [HierarchyWalk.Item]) throws {
         try HierarchyWalkRows.insert(walks, db)
         kept.state.cascades.count += walks.count
     }

@@ -87,7 +87,7 @@ final class CascadeWorker: Sendable {
         guard try await store.keepsUp() else { throw UpkeepElsewhere() }
         await limits.beforeStep?()
         let now = clock()
-        let (isLeft, isSweepDue) = try await store.keepUp { [limits] db, state in
+        let (isLeft, isSweepDue) = try await store.runUpkeep { [limits] db, state in
             let end = ContinuousClock.now + budget
             if var walk = try HierarchyWalkRows.take(db) {
                 let before = walk.items.count
@@ -106,7 +106,7 @@ final class CascadeWorker: Sendable {
             var cascade = Cascade(table)
             let changes = RecordChanges(db, state: state, now: now, request: table.request)
             _ = try cascade.run(in: changes) { work in work < limits.recordsInStep && ContinuousClock.now < end }
-            if !cascade.walks.isEmpty { try changes.leave(cascade.walks) }
+            if !cascade.walks.isEmpty { try changes.enqueue(cascade.walks) }
             state = try changes.finish()
             state.cascades.count += cascade.queue.growth
             return (state.cascades.count > 0, changes.hasEndedView)
@@ -202,14 +202,14 @@ struct CascadeTable: CascadeQueue {
                 WHERE \(Self.isDue) ORDER BY pass, id LIMIT 1
                 """, [])
         guard let values = row?.values(of: "cascades"), try values("request") == request else { return nil }
-        let target = FallenTarget(
+        let target = DeletedTarget(
             zone: try values("zone"), name: Name(try values("name") as String), position: try values("position"),
             signature: Signature(
                 timestamp: Timestamp(milliseconds: try values("modifiedAt")), userRecordName: Name(try values("modifiedBy") as String),
                 deviceID: try values("modifiedOn")))
         id = try values("id")
         // The name of the target is not stored for a waiting record, because nothing needs it any more.
-        return try values("pass") == Stage.target.rawValue ? .target(target) : .record(HeldRecord(target.name, by: target))
+        return try values("pass") == Stage.target.rawValue ? .target(target) : .record(BlockedDeletion(target.name, by: target))
     }
 
     mutating func finish(_ item: CascadeItem) throws {
@@ -218,11 +218,11 @@ struct CascadeTable: CascadeQueue {
         self.id = nil
     }
 
-    mutating func add(_ target: FallenTarget) throws { try insert(target, named: target.name, .target) }
+    mutating func add(_ target: DeletedTarget) throws { try insert(target, named: target.name, .target) }
 
-    mutating func hold(_ record: HeldRecord) throws { try insert(record.target, named: record.name, .held) }
+    mutating func hold(_ record: BlockedDeletion) throws { try insert(record.target, named: record.name, .held) }
 
-    mutating func isHeld(_ record: HeldRecord) throws -> Bool {
+    mutating func isHeld(_ record: BlockedDeletion) throws -> Bool {
         let target = record.target
         guard let values = try SQLRow.fetchOne(
             db, sql: "SELECT id, position, pass FROM cascades WHERE zone = ? AND name = ? AND \(Self.isRecord)", [target.zone, record.name.string]
@@ -241,7 +241,7 @@ struct CascadeTable: CascadeQueue {
         return true
     }
 
-    mutating func rest(_ record: HeldRecord) throws {
+    mutating func rest(_ record: BlockedDeletion) throws {
         guard let id else { return }
         try db.run("UPDATE cascades SET pass = \(Stage.resting.rawValue) WHERE id = ?", [id])
         self.id = nil
@@ -265,7 +265,7 @@ struct CascadeTable: CascadeQueue {
         }
     }
 
-    private mutating func insert(_ target: FallenTarget, named name: Name, _ stage: Stage) throws {
+    private mutating func insert(_ target: DeletedTarget, named name: Name, _ stage: Stage) throws {
         try db.run(
             """
             INSERT INTO cascades (zone, name, position, pass, modifiedAt, modifiedBy, modifiedOn, request) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -296,7 +296,7 @@ enum CascadeRows {
     }
 
     /// Appends targets to the end of the queue.
-    static func insert(_ targets: some Sequence<FallenTarget>, request: SQLValue, _ state: inout CommitWriter.State, _ db: SQLConnection) throws {
+    static func insert(_ targets: some Sequence<DeletedTarget>, request: SQLValue, _ state: inout CommitWriter.State, _ db: SQLConnection) throws {
         var table = CascadeTable(db, of: request)
         for target in targets { try table.add(target) }
         state.cascades.count += table.growth

@@ -5,10 +5,10 @@ internal import Synchronization
 extension SQLDatabase {
     func storage(limit: Int) async throws -> DatabaseStorage {
         try await store.readAtLength(for: .scan) { [view] db, catalog in
-            var types: [Int64: [Name: StoredAmount]] = [:]
+            var types: [Int64: [Name: RecordTotals]] = [:]
             try SQLRow.forEach(db, sql: Self.amounts(of: view), [view.isShared ? view.userNumber : view.ownerNumber]) { row in
                 let (zone, number): (Int64, Int64) = (try row.value("zone", in: "typeCounts"), try row.value("type", in: "typeCounts"))
-                if let type = catalog.typeNames[number] { types[zone, default: [:]][type] = try StoredAmount(row) }
+                if let type = catalog.typeNames[number] { types[zone, default: [:]][type] = try RecordTotals(row) }
             }
             let zones = try view.zones(db).lazy.map { DatabaseStorage.Zone(zoneID: $0.zoneID, types: types[$0.number] ?? [:]) }
             return DatabaseStorage(zones, limit: limit)
@@ -27,7 +27,7 @@ extension SQLDatabase {
     }
 }
 
-extension StoredAmount {
+extension RecordTotals {
     /// Reads the columns `count`, `bytes` and `assetBytes`.
     init(_ row: SQLRow) throws {
         let values = row.values(of: "typeCounts")
@@ -71,7 +71,7 @@ extension ZoneTypeAmount {
             guard let type = catalog.typeNames[try row.value("type", in: "typeCounts")] else { return nil }
             return ZoneTypeAmount(
                 isPublic: try row.value("isPublic", in: "zones"), type: type, zoneName: Name(try row.value("zone", in: "zones") as String),
-                amount: try StoredAmount(row))
+                amount: try RecordTotals(row))
         }
     }
 }
@@ -81,7 +81,7 @@ struct ZoneTypeAmount: Sendable {
     let isPublic: Bool
     let type: Name
     let zoneName: Name
-    let amount: StoredAmount
+    let amount: RecordTotals
 }
 
 // MARK: - Summaries of zones

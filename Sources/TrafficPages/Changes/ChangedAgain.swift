@@ -185,7 +185,7 @@ struct JournalLookup: Sendable {
 /// Marks a record that comes before a record it depends on. Clients must handle this order.
 ///
 /// The feed holds each record once, at its latest change. If a parent is saved again later, it therefore comes after its child.
-struct OrderMark: ViewModel {
+struct OrderWarning: ViewModel {
     let text: String
     /// The target's line on the same page, or else the target's page.
     let href: String
@@ -202,7 +202,7 @@ struct OrderMark: ViewModel {
     }
 
     /// The marks of a page's changes, by index.
-    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderMark]] {
+    static func marks(_ changes: [RecordChange], fields: [[Field]], visit: Visit) async throws -> [Int: [OrderWarning]] {
         guard let zoneID = visit.place.zoneID else { return [:] }
         let dependencies = zip(changes.indices, changes).flatMap { index, change in
             Self.dependencies(change, fields[index], index: index, zoneID: zoneID, place: visit.place)
@@ -210,15 +210,15 @@ struct OrderMark: ViewModel {
         let places = Dictionary(zip(changes.map(\.recordID.recordName), changes.indices), uniquingKeysWith: { _, last in last })
         let elsewhere = Set(dependencies.map(\.target)).filter { places[$0] == nil }.sorted().prefix(lookupLimit)
         let positions = try await Self.positions(of: Array(elsewhere), in: zoneID, visit: visit)
-        var marks: [Int: [OrderMark]] = [:]
+        var marks: [Int: [OrderWarning]] = [:]
         for dependency in dependencies {
             let change = changes[dependency.index]
             if let place = places[dependency.target] {
                 guard place > dependency.index else { continue }
-                marks[dependency.index, default: []].append(OrderMark(dependency, target: changes[place], at: place))
+                marks[dependency.index, default: []].append(OrderWarning(dependency, target: changes[place], at: place))
             } else if let later = positions[dependency.target], let position = change.position, later > position {
                 marks[dependency.index, default: []].append(
-                    OrderMark(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
+                    OrderWarning(dependency, at: later, href: visit.place.link(toRecord: dependency.target, in: zoneID)))
             }
         }
         return marks

@@ -25,7 +25,7 @@ struct RecordFeedView: Page {
         let by: String
         let device: String?
         let tag: String
-        let marks: [OrderMark]
+        let marks: [OrderWarning]
 
         func child(named name: String) -> Any? {
             switch name {
@@ -75,7 +75,7 @@ struct RecordFeedView: Page {
     let isBetween: Bool
     let returnsSystemFieldsOnly: Bool
     let isReverse: Bool
-    let complaint: Complaint?
+    let complaint: PageError?
     let refusal: SpanRefusal?
     let timeline: FeedTimeline?
     let rows: [Row]
@@ -112,7 +112,7 @@ extension RecordFeedView {
         let isBetween = form.upto != nil
         var page: ZoneChangesPage?
         var rows: [Row] = []
-        var complaint: Complaint?
+        var complaint: PageError?
         var changedAgain: ChangedAgain?
         if hasFeed {
             do {
@@ -127,7 +127,7 @@ extension RecordFeedView {
                     changedAgain = try await ChangedAgain(span, form, in: zoneID, isLast: page.map { !$0.moreComing } ?? false, visit: visit)
                 }
             } catch let error as RecordError {
-                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error, sent: form.since?.text))
+                complaint = PageError(error, advice: TokenAdvice.sentences(for: error, sent: form.since?.text))
             }
         }
         let current = visit.zones.first { place.isSame($0.zoneID, zoneID) }?.syncToken
@@ -214,7 +214,7 @@ extension RecordFeedView {
         let decoded = try page.changes.map { try $0.record?.fields.decoded() ?? [] }
         let links = try await visit.links(toAssetsOf: page.changes.compactMap(\.record))
         // Newest first, every record comes before its dependencies, so the marks would carry no information.
-        let marks = form.isReverse ? [:] : try await OrderMark.marks(page.changes, fields: decoded, visit: visit)
+        let marks = form.isReverse ? [:] : try await OrderWarning.marks(page.changes, fields: decoded, visit: visit)
         let titles = visit.titles
         let isFirst = form.since == nil || span.begin?.progress == .firstPull
         return zip(page.changes.indices, page.changes).map { index, change in

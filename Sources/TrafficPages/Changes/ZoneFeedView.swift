@@ -36,7 +36,7 @@ struct ZoneFeedView: Page {
     let zones: [Choice]
     let token: TokenInput
     let isSince: Bool
-    let complaint: Complaint?
+    let complaint: PageError?
     let rows: [Row]
     let nothing: String?
     let noFeed: NoFeed?
@@ -57,7 +57,7 @@ extension ZoneFeedView {
         let text = (visit.fields["token"] ?? "").filter { !$0.isWhitespace }
         let isSince = visit.fields["since"] != nil
         let token = try await TokenInput(text, isUsed: isSince, visit: visit)
-        var complaint: Complaint?
+        var complaint: PageError?
         var page: DatabaseChangesPage?
         var rows: [Row] = []
         if place.hasFeed {
@@ -68,7 +68,7 @@ extension ZoneFeedView {
                 page = answer
                 rows = since == nil ? try await currentRows(answer, visit: visit) : try await changedRows(answer, visit: visit)
             } catch let error as RecordError {
-                complaint = Complaint(error, advice: TokenAdvice.sentences(for: error, sent: text))
+                complaint = PageError(error, advice: TokenAdvice.sentences(for: error, sent: text))
             }
         }
         func output(_ token: ChangeToken) -> TokenOutput {
@@ -97,7 +97,7 @@ extension ZoneFeedView {
     }
 
     private static func gone(_ visit: Visit) async throws -> Frame.Link? {
-        guard let count = try await GoneZones(visit)?.count else { return nil }
+        guard let count = try await DeletedZones(visit)?.count else { return nil }
         let zones = visit.place.with { $0.zone = .unspecified }.link("zones")
         return Frame.Link(text: count == 1 ? "1 zone was deleted" : "\(Digits.grouped(count)) zones were deleted", href: zones + "#gone")
     }

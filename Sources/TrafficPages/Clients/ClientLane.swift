@@ -143,7 +143,7 @@ extension ClientLane.Track {
     fileprivate init?(_ given: TokenExplanation, sent: TokenExplanation?, isBehind: Bool, state: String, href: String?, _ ruler: FeedScale) {
         guard let href else { return nil }
         let position = given.position
-        let stretch = PulledStretch(sent: sent, given: given)
+        let stretch = PulledRange(sent: sent, given: given)
         words = "Position \(Digits.grouped(position)): \(state)"
         // A pull from new to old has the part at the end.
         let below = FeedTimeline.Part(x: "0", width: ruler.width(ruler.start, position, least: 0))

@@ -146,7 +146,7 @@ extension ClientPanel {
 }
 
 extension ClientPanel.Flag {
-    static func all(_ warnings: [RequestWarning: SeenClient.WarningCount], _ visit: Visit) -> [ClientPanel.Flag] {
+    static func all(_ warnings: [RequestWarning: KnownClient.WarningCount], _ visit: Visit) -> [ClientPanel.Flag] {
         RequestWarning.allCases.compactMap { warning in
             warnings[warning].map { count in
                 ClientPanel.Flag(
@@ -173,7 +173,7 @@ extension ClientPanel.Flag {
 }
 
 extension ClientPanel.Row {
-    fileprivate init(_ feed: ClientFeed, of client: SeenClient, user: Name, tokens: TokenReader, visit: Visit) async throws {
+    fileprivate init(_ feed: ClientFeed, of client: KnownClient, user: Name, tokens: TokenReader, visit: Visit) async throws {
         let address = client.address
         let there = visit.place(of: user, in: address).with { $0.zone = .all }
         zone = feed.zoneID.map { $0.zoneName.string } ?? "the list of zones"

@@ -77,7 +77,7 @@ struct DeliveryFinder {
     /// The client's pulls of the record's zone, and the database that it uses for them.
     private struct Feed {
         let feed: ClientFeed
-        let client: SeenClient
+        let client: KnownClient
         let user: Name
     }
 
@@ -128,7 +128,7 @@ struct DeliveryFinder {
             guard let explanation = try await explanation(token, of: feed) else { return nil }
             from = explanation
         }
-        guard PulledStretch(sent: from, given: through).contains(target.position.latest) else { return nil }
+        guard PulledRange(sent: from, given: through).contains(target.position.latest) else { return nil }
         if leavesOut(coverage.recordTypes) { return .otherTypes(nil, asked: coverage.recordTypes?.sorted() ?? []) }
         let zone = feed.feed.zoneID
         let requests = log.latest(Self.searchLimit) { request in
@@ -201,7 +201,7 @@ struct DeliveryFinder {
             guard let explanation = try await explanation(sent, of: feed) else { return false }
             begin = explanation
         }
-        return PulledStretch(sent: begin, given: end).contains(target.position.latest)
+        return PulledRange(sent: begin, given: end).contains(target.position.latest)
     }
 
     /// The explanation of a token; `nil` if it belongs to another zone, or to a zone that was deleted since.
@@ -233,7 +233,7 @@ extension DatabaseAddress {
 }
 
 /// The stretch of a zone's feed that the answer to one pull covered: positions greater than the lower bound, up to the upper one.
-struct PulledStretch: Sendable, Hashable {
+struct PulledRange: Sendable, Hashable {
     let after: Int64
     let through: Int64
 

@@ -161,7 +161,7 @@ struct SyncLanes: Sendable {
     /// A client that pulls a zone.
     struct Lane: Sendable {
         let history: ClientHistory
-        let client: SeenClient
+        let client: KnownClient
         let feed: ClientFeed
         let zoneID: ZoneID
 
@@ -179,7 +179,7 @@ struct SyncLanes: Sendable {
     let left: Int
     /// The clients with the requests that are on no lane.
     let others: [(history: ClientHistory, requests: [ServedRequest], pullsZones: Bool)]
-    private let requests: [SeenClient.ID: [ServedRequest]]
+    private let requests: [KnownClient.ID: [ServedRequest]]
 
     /// The maximum numbers of lanes, and of requests on all of them.
     private static let (laneLimit, requestLimit) = (40, 1000)
@@ -202,7 +202,7 @@ struct SyncLanes: Sendable {
                 && now.milliseconds - request.started.milliseconds <= AgeScale.reach
         }
         let requests = Dictionary(grouping: found.filter { $0.address != nil }) { request in
-            SeenClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: request.address ?? address)
+            KnownClient.ID(client: request.client.id, userRecordName: request.userRecordName, address: request.address ?? address)
         }
         self.requests = requests
         others = histories.compactMap { history in
@@ -240,14 +240,14 @@ struct SyncLanes: Sendable {
 
 extension ServedRequest {
     /// The zones that the request names, as the client's feeds have them.
-    fileprivate func namedZones(by client: SeenClient) -> Set<ZoneID> {
+    fileprivate func namedZones(by client: KnownClient) -> Set<ZoneID> {
         Set((zoneIDs + pulls.compactMap(\.zoneID)).compactMap { client.normalized($0) })
     }
 }
 
 extension [ClientFeed] {
     /// True if the request is on the lane of one of the feeds.
-    fileprivate func contains(namedBy request: ServedRequest, of client: SeenClient) -> Bool {
+    fileprivate func contains(namedBy request: ServedRequest, of client: KnownClient) -> Bool {
         let zones = request.namedZones(by: client)
         let own = compactMap(\.zoneID)
         return zones.isEmpty ? !own.isEmpty : own.contains { zones.contains($0) }

@@ -117,7 +117,7 @@ struct TellingReader {
     let owner: Name?
     /// The database of the owner.
     let address: DatabaseAddress
-    private let standing: [Name: [StandingSubscription]]
+    private let standing: [Name: [OwnedSubscription]]
     private let devices: [Name: [TellingFacts.Device]]
     private let schema: Schema
     private let log: RequestLog

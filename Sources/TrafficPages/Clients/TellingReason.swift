@@ -27,7 +27,7 @@ struct TellingFacts: Sendable {
     /// True if roles keep the record from the user's devices.
     var isKeptByRoles = false
     /// The user's subscriptions to the database.
-    var subscriptions: [StandingSubscription] = []
+    var subscriptions: [OwnedSubscription] = []
     /// Other databases of the container and environment with subscriptions of the user.
     var otherScopes: [DatabaseScope] = []
     var schema = Schema()

@@ -129,7 +129,7 @@ struct RecognisedValue: ViewModel {
 // MARK: - Changes after the token
 
 /// A zone's timeline with the position of a token, and the first changes after it.
-struct TokenAhead: ViewModel {
+struct TokenTimeline: ViewModel {
     struct Row: ViewModel {
         let position: String
         let kind: String
@@ -149,7 +149,7 @@ struct TokenAhead: ViewModel {
     private static let limit = 5
 }
 
-extension TokenAhead {
+extension TokenTimeline {
     /// - Returns: `nil` for a token that is not of a zone of the database, and for a zone without a timeline.
     init?(_ explanation: TokenExplanation, _ token: ChangeToken, _ visit: Visit) async throws {
         guard case .zone(let zoneID?) = explanation.subject else { return nil }
@@ -171,7 +171,7 @@ extension TokenAhead {
     }
 }
 
-extension TokenAhead.Row {
+extension TokenTimeline.Row {
     fileprivate init(_ change: RecordChange, _ visit: Visit) throws {
         (position, kind, kindText) = (change.positionText, change.kindName, change.kindText)
         record = RecordLink(

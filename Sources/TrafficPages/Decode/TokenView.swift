@@ -22,7 +22,7 @@ struct TokenView: Page {
     let pasted: PastedSummary?
     let verdict: TokenVerdict?
     /// The token on its zone's timeline.
-    let ahead: TokenAhead?
+    let ahead: TokenTimeline?
     /// The description of a value that no store of this server explains.
     let recognised: RecognisedValue?
     let origin: Frame.Link?
@@ -65,8 +65,8 @@ extension TokenView {
         let isRecognised = if case .unreadable = value.reading { value.kind != nil } else { !(value.kind?.isToken ?? true) }
         let (comparison, problem) = try await compare(value, finding, with: other, visit: visit)
         let sent = Self.sent(only, value)
-        var ahead: TokenAhead?
-        if let explanation = finding?.explanation, let token = only?.token { ahead = try await TokenAhead(explanation, token, visit) }
+        var ahead: TokenTimeline?
+        if let explanation = finding?.explanation, let token = only?.token { ahead = try await TokenTimeline(explanation, token, visit) }
         return TokenView(
             action: visit.place.link("token"), text: value.shown, other: other.shown, isLong: value.text.utf8.count > 160,
             omission: value.omission, compares: !other.isEmpty, pasted: isRecognised ? nil : PastedSummary(value),

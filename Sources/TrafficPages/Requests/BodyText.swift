@@ -52,7 +52,7 @@ struct BodyText: ViewModel {
 
     /// The JSON value of a body, as far as it is kept.
     static func value(of body: RequestBodies.Body) -> JSONValue? {
-        let whole = body.isCut ? CutJSON.completed(body.bytes) : body.bytes
+        let whole = body.isCut ? TruncatedJSON.completed(body.bytes) : body.bytes
         return whole.flatMap { try? JSONReader.value(of: $0) }
     }
 }
@@ -118,7 +118,7 @@ struct HiddenValues {
 // MARK: - Truncated bodies
 
 /// Completes a truncated JSON text, such as a long body in the log.
-enum CutJSON {
+enum TruncatedJSON {
     /// The text up to the last comma between two members or elements, with its open brackets closed.
     /// - Returns: `nil` if the text has no complete member or element.
     static func completed(_ text: [UInt8]) -> [UInt8]? {

@@ -161,7 +161,7 @@ extension TelemetryView {
 }
 
 extension TelemetryView.StorageRow {
-    fileprivate init(zone: String, href: String, type: String, _ amount: StoredAmount, highest: Int64) {
+    fileprivate init(zone: String, href: String, type: String, _ amount: RecordTotals, highest: Int64) {
         func share(_ bytes: Int64) -> Int { bytes <= 0 ? 0 : max(1, Int(Double(bytes) / Double(highest) * 1000)) }
         (self.zone, self.href, self.type) = (zone, href, type)
         count = Digits.grouped(amount.records)
@@ -173,7 +173,7 @@ extension TelemetryView.StorageRow {
 }
 
 extension TelemetryView.StorageSum {
-    fileprivate init(_ total: StoredAmount) {
+    fileprivate init(_ total: RecordTotals) {
         count = Digits.grouped(total.records)
         bytes = Digits.bytes(total.bytes)
         assetBytes = total.assetBytes == 0 ? nil : Digits.bytes(total.assetBytes)

@@ -25,7 +25,7 @@ struct SharingView: Page {
         let sees: String
         let participants: [ParticipantRow]
         /// Problems that the server accepts.
-        let smells: [String]
+        let warnings: [String]
     }
 
     let title = Self.tab.title
@@ -91,7 +91,7 @@ extension SharingView.Panel {
         var rows: [ParticipantRow] = []
         for participant in share.share.participants { rows.append(try await ParticipantRow(participant, of: share, readers: readers, visit: visit)) }
         participants = rows
-        smells = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map { $0.explanation + "." }
+        warnings = try await ShareCheck.findings(in: share.record, at: .now()) { people.user(invitedBy: $0) != nil }.map { $0.explanation + "." }
     }
 }
 
@@ -186,7 +186,7 @@ struct ShareReaders {
     }
 
     private func reading(
-        of zoneID: ZoneID, from client: SeenClient, _ user: Name, in address: DatabaseAddress
+        of zoneID: ZoneID, from client: KnownClient, _ user: Name, in address: DatabaseAddress
     ) async throws -> (text: String, tone: String, when: Timestamp?) {
         guard let feed = client.feed(of: zoneID) else { return ("fetched records, but never the zone’s changes", "warn", client.lastSeen) }
         let (words, tone) = try await ClientPanel.Row.distance(feed, in: address, user: user, tokens: tokens)

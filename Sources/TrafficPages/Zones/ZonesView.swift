@@ -20,7 +20,7 @@ struct ZonesView: Page {
         let query: String
         let token: TokenOutput?
         /// Badges for special properties.
-        let marks: [Pill]
+        let marks: [IndexBadge]
     }
 
     let title = Self.tab.title
@@ -42,7 +42,7 @@ struct ZonesView: Page {
     let others: [Frame.Link]
     /// A note about zones that are not listed.
     let more: String?
-    let gone: GoneZones?
+    let gone: DeletedZones?
     /// The meanings of the badges on the page.
     let meanings: [ZoneMark.Meaning]
     let count: String
@@ -63,7 +63,7 @@ struct ZonesView: Page {
             rows.append(try await Row(zone, chosenFor: page, visit: visit))
             marks.formUnion(ZoneMark.all(of: zone.zoneID, in: visit))
         }
-        let gone = try await GoneZones(visit)
+        let gone = try await DeletedZones(visit)
         let rule: String? =
             switch visit.place.address.scope {
             case .private: nil
@@ -182,7 +182,7 @@ enum ZoneMark: String, Sendable, CaseIterable {
         }
     }
 
-    var pill: Pill { Pill(text: word, tone: "lacks", explanation: meaning) }
+    var pill: IndexBadge { IndexBadge(text: word, tone: "lacks", explanation: meaning) }
 
     /// The meaning of a mark on a page.
     struct Meaning: ViewModel {
@@ -198,11 +198,11 @@ enum ZoneMark: String, Sendable, CaseIterable {
 // MARK: - Deleted zones
 
 /// Deleted zones. The database remembers them only to inform its clients.
-struct GoneZones: ViewModel {
+struct DeletedZones: ViewModel {
     struct Row: ViewModel {
         let name: String
         let owner: String?
-        let mark: Pill
+        let mark: IndexBadge
         let when: ValueView
     }
 

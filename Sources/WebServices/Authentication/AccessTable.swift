@@ -90,19 +90,19 @@ struct AdministratorGate: Sendable {
     func refusal(of request: Request, _ context: ServingRequestContext) async throws -> Response? {
         do {
             guard try await access.administrator(of: request, peer: context.peer) == nil else {
-                RequestNote.current?.update { $0.authentication = Authentication(way: .administrator) }
+                RequestRecorder.current?.update { $0.authentication = Authentication(way: .administrator) }
                 return nil
             }
         } catch let error as RecordError {
             Self.noteRefusal(of: request, context, wasLookedAt: false)
-            return .failure(error, of: context.requestID, noting: RequestNote.current)
+            return .failure(error, of: context.requestID, noting: RequestRecorder.current)
         }
         Self.noteRefusal(of: request, context)
         // A script's request must not make the browser prompt for a password.
         let isOfScript = request.headers[.secFetchMode].map { $0 != "navigate" } ?? false
         let refusal = Refusal(
             .unauthorized, Self.refusal.code, Self.refusal.reason, headers: isOfScript ? [:] : [.wwwAuthenticate: Self.challenge])
-        RequestNote.current?.failed(refusal, context)
+        RequestRecorder.current?.failed(refusal, context)
         return refusal.response(from: request, context: context)
     }
 
@@ -110,7 +110,7 @@ struct AdministratorGate: Sendable {
     private static func noteRefusal(of request: Request, _ context: ServingRequestContext, wasLookedAt: Bool = true) {
         let proof = AccessControl.noteFailedProof(of: request, context, wasLookedAt: wasLookedAt)
         let authentication = proof.map { Authentication(failed: $0) } ?? Authentication(way: .nothing)
-        RequestNote.current?.update { $0.authentication = authentication }
+        RequestRecorder.current?.update { $0.authentication = authentication }
     }
 }
 

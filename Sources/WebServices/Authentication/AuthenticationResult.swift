@@ -172,7 +172,7 @@ extension Credentials {
 extension Authentication.Problem {
     /// - Parameter secrets: texts that must not appear, besides the tokens in request targets. A diagnosis may show earlier requests too.
     fileprivate init(_ problem: SignatureProblem, hiding secrets: [String]) {
-        func shown(_ text: String) -> String { secrets.reduce(NotedTarget.hidingSecrets(in: text)) { $0.replacingBytes(of: $1, with: NotedTarget.hidden) } }
+        func shown(_ text: String) -> String { secrets.reduce(LoggedTarget.hidingSecrets(in: text)) { $0.replacingBytes(of: $1, with: LoggedTarget.hidden) } }
         self.init(
             kind: problem.kind.rawValue, sentence: shown(problem.sentence), remedy: shown(problem.remedy), expected: shown(problem.expected),
             received: shown(problem.received), isCertain: problem.isCertain,

@@ -82,7 +82,7 @@ struct Authenticator: Sendable {
         do {
             try throttle.admit(spender)
         } catch {
-            RequestNote.current?.update { noted in
+            RequestRecorder.current?.update { noted in
                 noted.authentication = authentication(of: result)
                 if case .user(let user) = spender { noted.userRecordName = user }
             }
@@ -130,7 +130,7 @@ struct Authenticator: Sendable {
             return try await access.administrator(of: request, peer: context.peer) != nil
         } catch let error as RecordError {
             let failed = AccessControl.noteFailedProof(of: request, context, wasLookedAt: false)
-            RequestNote.current?.update { $0.authentication = failed.map { Authentication(failed: $0) } }
+            RequestRecorder.current?.update { $0.authentication = failed.map { Authentication(failed: $0) } }
             throw error
         }
     }
@@ -152,7 +152,7 @@ struct Authenticator: Sendable {
         var body: [UInt8] = []
         if isWorthReading(signature, at: path) {
             body = try await ConnectionLost.reading { try await request.readSentBody() }
-            if !request.headers.contains(.contentEncoding) { RequestNote.current?.received(body) }
+            if !request.headers.contains(.contentEncoding) { RequestRecorder.current?.received(body) }
         }
         return SignedRequest(
             keyID: signature.keyID, date: signature.date, signature: signature.signature, body: body, target: request.head.path ?? "",
@@ -183,7 +183,7 @@ struct Authenticator: Sendable {
             note(authentication, request, context)
             // A failed password of a client without other credentials is noted in the request log. The server log already has it.
             if result.asker == .nobody, authentication.problem == nil, let failed = AccessControl.FailedProof(of: request) {
-                RequestNote.current?.update { $0.authentication = Authentication(failed: failed) }
+                RequestRecorder.current?.update { $0.authentication = Authentication(failed: failed) }
             }
             return failure(error, result.apiToken, request, at: path)
         }
@@ -238,7 +238,7 @@ struct Authenticator: Sendable {
 
     /// Records the authentication result in the request log, and a failure in the server log too.
     private func note(_ authentication: Authentication, _ request: Request, _ context: ServingRequestContext) {
-        RequestNote.current?.update { $0.authentication = authentication }
+        RequestRecorder.current?.update { $0.authentication = authentication }
         guard let problem = authentication.problem else { return }
         var metadata: Logger.Metadata = [
             "request": "\(context.requestID)", "method": "\(request.method)", "path": "\(request.path)", "way": "\(authentication.way.rawValue)",

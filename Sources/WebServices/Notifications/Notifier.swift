@@ -235,7 +235,7 @@ public final class Notifier: Sendable {
             makeRoom()
             let devices = Dictionary(grouping: round.devices, by: \.courier.user)
             // A subscription that fires once may be fired by several changes of the page.
-            var ended: Set<StandingSubscription> = []
+            var ended: Set<OwnedSubscription> = []
             var rest = page.firings[...]
             while let position = rest.first?.change.position {
                 let same = rest.prefix { $0.change.position == position }
@@ -299,10 +299,10 @@ public final class Notifier: Sendable {
 
     private func tell(
         _ firings: ArraySlice<Firing>, of position: Int64, to devices: [Name: [Device]], at place: Place, in database: any RecordDatabase,
-        except ended: inout Set<StandingSubscription>
+        except ended: inout Set<OwnedSubscription>
     ) async throws {
         var told: [Name: [Occasion]] = [:]
-        var last: [StandingSubscription] = []
+        var last: [OwnedSubscription] = []
         for firing in firings {
             let id = UUID().uuidString
             for standing in firing.subscriptions where !ended.contains(standing) {
@@ -373,7 +373,7 @@ public final class Notifier: Sendable {
         let change: CommittedChange
         /// The same one for all notifications of the change.
         let id: String
-        let standing: StandingSubscription
+        let standing: OwnedSubscription
 
         /// - Returns: `nil` for a subscription without content.
         func notification(for device: Device, at place: Place) -> Courier.Notification? {

@@ -18,12 +18,12 @@ struct WebCourier {
             // CloudKit JS hands every answer in JSON to the app. It tries again after one that is not.
             return .text("This token is not known, or has expired. Ask tokens/create for another one.\n", status: .notFound)
         }
-        RequestNote.current?.update { $0.userRecordName = courier.user }
+        RequestRecorder.current?.update { $0.userRecordName = courier.user }
         // Nothing is handed out without a body.
         let parcel = context.isHead ? nil : try await context.whileConnected { [notifier] in await courier.next(within: notifier.patience) } ?? nil
-        let handover = parcel.map { Handover(of: $0, by: courier) }
+        let handover = parcel.map { UnconfirmedNotification(of: $0, by: courier) }
         let bytes = parcel?.bytes ?? Array("null".utf8)
-        RequestNote.current?.answered(bytes)
+        RequestRecorder.current?.answered(bytes)
         var response = Response.json(bytes)
         response.headers[.cacheControl] = "no-store"
         response.body = ResponseBody(contentLength: bytes.count) { [notifier] writer in
@@ -36,7 +36,7 @@ struct WebCourier {
 }
 
 /// A notification on its way. If it does not arrive, the courier gets it back.
-private final class Handover: Sendable {
+private final class UnconfirmedNotification: Sendable {
     private let parcel: Courier.Parcel
     private let courier: Courier
     private let isComplete = Atomic<Bool>(false)

@@ -30,7 +30,7 @@ enum Metrics {
     private static func write(_ stores: [StoreStorage], age: Duration, into text: inout PrometheusText) {
         text.metric("skylight_storage_age_seconds", "gauge", "Age of the storage numbers.")
         text.sample("skylight_storage_age_seconds", [], String(age.components.seconds))
-        let measures: [(what: String, help: String, value: (StoredAmount) -> Int64)] = [
+        let measures: [(what: String, help: String, value: (RecordTotals) -> Int64)] = [
             ("records", "Stored records", { Int64($0.records) }),
             ("record_bytes", "Bytes of record fields", \.bytes),
             ("asset_bytes", "Bytes of asset files, counted for each record that refers to them", \.assetBytes),
@@ -41,7 +41,7 @@ enum Metrics {
         }
         for (prefix, label, parts) in [
             ("skylight_", "type", \StoreStorage.types), ("skylight_zone_", "zone", \StoreStorage.zones),
-        ] as [(String, String, KeyPath<StoreStorage, [Name: StoredAmount]>)] {
+        ] as [(String, String, KeyPath<StoreStorage, [Name: RecordTotals]>)] {
             for (what, help, value) in measures {
                 let name = prefix + what
                 text.metric(name, "gauge", "\(help), by \(label), the \(StorageGauges.limit) largest.")

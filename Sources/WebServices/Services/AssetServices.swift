@@ -51,7 +51,7 @@ enum AssetSweepService {
 
     static func answer(_ call: AssetCall) async throws -> Response {
         let bytes = try await call.request.receivedBytes()
-        RequestNote.current?.received(bytes)
+        RequestRecorder.current?.received(bytes)
         let body = try await RequestObject.reading(bytes)
         let isDryRun = try body.bool("dryRun") ?? false
         let graceTime = try graceTime(in: body) ?? call.place.stores.graceTime

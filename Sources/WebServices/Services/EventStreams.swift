@@ -18,13 +18,13 @@ struct FeedRequest: Sendable {
     /// The start token. `nil` means the beginning, or the present for a live feed.
     let since: ChangeToken?
     /// The request's entry in the request log; `nil` if the request is not logged.
-    let note: RequestNote?
+    let note: RequestRecorder?
     private let parameters: [String: String]
     /// `nil` if the server does not limit memory.
     private let memory = RequestMemory.current
 
     /// Reads the query parameters `zone`, `owner` and `since`, and the header `Last-Event-ID` that an event source sends when it reconnects.
-    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, notifier: Notifier, note: RequestNote?) throws {
+    init(_ request: Request, database: any RecordDatabase, assets: RequestAssets, notifier: Notifier, note: RequestRecorder?) throws {
         self.database = database
         self.assets = assets
         self.notifier = notifier

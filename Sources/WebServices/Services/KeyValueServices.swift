@@ -20,7 +20,7 @@ struct KeyValuesChanges: Endpoint {
         let commits = patience > 0 ? try token.map { (token: $0, signals: try database.commits()) } : nil
         var found = try await database.keyValues(since: token)
         if let commits, found.changes.isEmpty {
-            RequestNote.current?.update { $0.hasWaited = true }
+            RequestRecorder.current?.update { $0.hasWaited = true }
             let isTold = try await call.context.whileConnected {
                 try await Self.waits(for: database, since: commits.token, commits.signals, within: patience)
             }

@@ -188,7 +188,7 @@ struct ConnectionsCommand: AsyncParsableCommand {
               skylight connections
             """)
 
-    @OptionGroup var filter: PlaceFilterOptions
+    @OptionGroup var filter: ContainerFilterOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {

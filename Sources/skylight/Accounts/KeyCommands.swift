@@ -75,7 +75,7 @@ struct KeyListCommand: AsyncParsableCommand {
               skylight key list --container iCloud.com.example.Chat
             """)
 
-    @OptionGroup var filter: PlaceFilterOptions
+    @OptionGroup var filter: ContainerFilterOptions
 
     @Flag(help: "Include revoked ones.")
     var all = false

@@ -17,7 +17,7 @@ struct TokenListCommand: AsyncParsableCommand {
                 --container iCloud.com.example.Chat
             """)
 
-    @OptionGroup var filter: PlaceFilterOptions
+    @OptionGroup var filter: ContainerFilterOptions
 
     @Flag(help: "List the sign-in sessions of web auth tokens instead of API tokens.")
     var webAuth = false

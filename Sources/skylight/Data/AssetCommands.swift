@@ -15,7 +15,7 @@ struct AssetsVerifyCommand: AsyncParsableCommand {
               skylight assets verify --container iCloud.com.example.Chat --json
             """)
 
-    @OptionGroup var filter: PlaceFilterOptions
+    @OptionGroup var filter: ContainerFilterOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {
@@ -130,9 +130,9 @@ struct AssetsSweepCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "How long files are kept after their last use: hours, or a number with s, m, h or d. (default: the server's, else 24 hours)",
             valueName: "time"))
-    var grace: GraceTime?
+    var grace: GracePeriod?
 
-    @OptionGroup var filter: PlaceFilterOptions
+    @OptionGroup var filter: ContainerFilterOptions
     @OptionGroup var store: StoreOptions
 
     func run() async throws {

@@ -38,7 +38,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The files, all with the same columns. The file name gives the format: .csv, .tsv, .json, .ndjson or .jsonl.", valueName: "file"))
     var files: [String]
 
-    @OptionGroup var place: ImportPlaceOptions
+    @OptionGroup var place: ImportTargetOptions
 
     @Option(
         name: .customLong("type"), help: ArgumentHelp("The record type, created if missing. Not for an export.", valueName: "name"))
@@ -290,7 +290,7 @@ struct ColumnOption: ExpressibleByArgument, Sendable {
 // MARK: - Place
 
 /// The target options of an import. They are optional for an export, which contains its origin.
-struct ImportPlaceOptions: ParsableArguments {
+struct ImportTargetOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The container, such as iCloud.com.example.App. (default for an export: its own)", valueName: "identifier"),
         transform: { try ContainerID(argument: $0) })

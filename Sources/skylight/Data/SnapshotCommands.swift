@@ -297,7 +297,7 @@ extension OpenStore {
             if engine.can(.knowUsers), try await !engine.knows(user.userRecordName, in: container, environment) { continue }
             users.append(ExportHeader.User(userRecordName: user.userRecordName, handle: user.handle))
         }
-        let production = environment == .development ? try await schema(of: .production, in: SchemaPlace(container: container)) : .initial
+        let production = environment == .development ? try await schema(of: .production, in: SchemaAccess(container: container)) : .initial
         return SnapshotSource(container, environment, users: users, transport: try await assets(container, environment).transport(), production: production) { scope, user in
             let address = DatabaseAddress(container: container, environment: environment, scope: scope)
             return try await database(address, as: user.map { $0.handle ?? $0.userRecordName.string })

@@ -76,7 +76,7 @@ struct SchemaDiffCommand: AsyncParsableCommand {
     private func sides(_ files: [SchemaFile]) async throws -> (from: Side, to: Side) {
         let sides = files.map { Side(name: $0.name, schema: $0.schema) }
         guard let container else { return (sides[0], sides[1]) }
-        let place = SchemaPlace(container: container)
+        let place = SchemaAccess(container: container)
         do {
             return try await store.withStore(isNew: false) { store -> (from: Side, to: Side) in
                 let own = Side(

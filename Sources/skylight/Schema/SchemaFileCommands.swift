@@ -106,7 +106,7 @@ struct SchemaValidateCommand: AsyncParsableCommand {
     }
 
     private func plan(_ file: SchemaFile, for container: ContainerID) async throws -> SchemaImportPlan {
-        let place = SchemaPlace(container: container)
+        let place = SchemaAccess(container: container)
         return try await store.withStore(isNew: false) { store in
             let development = try await store.existingSchema(of: .development, in: place)
             return try SchemaImportPlan(

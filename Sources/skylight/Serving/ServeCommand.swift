@@ -81,7 +81,7 @@ struct ServeCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             "How long unused asset files are kept: hours, or a number with s, m, h or d.", valueName: "time"))
-    var assetGrace = GraceTime(AssetStores.defaultGraceTime)
+    var assetGrace = GracePeriod(AssetStores.defaultGraceTime)
 
     @Option(
         help: ArgumentHelp(
@@ -270,7 +270,7 @@ struct ServedRoutes {
         let faults = FaultInjection(clock: { [clock = store.clock] in clock.now() })
         // A stand-in has nothing of iCloud's.
         func engine(_ access: AccessControl) -> any RecordEngine {
-            protocolOnly ? store.local : ReadingConnections(store.containers, isOwners: access.mode == .open)
+            protocolOnly ? store.local : ReadOnlyConnections(store.containers, isOwners: access.mode == .open)
         }
         let notifier = Notifier(
             engine: engine(access), accounts: store.accounts, access: access.mode == .open ? .unrestricted : .signedIn, faults: faults,

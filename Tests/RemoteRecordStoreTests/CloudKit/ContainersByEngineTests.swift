@@ -57,7 +57,7 @@ import Testing
             #expect(summaries.map(\.container) == [standIn.container, local, standIn.container] && summaries[0] == ContainerSummary(container: standIn.container))
             #expect(summaries[1].lastSave != nil)
             #expect(containers.isConnected(standIn.container) && !containers.isConnected(local))
-            #expect(!containers.keepsAssets(of: standIn.container) && ReadingConnections(containers).keepsAssets(of: local))
+            #expect(!containers.keepsAssets(of: standIn.container) && ReadOnlyConnections(containers).keepsAssets(of: local))
         }
     }
 
@@ -75,7 +75,7 @@ import Testing
 
     @Test func programsOnlyRead() async throws {
         try await withContainers { containers, _, _ in
-            let reading = ReadingConnections(containers)
+            let reading = ReadOnlyConnections(containers)
             try await containers.database(address(.private), as: ada).save("r")
             let database = try await reading.database(address(.private), as: ada)
             #expect(try await database.names(of: ["r"]) == ["r"])
@@ -83,7 +83,7 @@ import Testing
             #expect(refused?.code == .accessDenied)
             try await reading.database(Self.localAddress(), as: ada).save("s")
             // The users of a server have no passwords.
-            let others = ReadingConnections(containers, isOwners: false)
+            let others = ReadOnlyConnections(containers, isOwners: false)
             let unread = await refusal { _ = try await others.database(address(.private), as: ada) }
             #expect(unread?.code == .accessDenied)
             #expect(try await others.database(Self.localAddress(), as: ada).names(of: ["s"]) == ["s"])

@@ -156,7 +156,7 @@ struct SignatureServiceTests {
         ("/x?ck%41PIToken=S&", "/x?ck%41PIToken=hidden&"), ("/x?ckAPIToken=S&ckAPIToken=T é", "/x?ckAPIToken=hidden&ckAPIToken=hidden é"),
     ])
     func hiding(text: String, shown: String) {
-        #expect(NotedTarget.hidingSecrets(in: text) == shown)
+        #expect(LoggedTarget.hidingSecrets(in: text) == shown)
     }
 
     @Test("Tokens for elsewhere are not shown by a diagnosis")

@@ -6,7 +6,7 @@ internal import Records
 internal import Synchronization
 
 /// A database of PostgreSQL. Each store has a schema of its own there, `store_1` and so on; the table `skylight.stores` tells whose it is.
-final class PostgreSQLServer: StoreHome {
+final class PostgreSQLServer: StoreLocation {
     let address: String
     let pool: PostgreSQLPool
     private let logger: Logger
@@ -190,7 +190,7 @@ final class PostgreSQLServer: StoreHome {
                 try PostgreSQLTables.bringUpToDate(layout, db)
                 try fill(db)
                 for statement in PostgreSQLTables.numbering(layout) { try db.run(statement) }
-                try PostgreSQLTables.leave(WriterNotes(StoreFacts(db, journal: nil)), db)
+                try PostgreSQLTables.save(WriterState(StoreFacts(db, journal: nil)), db)
                 return true
             }
         }
@@ -313,15 +313,15 @@ enum PostgreSQLTables {
     private static let mark = [
         """
         CREATE TABLE IF NOT EXISTS lastCommit (mark BIGINT NOT NULL, tables BIGINT NOT NULL,
-            \(WriterNotes.columns.map { "\($0) BIGINT NOT NULL DEFAULT 0" }.joined(separator: ", ")))
+            \(WriterState.columns.map { "\($0) BIGINT NOT NULL DEFAULT 0" }.joined(separator: ", ")))
         """,
         "INSERT INTO lastCommit (mark, tables) SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM lastCommit)",
         "CREATE TABLE IF NOT EXISTS writers (process BIGINT PRIMARY KEY, mark BIGINT NOT NULL, moment TIMESTAMPTZ NOT NULL)",
     ]
 
     /// Leaves the notes of a new store.
-    static func leave(_ notes: WriterNotes, _ db: SQLConnection) throws {
-        try db.run("UPDATE lastCommit SET \(WriterNotes.columns.map { "\($0) = ?" }.joined(separator: ", "))", notes.values)
+    static func save(_ notes: WriterState, _ db: SQLConnection) throws {
+        try db.run("UPDATE lastCommit SET \(WriterState.columns.map { "\($0) = ?" }.joined(separator: ", "))", notes.values)
     }
 
     /// The epoch of positions: another one if the database's history is another one, or if the tables come from a backup.

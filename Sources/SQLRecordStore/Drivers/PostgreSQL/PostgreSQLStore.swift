@@ -111,12 +111,12 @@ final class PostgreSQLStore: WritableConnections {
         // The mark of this commit hides the one before it.
         if writer.followsOthers { watch.hear() }
     }
-    func leaveInOrder() {}
+    func closeInOrder() {}
 
-    var notesOfOthers: WriterNotes? { writer.notesOfOthers }
-    func leave(_ notes: WriterNotes) {
+    var notesOfOthers: WriterState? { writer.notesOfOthers }
+    func save(_ notes: WriterState) {
         watch.note(factsVersion: notes.factsVersion, after: writer.foundNotes?.factsVersion)
-        writer.leave(notes)
+        writer.save(notes)
     }
     func keepsUp(_ db: SQLConnection) throws -> Bool { try writer.keepsUp(db) }
     func listen(_ hear: @escaping @Sendable () -> Void) { watch.listen(hear) }
@@ -147,9 +147,9 @@ final class PostgreSQLWriter: @unchecked Sendable {
     /// The mark of the last commit whose state is in memory; `nil` if that is not known.
     private(set) var known: Int64?
     /// The mark and the notes that the transaction found.
-    private var found: (mark: Int64, notes: WriterNotes?)?
+    private var found: (mark: Int64, notes: WriterState?)?
     /// The notes that the transaction leaves.
-    private var left: WriterNotes?
+    private var left: WriterState?
     /// True if the connection has the lock for background work.
     private var isKeeper = false
     /// True if the last transaction was committed.
@@ -207,10 +207,10 @@ final class PostgreSQLWriter: @unchecked Sendable {
     private func begin(_ connection: PostgreSQLConnection) throws {
         left = nil
         hasCommitted = false
-        let columns = WriterNotes.columns.joined(separator: ", ")
+        let columns = WriterState.columns.joined(separator: ", ")
         let row = try inTurn(connection) { try connection.row("\(lock); SELECT mark, \(columns) FROM lastCommit") }.map { Int64($0) ?? 0 }
         guard let mark = row.first else { throw SQLError(.damaged, "no mark", "the table lastCommit of \(key) has no columns") }
-        found = (mark, WriterNotes(Array(row.dropFirst())))
+        found = (mark, WriterState(Array(row.dropFirst())))
         followsOthers = mark != known
     }
 
@@ -240,14 +240,14 @@ final class PostgreSQLWriter: @unchecked Sendable {
     }
 
     /// What the last commit left, if its state is not in memory.
-    var notesOfOthers: WriterNotes? { found?.mark == known ? nil : foundNotes }
-    var foundNotes: WriterNotes? { found?.notes }
+    var notesOfOthers: WriterState? { found?.mark == known ? nil : foundNotes }
+    var foundNotes: WriterState? { found?.notes }
 
-    func leave(_ notes: WriterNotes) { left = notes }
+    func save(_ notes: WriterState) { left = notes }
 
     private func commit(_ connection: PostgreSQLConnection) throws {
         let next = Int64.random(in: .min ... .max)
-        let notes = left.map { zip(WriterNotes.columns, $0.values).map { ", \($0) = \($1)" }.joined() } ?? ""
+        let notes = left.map { zip(WriterState.columns, $0.values).map { ", \($0) = \($1)" }.joined() } ?? ""
         do {
             try connection.commit([
                 "UPDATE lastCommit SET mark = \(next)\(notes)",

@@ -5,7 +5,7 @@ internal import RecordStore
 internal import Records
 
 /// A folder of SQLite files: `FOLDER/iCloud.com.example.App/development.sqlite`. A lock on the folder keeps other processes out.
-struct SQLiteFolder: StoreHome {
+struct SQLiteFolder: StoreLocation {
     let folder: URL
     let logLimits: WriteAheadLogLimits
     private let lock: DataFolderLock

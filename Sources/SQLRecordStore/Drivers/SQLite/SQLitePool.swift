@@ -104,7 +104,7 @@ final class SQLitePool: WritableConnections {
     }
 
     /// Empties the log, so that the database file alone is the whole store. The last connection to close may be unable to do this.
-    func leaveInOrder() throws {
+    func closeInOrder() throws {
         try SQLError.catching { _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) } }
     }
 

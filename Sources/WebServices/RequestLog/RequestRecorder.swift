@@ -9,9 +9,9 @@ internal import Synchronization
 /// Collects the log entry of a request while it is answered. The entry is logged when the answer is complete, for a stream when it ends.
 ///
 /// Logging must stay cheap: it only uses values that already exist, and reads and parses nothing on its own.
-final class RequestNote: Sendable {
+final class RequestRecorder: Sendable {
     /// The entry of the request that this task answers; `nil` if the request is not logged.
-    @TaskLocal static var current: RequestNote?
+    @TaskLocal static var current: RequestRecorder?
 
     private struct State {
         var request: ServedRequest
@@ -28,7 +28,7 @@ final class RequestNote: Sendable {
     init(_ request: Request, _ context: ServingRequestContext, in log: RequestLog) {
         self.log = log
         begun = context.started
-        let target = NotedTarget(request)
+        let target = LoggedTarget(request)
         var served = ServedRequest(
             id: context.requestID, started: .now(), method: (context.isHead ? .head : request.method).rawValue, target: target.text, operation: target.path,
             client: Self.client(of: request))
@@ -177,7 +177,7 @@ extension ServedRequest {
 
 extension RecordDatabase {
     /// Reads a page of a zone's changes and logs it as a pull.
-    func zoneChanges(_ request: ZoneChangesRequest, noting note: RequestNote?) async throws -> ZoneChangesPage {
+    func zoneChanges(_ request: ZoneChangesRequest, noting note: RequestRecorder?) async throws -> ZoneChangesPage {
         do {
             let page = try await zoneChanges(request)
             note?.pulled(ServedRequest.Pull(request, page))
@@ -190,7 +190,7 @@ extension RecordDatabase {
     }
 
     /// Reads a page of the database's changes and logs it as a pull.
-    func databaseChanges(_ request: DatabaseChangesRequest, noting note: RequestNote?) async throws -> DatabaseChangesPage {
+    func databaseChanges(_ request: DatabaseChangesRequest, noting note: RequestRecorder?) async throws -> DatabaseChangesPage {
         var pull = ServedRequest.Pull(zoneID: nil, sent: request.since, given: nil, moreComing: false, changes: 0)
         do {
             let page = try await databaseChanges(request)
@@ -205,7 +205,7 @@ extension RecordDatabase {
     }
 }
 
-extension RequestNote {
+extension RequestRecorder {
     func pulled(_ pull: ServedRequest.Pull) {
         update { request in
             request.pulls.append(pull)

@@ -41,7 +41,7 @@ import Testing
     /// Makes the file as earlier versions left it.
     private func share(_ permissions: [(Caller, String)], live: Bool = true) throws {
         try write { db in
-            try db.execute(sql: "DELETE FROM facts WHERE name = ?", arguments: [FormerShares.fact])
+            try db.execute(sql: "DELETE FROM facts WHERE name = ?", arguments: [ShareMigration.fact])
             for (guest, permission) in permissions {
                 try db.execute(
                     sql: """

@@ -20,7 +20,7 @@ extension SQLDatabase {
             let recorder = QueryRecorder()
             let (page, plans) = try recorder.watch(db) { try prepared.page(catalog, db, recorder: recorder) }
             let hasMore = page.continuationMarker != nil
-            let weighing = QueryWeighing(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
+            let weighing = IndexEvaluation(query: request.query, resolved: query, type: prepared.type, catalog: catalog, plans: plans)
             var explanation = QueryExplanation(
                 candidates: weighing.candidates, summary: weighing.summary(hasMore: hasMore).text(entriesCounted: recorder.entriesCounted),
                 entriesRead: recorder.entriesRead, recordsRead: recorder.recordsRead, recordsReturned: page.records.count, hasMore: hasMore,
@@ -38,7 +38,7 @@ extension SQLDatabase {
 // MARK: - Candidates
 
 /// Explains for each index that could have served a query whether it was used and why.
-struct QueryWeighing {
+struct IndexEvaluation {
     /// The query as requested. Explanations quote its clauses.
     let query: Query
     let resolved: ResolvedQuery
@@ -213,16 +213,16 @@ struct QueryWeighing {
     // MARK: The plan
 
     /// The index used in the first zone, and the summary. It does not keep the query and the schema in memory.
-    func plan(hasMore: Bool) -> ChosenPlan {
+    func plan(hasMore: Bool) -> QueryPlanChoice {
         let summary = summary(hasMore: hasMore)
-        return ChosenPlan(index: plans.first.flatMap { index(of: $0) }, summary: summary.text())
+        return QueryPlanChoice(index: plans.first.flatMap { index(of: $0) }, summary: summary.text())
     }
 
     /// - Parameter hasMore: `true` if the page was full before all records were read.
-    func summary(hasMore: Bool) -> PlanSummary {
-        guard let plan = plans.first else { return PlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore) }
+    func summary(hasMore: Bool) -> QueryPlanSummary {
+        guard let plan = plans.first else { return QueryPlanSummary(way: .nothing, narrowing: [], isAscending: true, zones: 0, hasMore: hasMore) }
         let sort = query.sorts.first
-        let way: PlanSummary.Way =
+        let way: QueryPlanSummary.Way =
             switch plan.way {
             case .lookUp(let names): .lookUp(names.count)
             case .names(let source): .names(name(of: source))
@@ -233,15 +233,15 @@ struct QueryWeighing {
             case .composite(let composite, _, _): .composite(composite.index)
             case .collectMembers: .collectMembers
             }
-        return PlanSummary(
+        return QueryPlanSummary(
             way: way, narrowing: plan.probes.map { name(of: $0) }, isAscending: sort?.ascending ?? true, zones: plans.count, zoneName: plan.zoneName, hasMore: hasMore)
     }
 
     /// The index of a source, with the field name as the query spells it.
-    private func name(of source: NameSource) -> PlanSummary.IndexName {
+    private func name(of source: NameSource) -> QueryPlanSummary.IndexName {
         let field = query.filters.indices.contains(source.filter) ? query.filters[source.filter].fieldName : ""
-        guard case .field(_, let indexes)? = index(of: source) else { return PlanSummary.IndexName(field: field, indexes: []) }
-        return PlanSummary.IndexName(field: field, indexes: indexes)
+        guard case .field(_, let indexes)? = index(of: source) else { return QueryPlanSummary.IndexName(field: field, indexes: []) }
+        return QueryPlanSummary.IndexName(field: field, indexes: indexes)
     }
 
     private func index(of plan: ZonePlan) -> QueryIndex? {
@@ -300,7 +300,7 @@ extension String {
 ///
 /// The request log keeps them for each query and rarely needs the text, so they are small and the text is made on
 /// demand.
-struct PlanSummary: Sendable {
+struct QueryPlanSummary: Sendable {
     enum Way {
         case nothing
         case lookUp(Int)

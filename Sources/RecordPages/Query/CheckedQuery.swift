@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 /// The query of a form, and the problems that prevent it.
-struct QueryPlan: Sendable {
+struct CheckedQuery: Sendable {
     let query: Query
     /// The problem with the value of a row, by row index.
     let filterProblems: [Int: String]
@@ -225,7 +225,7 @@ enum QuerySentence {
     }
 }
 
-extension QueryPlan {
+extension CheckedQuery {
     /// The titles of the records that the filters refer to. Those of several zones have none: a reference does not say its zone.
     func titles(_ visit: Visit) async throws -> (Reference) -> String? {
         guard let zoneID = visit.queriedZone else { return { _ in nil } }

@@ -4,7 +4,7 @@ internal import RequestLog
 
 // Logs what the log needs to find the mistakes of clients. It reads values that services have parsed anyway.
 
-extension RequestNote {
+extension RequestRecorder {
     /// The number of names in the log that a mistake is about.
     private static let namesLimit = 8
 

@@ -1,7 +1,7 @@
 public import Records
 
 /// A known client. There is one entry per client, user and database.
-public struct SeenClient: Sendable, Identifiable {
+public struct KnownClient: Sendable, Identifiable {
     public struct ID: Sendable, Hashable {
         /// ``ClientIdentity/id``.
         public var client: String
@@ -127,9 +127,9 @@ public struct SeenClient: Sendable, Identifiable {
     }
 }
 
-extension [RequestWarning: SeenClient.WarningCount] {
+extension [RequestWarning: KnownClient.WarningCount] {
     mutating func count(_ warning: RequestWarning, in request: ServedRequest) {
-        self[warning] = SeenClient.WarningCount(count: (self[warning]?.count ?? 0) + 1, requestID: request.id, time: request.started)
+        self[warning] = KnownClient.WarningCount(count: (self[warning]?.count ?? 0) + 1, requestID: request.id, time: request.started)
     }
 }
 
@@ -138,7 +138,7 @@ extension [RequestWarning: SeenClient.WarningCount] {
 // The JSON of clients in `/skylight/1/clients` (docs/requests.md).
 
 extension JSONWriter {
-    public mutating func value(_ client: SeenClient) {
+    public mutating func value(_ client: KnownClient) {
         object { writer in
             writer.name("client")
             writer.value(client.identity)
@@ -174,7 +174,7 @@ extension JSONWriter {
         }
     }
 
-    private mutating func member(_ name: Name, _ failure: SeenClient.Failure?) {
+    private mutating func member(_ name: Name, _ failure: KnownClient.Failure?) {
         guard let failure else { return }
         self.name(name)
         object { writer in
@@ -187,7 +187,7 @@ extension JSONWriter {
     }
 
     /// The member with the warnings.
-    private mutating func value(_ warnings: [RequestWarning: SeenClient.WarningCount]) {
+    private mutating func value(_ warnings: [RequestWarning: KnownClient.WarningCount]) {
         array("warnings", RequestWarning.allCases.filter { warnings[$0] != nil }) { writer, warning in
             writer.object { writer in
                 writer.member("warning", warning.rawValue)

@@ -4,7 +4,7 @@ internal import Records
 /// The home of an engine's stores: a folder of files, or a database server.
 ///
 /// All calls but ``name`` may block on a disk or on the network.
-protocol StoreHome: Sendable {
+protocol StoreLocation: Sendable {
     // MARK: Containers
 
     /// Containers with a store, in any order.
@@ -52,7 +52,7 @@ protocol StoreHome: Sendable {
     func listen(_ hear: @escaping @Sendable (StoreKey) -> Void)
 }
 
-extension StoreHome {
+extension StoreLocation {
     // For stores that one process has to itself.
     func secret() throws -> [UInt8]? { nil }
     func checkLock() throws {}
@@ -104,14 +104,14 @@ protocol WritableConnections: StoreConnections {
     /// - Throws: ``SQLError``, after which the disk can't be trusted.
     func tidy() throws
     /// Leaves the database as it is best found at the next opening. It may fail.
-    func leaveInOrder() throws
+    func closeInOrder() throws
 
     // MARK: Other processes
 
     /// What the last commit left, if another process made it. Only within a transaction that writes.
-    var notesOfOthers: WriterNotes? { get }
+    var notesOfOthers: WriterState? { get }
     /// Leaves notes with the commit of the transaction.
-    func leave(_ notes: WriterNotes)
+    func save(_ notes: WriterState)
     /// True if this process does the store's background work: it alone builds indexes, continues cascades and sweeps. Only within a transaction that
     /// writes.
     /// - Throws: ``SQLError``.
@@ -122,8 +122,8 @@ protocol WritableConnections: StoreConnections {
 
 // For a store that one process has to itself.
 extension WritableConnections {
-    var notesOfOthers: WriterNotes? { nil }
-    func leave(_ notes: WriterNotes) {}
+    var notesOfOthers: WriterState? { nil }
+    func save(_ notes: WriterState) {}
     func keepsUp(_ db: SQLConnection) throws -> Bool { true }
     func listen(_ hear: @escaping @Sendable () -> Void) {}
 }

@@ -4,7 +4,7 @@ internal import RecordStore
 internal import Records
 
 /// The page Who sees what: the records of a zone as trees of parents, by the users who see them.
-struct SeesView: Page {
+struct VisibilityView: Page {
     static let template = "who_sees"
     static let tab = Tab.sharing
     /// The parameters of the page: the user whose view is shown, the record at the top, and the last one of the previous page of a list.
@@ -15,7 +15,7 @@ struct SeesView: Page {
     /// The records that the same users see.
     struct Part: ViewModel {
         let id: String
-        let mark: SeenMark
+        let mark: VisibilityMark
         let title: String
         /// The page of the share; `nil` for records without one.
         let share: String?
@@ -27,7 +27,7 @@ struct SeesView: Page {
         let isOpen: Bool
         let isUnseen: Bool
         let remark: String
-        let nodes: [SeenNode]
+        let nodes: [VisibilityNode]
         let more: Frame.Link?
     }
 
@@ -53,13 +53,13 @@ struct SeesView: Page {
     let milliseconds: String
 }
 
-extension SeesView {
+extension VisibilityView {
     /// Maximum number of records that a page looks at.
     private static let treeLimit = 20_000
     /// Maximum number of shares that a page tells apart.
     private static let shareLimit = 50
 
-    static func load(_ visit: Visit) async throws -> SeesView {
+    static func load(_ visit: Visit) async throws -> VisibilityView {
         guard let zoneID = visit.place.zoneID ?? visit.usualZoneID else { throw RecordError(.badRequest, "The address needs the zone: sees?zone=…") }
         let place = visit.place.inZone(zoneID)
         let database = visit.database
@@ -70,11 +70,11 @@ extension SeesView {
         let owner = visit.owner(of: zoneID)
         let viewer = try viewer(visit)
         let scene = SharedTree(tree, shares: shares)
-        let marks = Dictionary(shares.enumerated().map { ($1.hierarchy, SeenMark($0)) }, uniquingKeysWith: { first, _ in first })
+        let marks = Dictionary(shares.enumerated().map { ($1.hierarchy, VisibilityMark($0)) }, uniquingKeysWith: { first, _ in first })
         func page(_ parameters: [(name: String, value: String)]) -> String {
             place.link("sees", (viewer.map { [(viewerField, $0.handle)] } ?? []) + parameters)
         }
-        let nodes = SeenNodes(scene, marks: marks, in: place) { under, after in
+        let nodes = VisibilityNodes(scene, marks: marks, in: place) { under, after in
             page([(topField, under.string)] + (after.map { [(afterField, $0.string)] } ?? []))
         }
         var maker = PartMaker(tree: scene, nodes: nodes, shares: shares, marks: marks, owner: owner, viewer: viewer?.userRecordName, visit: visit)
@@ -84,7 +84,7 @@ extension SeesView {
         let parts = try maker.parts()
         let seen = viewer.map { maker.count(seenBy: $0.userRecordName, owner: owner) }
         let all = scene.nodes.count
-        return SeesView(
+        return VisibilityView(
             zone: visit.zoneName(zoneID), zoneHref: place.link("zone"), owner: visit.ownerName(zoneID), action: "\(place.path)/sees",
             hidden: (place.parameters + (top.map { [(topField, $0.string)] } ?? [])).map { Frame.Hidden(name: $0.name, value: $0.value) },
             viewers: viewers(of: shares, owner: owner, chosen: viewer, visit),
@@ -147,16 +147,16 @@ extension SeesView {
 /// Makes the parts of the page.
 private struct PartMaker {
     let tree: SharedTree
-    var nodes: SeenNodes
+    var nodes: VisibilityNodes
     let shares: [ZoneShare]
-    let marks: [Int64: SeenMark]
+    let marks: [Int64: VisibilityMark]
     let owner: Name
     let viewer: Name?
     let visit: Visit
     /// The share of each part, `nil` for records without one, with the tops of its trees and the link to more of them.
     private var chosen: [(share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?)] = []
 
-    init(tree: SharedTree, nodes: SeenNodes, shares: [ZoneShare], marks: [Int64: SeenMark], owner: Name, viewer: Name?, visit: Visit) {
+    init(tree: SharedTree, nodes: VisibilityNodes, shares: [ZoneShare], marks: [Int64: VisibilityMark], owner: Name, viewer: Name?, visit: Visit) {
         (self.tree, self.nodes, self.shares, self.marks) = (tree, nodes, shares, marks)
         (self.owner, self.viewer, self.visit) = (owner, viewer, visit)
     }
@@ -169,8 +169,8 @@ private struct PartMaker {
         let shared = after == nil ? shares.filter { $0.rootName != nil } : []
         var loose = tree.sorted(tree.tops[nil] ?? [])
         if let after { loose.removeAll { tree.nodes[$0].recordName <= after } }
-        let last = Array(loose.prefix(SeenNodes.listLimit))
-        chosen = shared.map { ($0, Array(tree.sorted(tree.tops[$0.hierarchy] ?? []).prefix(SeenNodes.listLimit)), nil) }
+        let last = Array(loose.prefix(VisibilityNodes.listLimit))
+        chosen = shared.map { ($0, Array(tree.sorted(tree.tops[$0.hierarchy] ?? []).prefix(VisibilityNodes.listLimit)), nil) }
         let left = loose.count - last.count
         let more = left > 0 ? last.last.map { Frame.Link(text: "\(Digits.grouped(left)) more in this list", href: page(tree.nodes[$0].recordName)) } : nil
         if whole != nil || !loose.isEmpty || chosen.isEmpty { chosen.append((whole, last, more)) }
@@ -186,7 +186,7 @@ private struct PartMaker {
         nodes.choose(below: [index], after: after)
     }
 
-    func parts() throws -> [SeesView.Part] { try chosen.map { try part($0.share, tops: $0.tops, more: $0.more) } }
+    func parts() throws -> [VisibilityView.Part] { try chosen.map { try part($0.share, tops: $0.tops, more: $0.more) } }
 
     /// Number of records that a user sees.
     func count(seenBy user: Name, owner: Name) -> Int {
@@ -195,11 +195,11 @@ private struct PartMaker {
     }
 
     /// - Parameter share: `nil` for records that no share shows.
-    private func part(_ share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?) throws -> SeesView.Part {
+    private func part(_ share: ZoneShare?, tops: [SharedTree.Index], more: Frame.Link?) throws -> VisibilityView.Part {
         let ownerName = visit.people.name(of: owner)
         let isSeen = viewer.map { $0 == owner || share?.share.guests.contains($0) ?? false }
         let viewerName = viewer.map { visit.people.name(of: $0) } ?? ""
-        return SeesView.Part(
+        return VisibilityView.Part(
             id: share.map { "share-\($0.hierarchy)" } ?? "loose", mark: share.flatMap { marks[$0.hierarchy] } ?? .none,
             title: share?.title(visit) ?? "In no share", share: share?.href(visit),
             count: Digits.count(tree.count(in: share?.rootName == nil ? nil : share?.hierarchy), "record"),
@@ -224,17 +224,17 @@ private struct PartMaker {
 // MARK: - Nodes
 
 /// A record in the tree of the page Who sees what, with those below it.
-struct SeenNode: ViewModel {
+struct VisibilityNode: ViewModel {
     let recordName: String
     let title: String?
     let href: String
     let type: String
     /// The share of which this record is the root, if it is not the one around.
-    let other: SeenMark?
+    let other: VisibilityMark?
     /// `3 below`
     let below: String?
     let isOpen: Bool
-    let children: [SeenNode]
+    let children: [VisibilityNode]
     /// The link to those that the page leaves out.
     let more: Frame.Link?
 
@@ -256,7 +256,7 @@ struct SeenNode: ViewModel {
 }
 
 /// The letter and the colour of a share on a page.
-struct SeenMark: ViewModel {
+struct VisibilityMark: ViewModel {
     let letter: String
     let tone: String
 
@@ -272,11 +272,11 @@ struct SeenMark: ViewModel {
     private init(letter: String, tone: String) { (self.letter, self.tone) = (letter, tone) }
 
     /// For records that no share shows.
-    static let none = SeenMark(letter: "–", tone: "seen0")
+    static let none = VisibilityMark(letter: "–", tone: "seen0")
 }
 
 /// Chooses the records that a page has room for: those near the tops first.
-struct SeenNodes {
+struct VisibilityNodes {
     /// Maximum number of records on a page.
     private static let limit = 300
     /// Maximum number of records in one list.
@@ -287,7 +287,7 @@ struct SeenNodes {
     private static let openLimit = 80
 
     private let tree: SharedTree
-    private let marks: [Int64: SeenMark]
+    private let marks: [Int64: VisibilityMark]
     private var shown: [SharedTree.Index: [SharedTree.Index]] = [:]
     private var left: [SharedTree.Index: Int] = [:]
     private var tops: [SharedTree.Index] = []
@@ -298,7 +298,7 @@ struct SeenNodes {
     private let page: (_ under: Name, _ after: Name?) -> String
     private let record: String
 
-    init(_ tree: SharedTree, marks: [Int64: SeenMark], in place: Place, page: @escaping (_ under: Name, _ after: Name?) -> String) {
+    init(_ tree: SharedTree, marks: [Int64: VisibilityMark], in place: Place, page: @escaping (_ under: Name, _ after: Name?) -> String) {
         self.tree = tree
         self.marks = marks
         self.page = page
@@ -332,9 +332,9 @@ struct SeenNodes {
     var names: [Name] { (tops + shown.values.flatMap(\.self)).map { tree.nodes[$0].recordName } }
 
     /// - Parameter isTop: true for the top of a list, which is never marked as belonging to another share.
-    func node(_ index: SharedTree.Index, isTop: Bool = true) -> SeenNode {
+    func node(_ index: SharedTree.Index, isTop: Bool = true) -> VisibilityNode {
         let node = tree.nodes[index]
-        let mark = isTop ? nil : tree.roots[index].map { marks[$0] ?? SeenMark.none }
+        let mark = isTop ? nil : tree.roots[index].map { marks[$0] ?? VisibilityMark.none }
         let children = mark == nil ? shown[index] ?? [] : []
         let below = mark == nil ? tree.below[index] : 0
         var more: Frame.Link?
@@ -343,7 +343,7 @@ struct SeenNodes {
             more = Frame.Link(
                 text: after == nil ? "Show \(Digits.grouped(below)) below" : "\(Digits.grouped(left)) more in this list", href: page(node.recordName, after))
         }
-        return SeenNode(
+        return VisibilityNode(
             recordName: node.recordName.string, title: titles[node.recordName], href: record + PercentEncoding.encoded(node.recordName.string),
             type: node.recordType.string, other: mark,
             below: below == 0 ? nil : "\(Digits.grouped(below)) below", isOpen: isTop || count <= Self.openLimit,

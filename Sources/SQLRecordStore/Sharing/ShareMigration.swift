@@ -6,7 +6,7 @@ internal import Records
 ///
 /// Zones that were shared as a whole before shares were records get the record `cloudkit.zoneshare`, which their users have accepted. This happens
 /// once for each file. And users whose entries give no right were guests: they get the right of everybody with the link, or are dismissed.
-enum FormerShares {
+enum ShareMigration {
     /// The name of the fact that a file has no such zones.
     static let fact = "zoneShares"
 
@@ -73,7 +73,7 @@ enum FormerShares {
             _ = try changes.admit(name, to: hierarchy, permission)
         } else if let view = try changes.dismiss(name, from: hierarchy) {
             let signature = signature(of: record?.sharing?.share?.owner?.userRecordName ?? name, changes)
-            try changes.leave(changes.dismissal(of: view, from: hierarchy, by: signature))
+            try changes.enqueue(changes.dismissal(of: view, from: hierarchy, by: signature))
         }
     }
 

@@ -3,7 +3,7 @@ internal import RecordStore
 package import Records
 
 /// A second place of the container that a form names: the target of a copy or of a comparison.
-package struct OtherPlace: Sendable {
+package struct OtherDatabase: Sendable {
     package static let environmentField = "environment"
     package static let databaseField = "database"
     /// The handle of the database's user.
@@ -79,7 +79,7 @@ package struct OtherPlace: Sendable {
 }
 
 /// The inputs for another place of the container, with their current values.
-package struct OtherPlaceInputs: ViewModel {
+package struct OtherDatabaseInputs: ViewModel {
     let environments: [Choice]
     let databases: [Choice]
     let user: UserField
@@ -95,14 +95,14 @@ package struct OtherPlaceInputs: ViewModel {
     package init(_ visit: Visit, scopes: [DatabaseScope], zones: [Zone] = [], mark: String? = nil) {
         let fields = visit.fields
         let address = visit.place.address
-        let environment = fields.text(OtherPlace.environmentField) ?? address.environment.rawValue
-        let database = fields.text(OtherPlace.databaseField) ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
+        let environment = fields.text(OtherDatabase.environmentField) ?? address.environment.rawValue
+        let database = fields.text(OtherDatabase.databaseField) ?? (scopes.contains(address.scope) ? address.scope : .private).rawValue
         environments = Records.Environment.allCases.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == environment) }
         databases = scopes.map { Choice($0.rawValue, $0.rawValue, isSelected: $0.rawValue == database) }
         user = UserField(
-            visit.people, name: OtherPlace.userField, label: "User", mark: mark, selected: fields.text(OtherPlace.userField) ?? visit.people.actor.handle)
+            visit.people, name: OtherDatabase.userField, label: "User", mark: mark, selected: fields.text(OtherDatabase.userField) ?? visit.people.actor.handle)
         let place = visit.place.with { $0.address.scope = DatabaseScope(rawValue: database) ?? address.scope }
-        zoneName = fields[OtherPlace.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
+        zoneName = fields[OtherDatabase.zoneField] ?? visit.place.zoneID.map { place.zoneText($0) } ?? ""
         self.zones = zones.prefix(Frame.zoneLimit).map { place.zoneText($0.zoneID) }
     }
 }

@@ -10,16 +10,16 @@ internal import RequestLog
 ///
 /// Asset downloads, and services about the server, such as the log itself, are not logged.
 /// Preflights, and requests that the host and origin guards refuse, never get here, so foreign pages cannot write to the log.
-struct RequestNoting: Sendable {
+struct RequestLogMiddleware: Sendable {
     let log: RequestLog
     /// True if requests act for the user they name without credentials.
     let believesNames: Bool
 
     func handle(_ request: Request, _ context: ServingRequestContext, _ next: () async throws -> Response) async throws -> Response {
         guard log.isOn, Self.isNoted(request, context) else { return Self.identifying(try await next(), context) }
-        let note = RequestNote(request, context, in: log)
+        let note = RequestRecorder(request, context, in: log)
         do {
-            let response = try await RequestNote.$current.withValue(note) { try await next() }
+            let response = try await RequestRecorder.$current.withValue(note) { try await next() }
             return Self.identifying(noted(response, request, note), context)
         } catch let refusal as Refusal {
             note.failed(refusal, context)
@@ -43,7 +43,7 @@ struct RequestNoting: Sendable {
         return response
     }
 
-    private func noted(_ response: Response, _ request: Request, _ note: RequestNote) -> Response {
+    private func noted(_ response: Response, _ request: Request, _ note: RequestRecorder) -> Response {
         let faults = response.headers[.skylightRehearsal]
         let (status, body) = (response.status, response.body)
         if let length = body.contentLength {
@@ -63,7 +63,7 @@ struct RequestNoting: Sendable {
         var response = response
         response.body = ResponseBody { writer in
             do {
-                try await body.write(NotingWriter(parent: writer, note: note))
+                try await body.write(LoggingWriter(parent: writer, note: note))
                 note.finish(status: status)
             } catch {
                 note.finish(status: status) { $0.isBrokenOff = true }
@@ -91,9 +91,9 @@ struct RequestNoting: Sendable {
 }
 
 /// Forwards a streamed body, and logs it.
-private struct NotingWriter: ResponseBodyWriter {
+private struct LoggingWriter: ResponseBodyWriter {
     var parent: any ResponseBodyWriter
-    let note: RequestNote
+    let note: RequestRecorder
 
     mutating func write(_ buffer: ByteBuffer) async throws {
         note.streamed(buffer.readableBytesView)
@@ -111,7 +111,7 @@ private struct NotingWriter: ResponseBodyWriter {
 ///
 /// Clients send tokens in the address. The tokens are valid here, or on another
 /// server if this one ignores them, and log entries are shown and copied.
-struct NotedTarget {
+struct LoggedTarget {
     /// The target with its query.
     let text: String
     /// The path without the query.
