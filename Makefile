@@ -45,13 +45,14 @@ REQUIREMENTS := Tests/requirements.txt
 BENCH := .build/benchmarks
 
 .DEFAULT_GOAL := help
-.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench screenshots package package-test system-packages test-packages picture-packages bench-packages
+.PHONY: help run check test test-long build-tests swift-tests postgresql-tests python-tests bench format lint screenshots package package-test system-packages test-packages picture-packages bench-packages
 
 help:
 	@echo "make run          build Skylight and serve it with demo data on http://127.0.0.1:$(PORT)"
 	@echo "make check        build everything and run the quick tests, for every commit; ONLY=SchemaTests runs that suite alone"
 	@echo "make test         build everything and run all tests"
 	@echo "make test-long    run what depends on chance again and again: MINUTES=30 for half an hour"
+	@echo "make format       format the Swift sources; make check refuses what is not formatted"
 	@echo "make bench        measure Skylight beside a program in C and its peers (docs/benchmarks.md)"
 	@echo "make package      make a .deb and a .tar.gz that need no Swift (docs/packages.md)"
 	@echo "make package-test try the .deb in a bare Debian made by debootstrap; needs root"
@@ -73,6 +74,8 @@ check: export SWIFT_TESTS = $(if $(ONLY),--filter '$(ONLY)',--skip '$(LENGTHY)')
 test check: export SKYLIGHT_EXAMPLES = 1
 
 test: export STORE_TESTS = postgresql-tests
+
+check: lint
 
 test check: build-tests
 	@echo "==> Running the tests in Swift and in Python side by side; SKYLIGHT_SEED=$(SKYLIGHT_SEED) repeats this run"
@@ -118,6 +121,13 @@ postgresql-tests: swift-tests
 # Clients and pages against the running server, and servers that are killed. SKYLIGHT_BIN names the server.
 python-tests:
 	$(VENV)/bin/python -m pytest -p no:cacheprovider -q --junitxml .build/tests-in-python.xml -n $(PYTHON_TESTS_AT_A_TIME) $(PYTHON_TESTS)
+
+# The formatter is a part of Swift; .swift-format has its rules.
+FORMATTED := Package.swift Sources Tests Examples Benchmarks
+format:
+	swift format --in-place --parallel --recursive $(FORMATTED)
+lint:
+	@swift format lint --strict --parallel --recursive $(FORMATTED) || { echo "==> make format mends most of it"; exit 1; }
 
 bench: system-packages bench-packages $(BENCH)/venv/installed
 	@echo "==> Building Skylight and its benchmarks"
